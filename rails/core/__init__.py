@@ -1,0 +1,1 @@
+"""The ground floor: pure data and pure functions, standard library only."""

@@ -1,0 +1,111 @@
+"""A change set: the exact bytes before and after, for every file, before anything is written.
+
+Preview, gate, approval and write all speak about the same ``ChangeSet``; its digest is what a human
+signs. Made only by ``rails.edits.plan`` and, with formatter changes added, by ``rails.gate``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+from rails.core.paths import WorkspacePath
+from rails.core.text import decode, sha256
+
+ChangeKind = Literal["create", "modify", "delete"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """One file, before and after. ``None`` means that there is no such file.
+
+    ``mode`` is the permission bits that the file has, or shall have when it is new.
+    ``proposed`` is what the agent wrote, where a formatter or fixer changed it since; else ``None``.
+    """
+
+    path: WorkspacePath
+    before: bytes | None
+    after: bytes | None
+    mode: int = 0o644
+    proposed: bytes | None = None
+
+    @property
+    def kind(self) -> ChangeKind:
+        """Whether the file is created, modified or deleted."""
+        if self.before is None:
+            return "create"
+        return "delete" if self.after is None else "modify"
+
+    @property
+    def before_sha256(self) -> str | None:
+        """SHA-256 of the bytes before, ``None`` for a new file."""
+        return None if self.before is None else sha256(self.before)
+
+    @property
+    def after_sha256(self) -> str | None:
+        """SHA-256 of the bytes after, ``None`` for a deleted file."""
+        return None if self.after is None else sha256(self.after)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeSet:
+    """Changes that are written together or not at all. At most one change for each path."""
+
+    changes: tuple[FileChange, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.changes)
+
+    def digest(self) -> str:
+        """Return a SHA-256 over every path, mode, before-hash and after-hash, in path order."""
+        lines = sorted(f"{c.path}\0{c.mode:o}\0{c.before_sha256}\0{c.after_sha256}" for c in self.changes)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+    def get(self, path: WorkspacePath) -> FileChange | None:
+        """Return the change of ``path``, if there is one."""
+        return next((change for change in self.changes if change.path == path), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Approved(Generic[T]):
+    """Something that a human or a policy has agreed to. Made only by ``rails.approval.decision``.
+
+    ``digest`` is what was signed; whoever executes computes it again from ``value`` and refuses if it
+    differs. ``by`` says who ("human", "policy: rule 3", "script"), ``at`` when (UTC, ISO 8601).
+    """
+
+    value: T
+    digest: str
+    by: str
+    at: str
+    scope: str = "once"
+
+
+def unified_diff(before: bytes | None, after: bytes | None, path: str, context: int = 3) -> list[str]:
+    """Return a unified diff as lines without line ends; binary content becomes one sentence."""
+    old, new = (decode(data or b"") for data in (before, after))
+    if old is None or new is None:
+        return [f"Binary file {path}: {_size(before)} before, {_size(after)} after"]
+    from_name = "/dev/null" if before is None else f"a/{path}"
+    to_name = "/dev/null" if after is None else f"b/{path}"
+    old_lines, new_lines = _lines(old.text), _lines(new.text)
+    return list(difflib.unified_diff(old_lines, new_lines, from_name, to_name, n=context, lineterm=""))
+
+
+def _lines(text: str) -> list[str]:
+    """Split at ``\\n`` only; a carriage return stays visible, a missing final newline is said."""
+    if not text:
+        return []
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    else:
+        lines[-1] += "  (no newline at end of file)"
+    return lines
+
+
+def _size(data: bytes | None) -> str:
+    return "absent" if data is None else f"{len(data)} bytes"

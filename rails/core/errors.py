@@ -1,0 +1,88 @@
+"""What can go wrong, and who should hear of it.
+
+A :class:`Refusal` is a value: the model should hear it, so it travels to ``rails.feedback``.
+A :class:`RailsError` is an exception: the operator should hear it; ``rails.cli`` catches it once.
+
+    RailsError                 exit 3   something could not be checked or run
+    ├── UsageError             exit 2   the command, a file of the user's or a setting is wrong
+    │   └── DefinitionError    exit 2   a tool definition or agent template is wrong
+    ├── WorkspaceError         exit 3   the project folder could not be read or written
+    │   └── StaleError         exit 3   a file changed between the look and the write
+    ├── LogError               exit 3   the session log could not be written or read
+    ├── CheckError             exit 3   a required check crashed, timed out or is missing
+    └── ModelError             exit 3   the model could not be reached or answered unusably
+        └── ModelRetryable     exit 3   the same, but worth another try
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: Exit codes, the same for every command.
+EXIT_OK: Final = 0
+EXIT_FINDINGS: Final = 1
+EXIT_USAGE: Final = 2
+EXIT_BROKEN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A "no" with a reason, addressed to whoever wrote the request.
+
+    ``code`` is a stable word for programs ("not_found"). ``message`` says what is wrong and where,
+    quoting the offending text. ``hint`` says what is allowed and what to do next. ``start`` and
+    ``end`` are character offsets into the text that was read (``-1``: no position). ``path`` is the
+    file or JSON path concerned. ``request_id`` names the request, once there is one.
+    """
+
+    code: str
+    message: str
+    hint: str = ""
+    start: int = -1
+    end: int = -1
+    path: str = ""
+    request_id: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".strip()
+
+
+class RailsError(Exception):
+    """Something the operator must know. The text says what happened, what was not changed, what to do."""
+
+    exit_code: int = EXIT_BROKEN
+
+
+class UsageError(RailsError):
+    """The command line, a user's file or a setting is wrong."""
+
+    exit_code = EXIT_USAGE
+
+
+class DefinitionError(UsageError):
+    """A tool definition or an agent template cannot be used."""
+
+
+class WorkspaceError(RailsError):
+    """The project folder could not be read or written."""
+
+
+class StaleError(WorkspaceError):
+    """A file is not what it was when it was looked at, so nothing was written."""
+
+
+class LogError(RailsError):
+    """The session log could not be written or read; tools stop when it cannot be written."""
+
+
+class CheckError(RailsError):
+    """A required check crashed, timed out or is missing. Not the agent's fault."""
+
+
+class ModelError(RailsError):
+    """The model could not be reached, or its answer cannot be used."""
+
+
+class ModelRetryable(ModelError):
+    """A passing fault of the model's service: overload, time-out, a cut stream."""

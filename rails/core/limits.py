@@ -1,0 +1,51 @@
+"""Every bound in one place, each with its reason. Nothing in AI-Rails is unbounded."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# -- what a model may send ------------------------------------------------------------------------
+#: One answer, in characters. Longer answers are cut off by the model first; this stops a runaway.
+ANSWER_CHARS: Final = 16_000_000
+#: One JSON block, in characters: a 5 MB file inside a string, with escapes.
+BLOCK_CHARS: Final = 12_000_000
+#: Nesting of one JSON value. `jsonschema` overflows the stack at about 900.
+JSON_DEPTH: Final = 64
+#: Digits of one number: Python refuses 4,301; nobody means more than this.
+NUMBER_CHARS: Final = 40
+#: Requests in one answer: an approval must stay readable.
+REQUESTS_PER_ANSWER: Final = 50
+
+# -- what may be read and written -----------------------------------------------------------------
+#: One file. The edit engine holds a handful of copies in memory.
+FILE_BYTES: Final = 10_000_000
+#: Files in one change set.
+FILES_PER_CHANGE: Final = 100
+#: All files of one change set together.
+CHANGE_BYTES: Final = 40_000_000
+#: Path bounds: the smallest of ext4, NTFS and APFS.
+PATH_CHARS: Final = 1_024
+PATH_PART_BYTES: Final = 255
+PATH_DEPTH: Final = 32
+
+# -- what goes back to the model ------------------------------------------------------------------
+#: One tool result or feedback text; the rest is kept in a file that the text names.
+FEEDBACK_CHARS: Final = 20_000
+#: Findings told at once: models fix a handful well and lose the thread beyond.
+FINDINGS_TOLD: Final = 10
+#: An excerpt of an offending text.
+EXCERPT_CHARS: Final = 160
+
+# -- time, in seconds -----------------------------------------------------------------------------
+CHECK_SECONDS: Final = 60.0
+COMMAND_SECONDS: Final = 60.0
+MODEL_SILENCE_SECONDS: Final = 300.0
+#: Turns at one engagement of an agent, and attempts in a row that failed, before a human is needed.
+MAX_TURNS: Final = 25
+MAX_ATTEMPTS: Final = 3
+
+# -- the log --------------------------------------------------------------------------------------
+#: A payload above this is stored once by its hash, and the record points to it.
+INLINE_BYTES: Final = 8_192
+#: What a command or linter may print before it is cut in the middle.
+OUTPUT_BYTES: Final = 1_000_000

@@ -1,0 +1,203 @@
+"""From a string that a model wrote to a :class:`WorkspacePath`, or a refusal.
+
+Covered: traversal, absolute and home paths, drives, UNC, NUL and control characters, reserved device
+names, trailing dots and spaces, alternate streams, over-long names, invisible characters, and names
+that only look different from a protected one (case, Unicode compatibility, NTFS short names).
+Not covered here, because it needs the disk: links, devices, races. ``rails.edits.apply`` holds those.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from rails.core import limits
+from rails.core.errors import Refusal
+from rails.core.text import one_line, printable
+
+_DEVICE: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
+_DRIVE: Final = re.compile(r"[A-Za-z]:")
+_SHORT_NAME: Final = re.compile(r"(git|rails|env|claude|vscode)~[0-9]", re.I)
+
+#: Directory names whose content another program executes, or that hold our own state. Any depth.
+PROTECTED_DIRECTORIES: Final = {
+    ".git": "version control: what is in it can run on the next git command",
+    ".rails": "this tool's own state",
+    ".hg": "version control",
+    ".svn": "version control",
+    ".github": "continuous integration: runs with the project's credentials",
+    ".gitlab": "continuous integration",
+    ".circleci": "continuous integration",
+    ".husky": "git hooks",
+    ".vscode": "editor configuration that can execute",
+    ".idea": "editor configuration that can execute",
+    ".cursor": "agent configuration",
+    ".claude": "agent configuration",
+    ".codex": "agent configuration",
+    ".gemini": "agent configuration",
+    ".devcontainer": "editor configuration that can execute",
+    "mcp_definitions": "tool definitions: what an agent may run",
+    "agent_templates": "agent templates: what an agent is told",
+    "node_modules": "installed packages that the checks load",
+    ".venv": "installed packages that the checks load",
+    ".ssh": "keys",
+}
+#: File names of the same kind. Any depth.
+PROTECTED_FILES: Final = {
+    ".gitattributes": "version control: filters can execute",
+    ".gitmodules": "version control",
+    ".gitconfig": "version control",
+    ".gitignore": "decides what version control sees",
+    ".gitlab-ci.yml": "continuous integration",
+    "jenkinsfile": "continuous integration",
+    ".travis.yml": "continuous integration",
+    "azure-pipelines.yml": "continuous integration",
+    ".pre-commit-config.yaml": "hooks that execute",
+    ".pre-commit-hooks.yaml": "hooks that execute",
+    ".mcp.json": "agent configuration",
+    ".npmrc": "package manager configuration that can execute",
+    ".yarnrc.yml": "package manager configuration that can execute",
+    ".envrc": "shell configuration that executes",
+    "conftest.py": "executed by every test run",
+    "sitecustomize.py": "executed at every Python start",
+    "usercustomize.py": "executed at every Python start",
+    ".flake8": "gate configuration",
+    "setup.cfg": "gate configuration",
+    "tox.ini": "gate configuration",
+    "ruff.toml": "gate configuration",
+    ".ruff.toml": "gate configuration",
+    "pyproject.toml": "gate and build configuration",
+    ".editorconfig": "gate configuration",
+    ".eslintignore": "gate configuration",
+    ".prettierignore": "gate configuration",
+    "biome.json": "gate configuration",
+    "biome.jsonc": "gate configuration",
+    ".rails.toml": "this tool's configuration",
+    "rails.toml": "this tool's configuration",
+    "makefile": "executed by every build",
+    "gnumakefile": "executed by every build",
+    "package.json": "scripts that execute on install",
+}
+_PROTECTED_PATTERNS: Final = (
+    (re.compile(r"\.env(\..*)?"), "secrets"),
+    (
+        re.compile(r"\.?eslint(rc)?(\.config)?\.(js|cjs|mjs|ts|json|ya?ml)|\.eslintrc"),
+        "gate configuration that executes",
+    ),
+    (
+        re.compile(r"\.?prettier(rc)?(\.config)?\.(js|cjs|mjs|ts|json5?|ya?ml|toml)|\.prettierrc"),
+        "gate configuration that executes",
+    ),
+    (re.compile(r"(mypy|pytest|\.pylintrc|\.coveragerc).*\.ini|\.pylintrc"), "gate configuration"),
+    (re.compile(r".*\.pth"), "executed at every Python start"),
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WorkspacePath:
+    """A path inside the project, written with ``/`` and without ``.``, ``..`` or an absolute start.
+
+    Made only by :func:`parse`; every function that touches a file takes this type and no string.
+    """
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names from the project folder down to the file."""
+        return tuple(self.text.split("/"))
+
+    @property
+    def name(self) -> str:
+        """The last name."""
+        return self.text.rpartition("/")[2]
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the last name, lower-case and with its dot, or an empty string."""
+        stem, dot, ending = self.name.rpartition(".")
+        return f".{ending.lower()}" if dot and stem else ""
+
+
+def parse(raw: object) -> WorkspacePath | Refusal:
+    """Turn what a model wrote as a path into a :class:`WorkspacePath`, or say why not."""
+    if not isinstance(raw, str):
+        return _refuse(raw, "it is not a string", 'Send the path as a string, for example "src/app.py".')
+    if not raw.strip():
+        return _refuse(raw, "it is empty", 'Name a file inside the project, for example "src/app.py".')
+    if len(raw) > limits.PATH_CHARS:
+        return _refuse(raw, f"it has {len(raw)} characters; {limits.PATH_CHARS} are allowed", "Use a shorter path.")
+    if raw != printable(raw, keep=""):
+        return _refuse(raw, "it has control or invisible characters", "Write the path with visible characters only.")
+    path = raw.replace("\\", "/")
+    if path.startswith(("/", "~")) or _DRIVE.match(path):
+        return _refuse(
+            raw, "it is not relative to the project folder", "Write it relative, without a leading / or ~ or drive."
+        )
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if not parts or path.endswith("/"):
+        return _refuse(raw, "it names a folder", "Name a file.")
+    if len(parts) > limits.PATH_DEPTH:
+        return _refuse(raw, f"it has more than {limits.PATH_DEPTH} levels", "Use a shallower path.")
+    for part in parts:
+        if reason := _bad_part(part):
+            return _refuse(
+                raw,
+                reason,
+                "Path traversal is not allowed: stay inside the project." if part == ".." else "Use a plain file name.",
+            )
+    return WorkspacePath("/".join(parts))
+
+
+def protected(path: WorkspacePath) -> str | None:
+    """Say why ``path`` needs an approval of its own, or return ``None`` for an ordinary file."""
+    *folders, name = (_folded(part) for part in path.parts)
+    for folder in folders:
+        if folder in PROTECTED_DIRECTORIES:
+            return PROTECTED_DIRECTORIES[folder]
+    if name in PROTECTED_DIRECTORIES or name in PROTECTED_FILES:
+        return PROTECTED_DIRECTORIES.get(name) or PROTECTED_FILES[name]
+    if any(_SHORT_NAME.fullmatch(part) for part in (*folders, name)):
+        return "a short name of a protected file"
+    return next((reason for pattern, reason in _PROTECTED_PATTERNS if pattern.fullmatch(name)), None)
+
+
+#: Never written by an agent, not even with an approval: a write here could forge or run anything.
+def forbidden(path: WorkspacePath) -> str | None:
+    """Say why no approval can allow a write to ``path``, or return ``None``."""
+    folded = {_folded(part) for part in path.parts}
+    if folded & {".git", ".rails"} or any(_SHORT_NAME.fullmatch(part) for part in folded):
+        return "it is inside .git or .rails, which no agent may write"
+    return None
+
+
+def _folded(part: str) -> str:
+    """Reduce a name to what the most forgiving file system would take it for."""
+    visible = "".join(char for char in unicodedata.normalize("NFKC", part) if unicodedata.category(char) != "Cf")
+    return visible.casefold().split(":", 1)[0].rstrip(". ")
+
+
+def _bad_part(part: str) -> str | None:
+    if part == "..":
+        return "it leaves the project folder"
+    if part != part.strip() or part.endswith("."):
+        return "a name in it starts or ends with a space or ends with a dot"
+    if ":" in part or any(char in part for char in '<>"|?*'):
+        return 'a name in it has one of : < > " | ? *'
+    if part.startswith("-"):
+        return "a name in it starts with a dash, which programs read as an option"
+    if _DEVICE.fullmatch(part):
+        return "a name in it is a reserved device name"
+    if len(part.encode("utf-8", "surrogatepass")) > limits.PATH_PART_BYTES:
+        return f"a name in it is longer than {limits.PATH_PART_BYTES} bytes"
+    return None
+
+
+def _refuse(raw: object, why: str, hint: str) -> Refusal:
+    shown = one_line(raw) if isinstance(raw, str) else type(raw).__name__
+    return Refusal("path", f"Invalid file path {shown!r}: {why}.", hint, path=shown)

@@ -1,0 +1,132 @@
+"""Text: what a terminal may show, what bytes mean, and where an offset is.
+
+:func:`printable` is the only way from untrusted text to a screen. It makes invisible characters
+visible instead of removing them, because removing makes two different texts look equal.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Eol = Literal["\n", "\r\n", "\r"]
+
+_UTF8_BOM: Final = b"\xef\xbb\xbf"
+# Categories that draw nothing, move the cursor, reorder text or have no agreed look.
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+# Letters and marks that Unicode calls visible and fonts draw as nothing.
+_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+
+
+def _is_hidden(char: str) -> bool:
+    if unicodedata.category(char) in _HIDDEN or char in _BLANK_LETTERS:
+        return True
+    return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+
+
+def printable(text: str, *, keep: str = "\n\t") -> str:
+    """Return ``text`` with every character that could deceive a reader shown as an escape.
+
+    Control, format, bidirectional, private-use, surrogate and unassigned characters become
+    ``\\xNN``, ``\\uNNNN`` or ``\\UNNNNNNNN``. Characters of ``keep`` pass through. Emoji selectors are
+    escaped too: nothing that is shown depends on the font.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(char if char in keep or not _is_hidden(char) else _escape(char) for char in text)
+
+
+def one_line(text: str, limit: int = 160) -> str:
+    """Return ``text`` printable, on one line, at most ``limit`` characters, with what was cut counted."""
+    flat = printable(text[: limit * 4], keep="").strip()
+    if len(flat) <= limit and len(text) <= limit * 4:
+        return flat
+    return f"{flat[:limit]}… (+{max(len(text), len(flat)) - limit} characters)"
+
+
+def _escape(char: str) -> str:
+    point = ord(char)
+    if point <= 0xFF:
+        return f"\\x{point:02x}"
+    return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
+
+
+def line_column(text: str, offset: int) -> tuple[int, int]:
+    """Return the 1-based line and column (in characters) of ``offset``; lines end at ``\\n``."""
+    offset = max(0, min(offset, len(text)))
+    before = text.rfind("\n", 0, offset)
+    return text.count("\n", 0, offset) + 1, offset - before
+
+
+def excerpt(text: str, offset: int, width: int = 60) -> str:
+    """Return the part of ``text`` around ``offset`` on one printable line, with ``…`` where it was cut."""
+    start, end = max(0, offset - width), min(len(text), offset + width)
+    body = printable(text[start:end], keep="").strip()
+    return f"{'…' if start else ''}{body}{'…' if end < len(text) else ''}"
+
+
+def head_and_tail(text: str, limit: int) -> tuple[str, int]:
+    """Cut the middle out of ``text`` so that about ``limit`` characters stay.
+
+    Returns the text and the number of characters left out (0: nothing was).
+    """
+    if len(text) <= limit:
+        return text, 0
+    head, tail = text[: limit * 2 // 3], text[-limit // 3 :]
+    left_out = len(text) - len(head) - len(tail)
+    return f"{head}\n[… {left_out} characters left out …]\n{tail}", left_out
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of ``data`` in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text file's characters and everything needed to write the same bytes again.
+
+    ``text`` keeps its line endings as they are in the file; ``eol`` is the most frequent one.
+    """
+
+    text: str
+    encoding: str
+    bom: bool
+    eol: Eol
+    mixed_eol: bool
+
+    def encode(self, text: str) -> bytes:
+        """Return ``text`` in this file's encoding and with its byte-order mark. Raises UnicodeEncodeError."""
+        body = text.encode(self.encoding)
+        return _UTF8_BOM + body if self.bom else body
+
+
+def decode(data: bytes) -> Decoded | None:
+    """Decode a text file. Returns ``None`` for what is not text (a NUL byte, or not UTF-8).
+
+    UTF-8 only, with or without a byte-order mark: guessing an encoding is guessing what to write back.
+    """
+    bom = data.startswith(_UTF8_BOM)
+    body = data[len(_UTF8_BOM) :] if bom else data
+    if b"\0" in body:
+        return None
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    eol, mixed = main_eol(text)
+    return Decoded(text, "utf-8", bom, eol, mixed)
+
+
+def main_eol(text: str) -> tuple[Eol, bool]:
+    """Return the most frequent line ending of ``text`` (``\\n`` if none) and whether there are several."""
+    crlf = text.count("\r\n")
+    counts: dict[Eol, int] = {
+        "\n": text.count("\n") - crlf,
+        "\r\n": crlf,
+        "\r": text.count("\r") - crlf,
+    }
+    best = max(counts, key=lambda eol: counts[eol])
+    return best, sum(1 for count in counts.values() if count) > 1

@@ -1,0 +1,84 @@
+"""What the gate says about a change set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rails.core.changes import ChangeSet
+
+Severity = Literal["error", "warning", "info"]
+Status = Literal["pass", "fail", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem at one place. Lines and columns are 1-based and count characters; 0 means unknown.
+
+    ``new`` is whether this change set introduced it: only new findings count. ``remedy`` is the rule's
+    own one-sentence advice. ``json_path`` is set where the place is inside a JSON document.
+    """
+
+    path: str
+    line: int
+    column: int
+    rule: str
+    message: str
+    tool: str
+    severity: Severity = "error"
+    end_line: int = 0
+    end_column: int = 0
+    fixable: bool = False
+    new: bool = True
+    remedy: str = ""
+    json_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Something the gate repaired for the agent: the rule or formatter, and how many places."""
+
+    path: str
+    rule: str
+    tool: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """A check that did not run on a file, and why. ``required`` ones keep the verdict from "pass"."""
+
+    path: str
+    check: str
+    reason: str
+    required: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRun:
+    """A check that ran: its tool's version and how long it took."""
+
+    name: str
+    version: str
+    duration_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """pass: every required check ran and found nothing new. fail: new findings. error: something
+    required could not be checked; this is never the agent's fault and never a pass.
+
+    ``proposal`` is the change set with safe fixes and formatting applied: what a human is asked about.
+    """
+
+    status: Status
+    proposal: ChangeSet
+    findings: tuple[Finding, ...] = ()
+    fixed: tuple[Fixed, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
+    checks: tuple[CheckRun, ...] = ()
+
+    @property
+    def blocking(self) -> tuple[Finding, ...]:
+        """The new findings that keep the verdict from "pass"."""
+        return tuple(f for f in self.findings if f.new and f.severity == "error")
