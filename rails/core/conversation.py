@@ -2,12 +2,18 @@
 
 Messages are append-only: a conversation is never rewritten, because providers bind caches and thinking
 to the exact history.
+
+:func:`answer_to_json` and :func:`answer_from_json` are the one written form of an answer: a line of a
+recorded conversation, and what the session log keeps of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, cast, get_args
+
+from rails.core.requests import Json
 
 #: Why a model stopped. Only "end_turn" and "tool_use" let native tool calls run.
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut"]
@@ -38,7 +44,18 @@ class NativeResult:
     is_error: bool
 
 
-Part: TypeAlias = Text | NativeCall | NativeResult
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A block of the provider's own, such as signed thinking: sent back as it came, never read.
+
+    ``provider`` is who made it ("anthropic"), ``data`` its JSON text.
+    """
+
+    provider: str
+    data: str
+
+
+Part: TypeAlias = Text | NativeCall | NativeResult | Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +78,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call, as the provider counted them (0: not told)."""
+    """Tokens of one model call, as the provider counted them (0: not told).
+
+    ``cache_read_tokens`` and ``cache_write_tokens`` are input as well, and not part of ``input_tokens``.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +118,102 @@ class ToolSpec:
     name: str
     description: str
     schema: str
+
+
+_STOP_REASONS: Final[frozenset[str]] = frozenset(get_args(StopReason))
+
+
+def message_to_json(message: Message) -> dict[str, Json]:
+    """Return a message as JSON values: ``{"role": …, "content": [blocks]}``."""
+    return {"role": message.role, "content": [_part_to_json(part) for part in message.parts]}
+
+
+def message_from_json(value: Json) -> Message:
+    """Read what :func:`message_to_json` wrote; ``content`` may be one string. Raises ValueError with the reason."""
+    if not isinstance(value, Mapping):
+        raise ValueError("a message is a JSON object")
+    role, content = value.get("role"), value.get("content")
+    if role not in ("user", "assistant"):
+        raise ValueError('"role" must be "user" or "assistant"')
+    if isinstance(content, str):
+        return Message(cast(Literal["user", "assistant"], role), (Text(content),))
+    if not isinstance(content, Sequence):
+        raise ValueError('"content" must be a text or a list of blocks')
+    return Message(cast(Literal["user", "assistant"], role), tuple(_part_from_json(block) for block in content))
+
+
+def answer_to_json(answer: Answer) -> dict[str, Json]:
+    """Return an answer as JSON values: its message, and why it stopped, what it used, which model."""
+    usage = answer.usage
+    return {
+        **message_to_json(answer.message),
+        "stop_reason": answer.stop_reason,
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_read_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+        },
+        "model": answer.model,
+        "note": answer.note,
+    }
+
+
+def answer_from_json(value: Json) -> Answer:
+    """Read what :func:`answer_to_json` wrote; all but the message may be missing. Raises ValueError."""
+    message = message_from_json(value)
+    if message.role != "assistant" or not isinstance(value, Mapping):
+        raise ValueError('the "role" of an answer must be "assistant"')
+    stop = value.get("stop_reason", "tool_use" if message.calls else "end_turn")
+    if stop not in _STOP_REASONS:
+        raise ValueError(f'"stop_reason" must be one of {", ".join(sorted(_STOP_REASONS))}')
+    return Answer(
+        message,
+        cast(StopReason, stop),
+        _usage_from_json(value.get("usage")),
+        _text(value, "model", ""),
+        _text(value, "note", ""),
+    )
+
+
+def _usage_from_json(value: Json) -> Usage:
+    if not isinstance(value, Mapping):
+        return Usage()
+    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    counts = [value.get(name, 0) for name in names]
+    return Usage(*(count if isinstance(count, int) else 0 for count in counts))
+
+
+def _part_to_json(part: Part) -> dict[str, Json]:
+    match part:
+        case Text(text):
+            return {"type": "text", "text": text}
+        case NativeCall(id_, name, arguments):
+            return {"type": "tool_use", "id": id_, "name": name, "input_json": arguments}
+        case NativeResult(id_, text, is_error):
+            return {"type": "tool_result", "tool_use_id": id_, "content": text, "is_error": is_error}
+        case Opaque(provider, data):
+            return {"type": "opaque", "provider": provider, "data": data}
+
+
+def _part_from_json(value: Json) -> Part:
+    if not isinstance(value, Mapping):
+        raise ValueError("a block of a message is a JSON object")
+    match value.get("type"):
+        case "text":
+            return Text(_text(value, "text"))
+        case "tool_use":
+            return NativeCall(_text(value, "id"), _text(value, "name"), _text(value, "input_json"))
+        case "tool_result":
+            is_error = value.get("is_error") is True
+            return NativeResult(_text(value, "tool_use_id"), _text(value, "content"), is_error)
+        case "opaque":
+            return Opaque(_text(value, "provider"), _text(value, "data"))
+    raise ValueError('the "type" of a block must be text, tool_use, tool_result or opaque')
+
+
+def _text(value: Mapping[str, Json], key: str, default: str | None = None) -> str:
+    found = value.get(key, default)
+    if not isinstance(found, str):
+        raise ValueError(f'"{key}" must be a string')
+    return found

@@ -13,6 +13,10 @@ BLOCK_CHARS: Final = 12_000_000
 JSON_DEPTH: Final = 64
 #: Digits of one number: Python refuses 4,301; nobody means more than this.
 NUMBER_CHARS: Final = 40
+#: Tokens asked of a model for one answer, its thinking included: room for a file of a few thousand lines.
+ANSWER_TOKENS: Final = 32_000
+#: A file of recorded answers.
+RECORDING_BYTES: Final = 64_000_000
 #: Requests in one answer: an approval must stay readable.
 REQUESTS_PER_ANSWER: Final = 50
 
@@ -40,6 +44,8 @@ EXCERPT_CHARS: Final = 160
 CHECK_SECONDS: Final = 60.0
 COMMAND_SECONDS: Final = 60.0
 MODEL_SILENCE_SECONDS: Final = 300.0
+#: Reaching a model's server; a proxy that does not answer should be noticed soon.
+MODEL_CONNECT_SECONDS: Final = 15.0
 #: Turns at one engagement of an agent, and attempts in a row that failed, before a human is needed.
 MAX_TURNS: Final = 25
 MAX_ATTEMPTS: Final = 3
@@ -47,5 +53,15 @@ MAX_ATTEMPTS: Final = 3
 # -- the log --------------------------------------------------------------------------------------
 #: A payload above this is stored once by its hash, and the record points to it.
 INLINE_BYTES: Final = 8_192
+#: What the record keeps of such a payload, so that a list can show it without opening the blob, in characters.
+HEAD_CHARS: Final = 240
+#: One line of a log that a reader takes in; the writer stays far below it.
+LOG_LINE_BYTES: Final = 1_000_000
+#: A registered secret shorter than this is not masked: it would turn ordinary words into marks.
+SECRET_CHARS: Final = 6
+#: Records that may wait for the disk, in seconds, while others arrive. Durable ones never wait.
+GROUP_COMMIT_SECONDS: Final = 0.25
+#: How long a writer waits for another process to let go of a session log, in seconds.
+LOCK_SECONDS: Final = 1.0
 #: What a command or linter may print before it is cut in the middle.
 OUTPUT_BYTES: Final = 1_000_000
