@@ -53,6 +53,7 @@ EventType = Literal[
     "CHECKPOINT",  # a step that can be undone: step, paths
     "UNDO",  # a step was undone
     "FEEDBACK_SENT",  # the exact text the model gets next
+    "AGENT_FINISHED",  # an agent's part is over: done, gave up, aborted
     "SESSION_RESUMED",  # a session goes on after an interruption
     "LOG_RECOVERED",  # a torn record was found and kept
 ]
