@@ -40,6 +40,22 @@ FINDINGS_TOLD: Final = 10
 #: An excerpt of an offending text.
 EXCERPT_CHARS: Final = 160
 
+# -- definition files and agent templates ---------------------------------------------------------
+#: One definition file or agent template: a person reads it in full before trusting it.
+DEFINITION_BYTES: Final = 256_000
+#: Files in one definitions or templates folder.
+DEFINITION_FILES: Final = 500
+#: Levels of one parameter schema, and its sub-schemas with every `$ref` written out: `jsonschema`
+#: took 68 s on a choice of three, twelve levels deep.
+SCHEMA_DEPTH: Final = 12
+SCHEMA_NODES: Final = 2_000
+#: Values in one request's parameters, and members of one object.
+PARAMETER_NODES: Final = 20_000
+OBJECT_MEMBERS: Final = 2_000
+#: States of one `pattern`, and characters of a text that is matched against it.
+PATTERN_STATES: Final = 1_000
+PATTERN_CHARS: Final = 100_000
+
 # -- time, in seconds -----------------------------------------------------------------------------
 CHECK_SECONDS: Final = 60.0
 COMMAND_SECONDS: Final = 60.0
