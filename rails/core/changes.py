@@ -75,6 +75,7 @@ class Approved(Generic[T]):
 
     ``digest`` is what was signed; whoever executes computes it again from ``value`` and refuses if it
     differs. ``by`` says who ("human", "policy: rule 3", "script"), ``at`` when (UTC, ISO 8601).
+    ``request`` is the digest of the whole approval request: tools, parameters, definitions, checks.
     """
 
     value: T
@@ -82,6 +83,7 @@ class Approved(Generic[T]):
     by: str
     at: str
     scope: str = "once"
+    request: str = ""
 
 
 def unified_diff(before: bytes | None, after: bytes | None, path: str, context: int = 3) -> list[str]:
