@@ -1,0 +1,225 @@
+"""From a request to a permission. The only place that makes an :class:`~rails.core.changes.Approved`.
+
+An approval is a signature over what would happen: tools, parameters, the definitions in force, the
+bytes before and after, and what the checks said. Whoever executes computes the digest again.
+
+The digest is SHA-256 over JSON with sorted keys, no blanks and no Unicode normalisation (two texts that
+only look equal have two digests).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Literal, Protocol
+
+from rails.approval.risks import change_risks, gate_risks, tool_risks
+from rails.core.changes import Approved, ChangeSet
+from rails.core.errors import StaleError
+from rails.core.requests import Json, ToolRequest
+from rails.core.verdict import Verdict
+
+Answer = Literal["approve", "deny", "abort"]
+
+#: The reason of a denial when a question could not be put to anybody.
+NO_HUMAN: Final = "no human"
+
+
+def now() -> str:
+    """Return the time in UTC, ISO 8601 with microseconds and ``Z``."""
+    return datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRequest:
+    """One question to a human or a policy: exactly what would happen, and why to be careful.
+
+    ``risks`` come first on the screen, worst first. ``notes`` say what was adjusted on the way (repairs,
+    coercions, how an edit was located). ``digest`` binds the answer to all of it.
+    """
+
+    id: str
+    agent: str
+    tools: tuple[str, ...]
+    explanation: str
+    kind: Literal["changes", "tool"]
+    changes: ChangeSet
+    tool_request: ToolRequest | None
+    verdict: Verdict | None
+    risks: tuple[str, ...]
+    notes: tuple[str, ...]
+    digest: str
+    requests: tuple[ToolRequest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An answer. ``seconds`` is how long it took; ``at`` is UTC, ISO 8601; ``by`` says who decided.
+
+    ``reason`` of a denial goes to the agent word for word.
+    """
+
+    answer: Answer
+    reason: str
+    by: str
+    at: str = field(default_factory=now)
+    seconds: float = 0.0
+    scope: str = "once"
+
+
+class Approver(Protocol):
+    """Whoever answers. End of input, a time-out, an error or an empty answer is never "approve"."""
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Answer ``request``."""
+        ...
+
+
+def request_for_changes(
+    id: str,
+    agent: str,
+    requests: Sequence[ToolRequest],
+    verdict: Verdict,
+    notes: Sequence[str] = (),
+    *,
+    from_project: Collection[str] = (),
+) -> ApprovalRequest:
+    """Ask about the change set that the gate proposes.
+
+    ``from_project`` names the tools whose definition comes from the project itself, not from the user
+    or the package: a project may not be trusted.
+    """
+    changes = verdict.proposal
+    return ApprovalRequest(
+        id=id,
+        agent=agent,
+        tools=tuple(dict.fromkeys(request.tool_name for request in requests)),
+        explanation=_explanation(requests),
+        kind="changes",
+        changes=changes,
+        tool_request=None,
+        verdict=verdict,
+        risks=(*change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project)),
+        notes=(*notes, *_adjustments(requests)),
+        digest=_digest("changes", agent, requests, changes, verdict),
+        requests=tuple(requests),
+    )
+
+
+def request_for_tool(
+    id: str,
+    agent: str,
+    request: ToolRequest,
+    notes: Sequence[str] = (),
+    *,
+    from_project: Collection[str] = (),
+) -> ApprovalRequest:
+    """Ask about running one tool. ``from_project`` as in :func:`request_for_changes`."""
+    return ApprovalRequest(
+        id=id,
+        agent=agent,
+        tools=(request.tool_name,),
+        explanation=request.explanation,
+        kind="tool",
+        changes=ChangeSet(),
+        tool_request=request,
+        verdict=None,
+        risks=tool_risks((request,), from_project),
+        notes=(*notes, *_adjustments((request,))),
+        digest=_digest("tool", agent, (request,), ChangeSet(), None),
+        requests=(request,),
+    )
+
+
+def sign(request: ApprovalRequest, decision: Decision) -> Approved[ChangeSet] | Approved[ToolRequest]:
+    """Turn a yes into a permission; see :func:`sign_changes` and :func:`sign_tool`."""
+    return sign_changes(request, decision) if request.kind == "changes" else sign_tool(request, decision)
+
+
+def sign_changes(request: ApprovalRequest, decision: Decision) -> Approved[ChangeSet]:
+    """Permit the change set of ``request``.
+
+    Raises ValueError unless ``decision`` is an approval of such a request, and StaleError if the
+    request is not what its digest says.
+    """
+    _require_yes(request, decision, "changes")
+    changes = request.changes
+    return Approved(changes, changes.digest(), decision.by, decision.at, decision.scope, request.digest)
+
+
+def sign_tool(request: ApprovalRequest, decision: Decision) -> Approved[ToolRequest]:
+    """Permit the tool run of ``request``. Raises as :func:`sign_changes` does."""
+    _require_yes(request, decision, "tool")
+    if request.tool_request is None:
+        raise ValueError("There is no tool request to approve.")
+    return Approved(request.tool_request, request.digest, decision.by, decision.at, decision.scope, request.digest)
+
+
+def still_valid(approved: Approved[ChangeSet] | Approved[ToolRequest], request: ApprovalRequest) -> bool:
+    """Say whether ``approved`` was given for exactly what ``request`` holds now; computes every digest again."""
+    digest = digest_of(request)
+    if not digest == request.digest == approved.request:
+        return False
+    if isinstance(approved.value, ChangeSet):
+        now_planned = request.changes.digest()
+        return request.kind == "changes" and approved.value.digest() == approved.digest == now_planned
+    return request.kind == "tool" and approved.value == request.tool_request and approved.digest == digest
+
+
+def digest_of(request: ApprovalRequest) -> str:
+    """Compute the digest of ``request`` from its content."""
+    return _digest(request.kind, request.agent, request.requests, request.changes, request.verdict)
+
+
+def _require_yes(request: ApprovalRequest, decision: Decision, kind: str) -> None:
+    if not isinstance(decision, Decision) or decision.answer != "approve":
+        raise ValueError("Only an approval can be signed.")
+    if request.kind != kind:
+        raise ValueError(f"This request is about {request.kind}, not about {kind}.")
+    if digest_of(request) != request.digest:
+        raise StaleError("The request is not what was shown. Nothing was changed; it has to be asked again.")
+
+
+def _digest(kind: str, agent: str, requests: Sequence[ToolRequest], changes: ChangeSet, verdict: Verdict | None) -> str:
+    content = {
+        "v": 1,
+        "kind": kind,
+        "agent": agent,
+        "requests": [_canonical(request) for request in requests],
+        "bases": {str(change.path): change.before_sha256 for change in changes.changes},
+        "changes": changes.digest(),
+        "gate": None if verdict is None else _gate(verdict),
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _canonical(request: ToolRequest) -> dict[str, object]:
+    parameters: Mapping[str, Json] = request.parameters
+    return {"tool": request.tool_name, "parameters": dict(parameters), "definition": request.definition_digest}
+
+
+def _gate(verdict: Verdict) -> dict[str, object]:
+    return {
+        "status": verdict.status,
+        "checks": sorted((run.name, run.version) for run in verdict.checks),
+        "findings": sorted((f.path, f.line, f.column, f.rule, f.message) for f in verdict.findings if f.new),
+        "not_checked": sorted((n.path, n.check, n.required) for n in verdict.not_checked),
+    }
+
+
+def _explanation(requests: Sequence[ToolRequest]) -> str:
+    return "\n".join(dict.fromkeys(request.explanation for request in requests if request.explanation.strip()))
+
+
+def _adjustments(requests: Sequence[ToolRequest]) -> tuple[str, ...]:
+    """Say what reading and validating adjusted, so that nobody approves it unseen."""
+    notes = []
+    for request in requests:
+        repairs = request.raw.repairs if request.raw else ()
+        notes += [f"{request.tool_name}: JSON repaired ({repair.name}) at {repair.offset}" for repair in repairs]
+        notes += [f"{request.tool_name}: converted {what}" for what in request.coerced]
+    return tuple(dict.fromkeys(notes))

@@ -1,0 +1,173 @@
+"""The policy file: who need not be asked, and who need not even ask. Deny > ask > allow; no match asks.
+
+``policy.toml`` in the user's configuration folder, where no agent can write::
+
+    [[rule]]
+    decision = "allow"            # "deny", "ask" or "allow"
+    tool = ["edit_file", "write_file"]
+    path = "tests/**"
+    max_lines = 200               # only with "allow": larger changes are asked about
+    # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason
+
+    [[example]]                   # checked whenever the file is loaded, like a test
+    tool = "edit_file"
+    path = "tests/test_app.py"
+    expect = "allow"
+
+A project's own ``.rails.toml`` may hold the same under ``[policy]``; it can only tighten, so ``allow`` is
+refused there. Protected paths are asked about whatever a rule allows. ``rails.approval.rules`` says
+how narrowly ``allow`` is read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Decision
+from rails.approval.policy_file import Example, read_tables
+from rails.approval.rules import Item, Rule, Ruling, items_of
+from rails.core.errors import UsageError
+from rails.core.paths import WorkspacePath, parse, protected
+
+POLICY_NAME: Final = "policy.toml"
+PROJECT_NAME: Final = ".rails.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a policy says: the ruling, the rules behind it (none: nothing matched) and why, in words."""
+
+    ruling: Ruling
+    rules: tuple[Rule, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules in force. Without any, everything is asked about."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def judge(self, request: ApprovalRequest) -> Judgement:
+        """Say what is to happen with ``request``."""
+        return self.judge_items(items_of(request))
+
+    def judge_items(self, items: Iterable[Item]) -> Judgement:
+        """Say what is to happen when all of ``items`` would."""
+        items = tuple(items)
+        for decision in ("deny", "ask"):
+            for rule in self.rules:
+                if rule.decision == decision and any(rule.matches(item) for item in items):
+                    return Judgement(rule.decision, (rule,), rule.reason or f"{rule} of {rule.source}")
+        if reason := next(filter(None, map(_protected, items)), None):
+            return Judgement("ask", (), reason)
+        return self._allowed(items)
+
+    def _allowed(self, items: tuple[Item, ...]) -> Judgement:
+        used: list[Rule] = []
+        for item in items:
+            rule = next((rule for rule in self.rules if rule.decision == "allow" and rule.matches(item)), None)
+            if rule is None:
+                return Judgement("ask", (), f"no rule matches {item.tool} {item.path or item.kind}".rstrip())
+            used.append(rule)
+        if not used:
+            return Judgement("ask", (), "there is nothing that a rule could match")
+        rules = tuple(dict.fromkeys(used))
+        return Judgement("allow", rules, " and ".join(str(rule) for rule in rules))
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyApprover:
+    """Answers from the policy; what has to be asked goes to ``fallback``, or is denied without one."""
+
+    policy: Policy
+    fallback: Approver | None = None
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Answer from the rules, else ask. Without anybody to ask the answer is "deny": "no human"."""
+        started = time.monotonic()
+        judgement = self.policy.judge(request)
+        by = f"policy: {' and '.join(map(str, judgement.rules))}"
+        if judgement.ruling == "deny":
+            return Decision("deny", _denial(judgement), by, seconds=time.monotonic() - started)
+        if judgement.ruling == "allow":
+            return Decision("approve", judgement.why, by, seconds=time.monotonic() - started)
+        if self.fallback is None:
+            return Decision("deny", NO_HUMAN, "headless", seconds=time.monotonic() - started)
+        return self.fallback.decide(request)
+
+
+def config_folder() -> Path:
+    """Return the user's configuration folder: ``AI_RAILS_CONFIG_DIR``, or the platform's own place."""
+    if override := os.environ.get("AI_RAILS_CONFIG_DIR"):
+        return Path(override)
+    from platformdirs import user_config_path
+
+    return user_config_path("ai-rails", appauthor=False)
+
+
+def load(project: Path | None = None, *, folder: Path | None = None) -> Policy:
+    """Read the user's policy and what ``project`` adds to it. A missing file means no rules.
+
+    Raises UsageError that lists every mistake: unreadable files, unknown keys, rules that can't be meant,
+    examples that the rules don't fulfil.
+    """
+    file = (folder or config_folder()) / POLICY_NAME
+    rules, examples, mistakes = read_tables(_toml(file), str(file))
+    if project is not None:
+        own = _toml(project / PROJECT_NAME).get("policy", {})
+        more, more_examples, more_mistakes = read_tables(own, str(project / PROJECT_NAME), first=len(rules) + 1)
+        mistakes += [f"{rule.source}: {rule} allows; a project can only deny or ask" for rule in _allowing(more)]
+        rules, examples = rules + more, examples + more_examples
+        mistakes += more_mistakes
+    policy = Policy(tuple(rules))
+    mistakes += [wrong for example in examples if (wrong := _check(policy, example))]
+    if mistakes:
+        raise UsageError("\n".join(("The approval policy cannot be used.", *mistakes)))
+    return policy
+
+
+def _allowing(rules: Iterable[Rule]) -> list[Rule]:
+    return [rule for rule in rules if rule.decision == "allow"]
+
+
+def _toml(file: Path) -> dict[str, object]:
+    try:
+        with file.open("rb") as stream:
+            if os.name == "posix" and os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:
+                raise UsageError(f"{file}: anyone on this machine can write it. Run: chmod o-w {file}")
+            return tomllib.load(stream)
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{file}: {error}. Nothing is approved from a policy that cannot be read.") from error
+
+
+def _check(policy: Policy, example: Example) -> str | None:
+    """Return what is wrong with an example, or ``None``."""
+    judgement = policy.judge_items((example.item,))
+    if judgement.ruling == example.expect:
+        return None
+    return (
+        f"{example.source}: example {example.number} expects {example.expect}, but: {judgement.ruling}, {judgement.why}"
+    )
+
+
+def _protected(item: Item) -> str | None:
+    if item.path is None:
+        return None
+    path = parse(item.path)
+    reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
+    return f"{item.path} is protected ({reason})" if reason else None
+
+
+def _denial(judgement: Judgement) -> str:
+    rule = judgement.rules[0]
+    return rule.reason or f"The user's policy does not allow this ({rule}). Do it another way or leave it out."

@@ -1,0 +1,81 @@
+"""Why to look twice: sentences about a change set, a verdict or a tool, worst first. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.paths import protected
+from rails.core.requests import ToolRequest
+from rails.core.text import decode
+from rails.core.verdict import Verdict
+
+#: A change that takes away this many lines, and more than half of the file, is told.
+LARGE_DELETION_LINES: Final = 30
+
+
+def change_risks(changes: ChangeSet) -> tuple[str, ...]:
+    """Return what is dangerous about ``changes``: protected files, deletions, emptied files, big cuts."""
+    ranked = [item for change in changes.changes for item in _of_file(change)]
+    return tuple(sentence for _, sentence in sorted(ranked, key=lambda item: item[0]))
+
+
+def gate_risks(verdict: Verdict) -> tuple[str, ...]:
+    """Return why the checks don't vouch for the change; nothing when they passed."""
+    if verdict.status == "pass":
+        return ()
+    missing = [skipped for skipped in verdict.not_checked if skipped.required]
+    risks = []
+    if verdict.status == "fail":
+        count = len(verdict.blocking)
+        risks.append(f"The checks did not pass: {count} new problem{'' if count == 1 else 's'}.")
+    if verdict.status == "error" and not missing:
+        risks.append("The checks could not be completed.")
+    return (*risks, *(f"Not checked by {skip.check}: {skip.path} ({skip.reason})" for skip in missing))
+
+
+def tool_risks(requests: Sequence[ToolRequest], from_project: Collection[str] = ()) -> tuple[str, ...]:
+    """Return what is dangerous about the tools themselves."""
+    running = dict.fromkeys(request.tool_name for request in requests if request.effect == "run")
+    local = dict.fromkeys(request.tool_name for request in requests if request.tool_name in set(from_project))
+    return (
+        *(f"{name} runs a program or calls a service; what it does cannot be undone here." for name in running),
+        *(f"The definition of {name} comes from the project, not from you." for name in local),
+    )
+
+
+def is_emptied(change: FileChange) -> bool:
+    """Say whether a file with content is left without any."""
+    return bool(change.before and change.before.strip() and change.after is not None and not change.after.strip())
+
+
+def _of_file(change: FileChange) -> Iterator[tuple[int, str]]:
+    """Yield (rank, sentence); a lower rank is worse."""
+    if reason := protected(change.path):
+        yield 0, f"Protected file {change.path}: {reason}."
+    if change.kind == "delete":
+        yield 1, f"Deletes {change.path} ({_lines(change.before)})."
+    elif is_emptied(change):
+        yield 2, f"Empties {change.path} ({_lines(change.before)} before)."
+    elif (lost := _lost_lines(change)) >= LARGE_DELETION_LINES:
+        yield 3, f"Removes {lost} lines, more than half of {change.path}."
+    if change.kind == "create" and change.mode & 0o111:
+        yield 4, f"Creates {change.path} as an executable file."
+
+
+def _lost_lines(change: FileChange) -> int:
+    """Count the lines that are gone for good (moved ones are not), 0 if less than half of the file."""
+    if change.before is None or change.after is None:
+        return 0
+    before = Counter(line.strip() for line in change.before.split(b"\n") if line.strip())
+    gone = (before - Counter(line.strip() for line in change.after.split(b"\n"))).total()
+    return gone if gone * 2 > before.total() else 0
+
+
+def _lines(data: bytes | None) -> str:
+    if data is None or decode(data) is None:
+        return f"{len(data or b'')} bytes"
+    count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
+    return f"{count} line{'' if count == 1 else 's'}"

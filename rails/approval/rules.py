@@ -1,0 +1,154 @@
+"""One rule of a policy, and what it covers. Pure.
+
+A question is split into items: one for each tool and file of a change set, or one for a tool run. A
+``deny`` or ``ask`` rule speaks when it matches *any* item; ``allow`` only counts when *every* item is
+covered by some ``allow`` rule.
+
+``allow`` is read narrowly, the others widely:
+
+- an ``allow`` without ``kind`` covers creating and modifying files and tools that only read; deleting
+  (or emptying) a file and running a program have to be named;
+- an ``allow`` without ``verdict`` needs the checks to have passed;
+- ``deny`` and ``ask`` compare paths without regard to case, ``allow`` exactly.
+
+A rule with ``path``, ``verdict`` or ``max_lines`` is about files and never matches a tool run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Final, Literal
+
+from rails.approval.decision import ApprovalRequest
+from rails.approval.risks import is_emptied
+from rails.core.changes import FileChange
+from rails.core.verdict import Status
+
+Ruling = Literal["deny", "ask", "allow"]
+Kind = Literal["create", "modify", "delete", "read", "run"]
+
+KINDS: Final[tuple[Kind, ...]] = ("create", "modify", "delete", "read", "run")
+_HARMLESS: Final = frozenset({"create", "modify", "read"})
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that would happen. ``path`` and ``verdict`` are ``None`` for a tool run; ``lines`` counts
+    the added and removed lines of the whole change set.
+    """
+
+    agent: str
+    tool: str
+    kind: Kind
+    path: str | None = None
+    verdict: Status | None = None
+    lines: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One ``[[rule]]``. Empty tuples and ``None`` match everything, within the limits above."""
+
+    number: int
+    decision: Ruling
+    source: str
+    name: str = ""
+    reason: str = ""
+    tool: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    verdict: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    max_lines: int | None = None
+
+    def __str__(self) -> str:
+        return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
+
+    def matches(self, item: Item) -> bool:
+        """Say whether the rule speaks about ``item``."""
+        return (
+            _any_name(self.tool, item.tool)
+            and _any_name(self.agent, item.agent)
+            and self._kind(item.kind)
+            and self._file(item)
+        )
+
+    def _kind(self, kind: Kind) -> bool:
+        if self.kind:
+            return kind in self.kind
+        return self.decision != "allow" or kind in _HARMLESS
+
+    def _file(self, item: Item) -> bool:
+        if item.path is None:
+            return not self.path and not self.verdict and self.max_lines is None
+        verdicts = self.verdict or (("pass",) if self.decision == "allow" else ())
+        return (
+            (not self.path or any(glob_match(glob, item.path, self.decision != "allow") for glob in self.path))
+            and (not verdicts or item.verdict in verdicts)
+            and (self.max_lines is None or item.lines <= self.max_lines)
+        )
+
+
+def items_of(request: ApprovalRequest) -> tuple[Item, ...]:
+    """Split ``request`` into what would happen, one item for each tool and file."""
+    return tuple(_change_items(request) if request.kind == "changes" else _tool_items(request))
+
+
+def _change_items(request: ApprovalRequest) -> Iterator[Item]:
+    lines = sum(changed_lines(change) for change in request.changes.changes)
+    status = request.verdict.status if request.verdict else None
+    for tool in request.tools or ("",):
+        for change in request.changes.changes:
+            kind: Kind = "delete" if is_emptied(change) else change.kind
+            yield Item(request.agent, tool, kind, str(change.path), status, lines)
+
+
+def _tool_items(request: ApprovalRequest) -> Iterator[Item]:
+    effect = request.tool_request.effect if request.tool_request else "run"
+    # An edit tool is asked about through its change set; asked about as a run, it is treated as one.
+    kind: Kind = "read" if effect == "read" else "run"
+    for tool in request.tools or ("",):
+        yield Item(request.agent, tool, kind)
+
+
+def changed_lines(change: FileChange) -> int:
+    """Count the added and removed lines of a change."""
+    before, after = ((data or b"").splitlines() for data in (change.before, change.after))
+    matcher = difflib.SequenceMatcher(None, before, after)
+    return sum(
+        (end - start) + (new_end - new_start)
+        for tag, start, end, new_start, new_end in matcher.get_opcodes()
+        if tag != "equal"
+    )
+
+
+def glob_match(glob: str, path: str, fold: bool = False) -> bool:
+    """Match a path from the project folder: ``*`` and ``?`` stay within a name, ``**`` spans folders."""
+    return bool((_compiled(glob.casefold()) if fold else _compiled(glob)).fullmatch(path.casefold() if fold else path))
+
+
+@lru_cache(maxsize=1024)
+def _compiled(glob: str) -> re.Pattern[str]:
+    parts = glob.strip("/").split("/")
+    pattern = ""
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
+        if part == "**":
+            pattern += ".+" if last else "(?:[^/]+/)*"
+        else:
+            pattern += _one_name(part) + ("" if last else "/")
+    return re.compile(pattern, re.DOTALL)
+
+
+def _one_name(glob: str) -> str:
+    translated = (re.escape(char) for char in re.sub(r"\*+", "*", glob))
+    return "".join({r"\*": "[^/]*", r"\?": "[^/]"}.get(char, char) for char in translated)
+
+
+def _any_name(globs: tuple[str, ...], name: str) -> bool:
+    return not globs or any(fnmatchcase(name, glob) for glob in globs)
