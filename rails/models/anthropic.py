@@ -1,0 +1,289 @@
+"""Anthropic's Messages API, and every local server that speaks it, through the official SDK.
+
+Raw stream events are read (``messages.create(stream=True)``), not the SDK's accumulated message: its
+lenient parser turns a tool call that was cut off into a shorter, valid-looking one, takes duplicate
+keys and NaN, and throws earlier text away when a call is not JSON. Here each call's ``partial_json`` is
+joined and handed on as text; parsing it strictly is intake's work.
+
+Not sent: sampling settings, which the API refuses, and forced tool choice, which current models refuse.
+Retrying is the session's work, so that it is bounded, visible and logged; the SDK's own is switched off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from rails.core import limits
+from rails.core.conversation import (
+    Answer,
+    Delta,
+    Message,
+    NativeCall,
+    NativeResult,
+    Opaque,
+    Part,
+    StopReason,
+    Text,
+    TextDelta,
+    ToolSpec,
+    Usage,
+)
+from rails.core.errors import ModelError, ModelRetryable
+from rails.core.text import one_line
+from rails.models.wire import echo_arguments, encodable, event_status, status_error
+
+if TYPE_CHECKING:
+    import anthropic
+
+PROVIDER: Final = "anthropic"
+DEFAULT_URL: Final = "https://api.anthropic.com"
+
+_STOPS: Final[Mapping[str, tuple[StopReason, str]]] = {
+    "end_turn": ("end_turn", ""),
+    "tool_use": ("tool_use", ""),
+    "stop_sequence": ("stop_sequence", "the answer reached a stop sequence"),
+    "pause_turn": ("pause_turn", "the model paused and wants to go on"),
+    "max_tokens": ("max_tokens", "the answer was cut at its limit of {limit} tokens"),
+    "model_context_window_exceeded": ("max_tokens", "the answer was cut: the conversation fills the model's context"),
+    "refusal": ("refusal", "the model's service refused to answer"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnthropicModel:
+    """One model of one server. The connection is opened at the first answer and belongs to that answer."""
+
+    name: str
+    api_key: str = field(repr=False)
+    base_url: str = DEFAULT_URL
+    max_tokens: int = limits.ANSWER_TOKENS
+    silence_s: float = limits.MODEL_SILENCE_SECONDS
+
+    @classmethod
+    def from_environment(
+        cls, name: str, *, base_url: str | None = None, max_tokens: int = limits.ANSWER_TOKENS
+    ) -> AnthropicModel:
+        """Take the key from ``ANTHROPIC_API_KEY`` and the address from ``base_url`` or ``ANTHROPIC_BASE_URL``.
+
+        A server of one's own needs no key. Raises ModelError when Anthropic's own would be asked without one.
+        """
+        url = base_url or os.environ.get("ANTHROPIC_BASE_URL") or DEFAULT_URL
+        key = os.environ.get("ANTHROPIC_API_KEY", "").strip()
+        if not key and url.rstrip("/") == DEFAULT_URL:
+            raise ModelError(
+                "ANTHROPIC_API_KEY is not set. Set it to your key, give the base URL of a local server, "
+                "or replay a recording with recorded:FILE."
+            )
+        return cls(name, key or "none", url, max_tokens)
+
+    def for_agent(self, role: str) -> AnthropicModel:
+        """Return this model: all roles ask the same one."""
+        del role
+        return self
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Ask for the next answer; see :class:`rails.models.Model`."""
+        import anthropic
+
+        reading = _Reading(self.name, self.max_tokens)
+        body = _request(self, system, messages, tools)
+        client = anthropic.Anthropic(
+            api_key=self.api_key,
+            base_url=self.base_url,
+            max_retries=0,
+            timeout=anthropic.Timeout(self.silence_s, connect=limits.MODEL_CONNECT_SECONDS),
+        )
+        with (
+            client,
+            self._faults_in_words(),
+            cast("anthropic.Stream[Any]", client.messages.create(**body, stream=True)) as events,
+        ):
+            for event in events:
+                yield from reading.take(event.to_dict())
+                if reading.ended:
+                    break
+        yield reading.answer()
+
+    @contextmanager
+    def _faults_in_words(self) -> Iterator[None]:
+        import anthropic
+        import httpx2
+
+        who = f"The model server {self.base_url}"
+        try:
+            yield
+        except anthropic.APITimeoutError as error:
+            raise ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.") from error
+        except anthropic.APIStatusError as error:
+            raise _status_error(who, error) from error
+        except anthropic.APIConnectionError as error:
+            reason = one_line(str(error.__cause__ or error))
+            raise ModelRetryable(f"{who} could not be reached: {reason}") from error
+        except httpx2.TimeoutException as error:
+            raise ModelRetryable(f"{who} fell silent for {self.silence_s:g} s in the middle of its answer.") from error
+        except httpx2.HTTPError as error:
+            raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(str(error))}") from error
+        except (ValueError, KeyError, TypeError, AttributeError, anthropic.AnthropicError) as error:
+            # The SDK builds events without checking them, so a wrong one shows up where it is read.
+            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+
+
+def _status_error(who: str, error: anthropic.APIStatusError) -> ModelError:
+    status = error.status_code if error.status_code >= 400 else event_status(error.type)
+    return status_error(who, status, error.api_message or error.message, error.response.headers.get("retry-after"))
+
+
+@dataclass(slots=True)
+class _Block:
+    """A content block while it arrives: what kind, and its pieces."""
+
+    kind: str
+    start: Mapping[str, Any]
+    text: list[str] = field(default_factory=list)
+    signature: str = ""
+
+    def part(self) -> Part | None:
+        """Return the finished part, or ``None`` for a kind that is nobody's business here."""
+        text = "".join(self.text)
+        match self.kind:
+            case "text":
+                return Text(text) if text else None
+            case "tool_use":
+                return NativeCall(str(self.start.get("id", "")), str(self.start.get("name", "")), text)
+            case "thinking" if self.signature:  # without it the API would not take the block back
+                thought = {"type": "thinking", "thinking": text, "signature": self.signature}
+                return Opaque(PROVIDER, json.dumps(thought))
+            case "redacted_thinking":
+                return Opaque(PROVIDER, json.dumps({"type": self.kind, "data": self.start.get("data", "")}))
+        return None
+
+
+class _Reading:
+    """Turns the events of one stream into text pieces and, at its end, an answer."""
+
+    def __init__(self, model: str, max_tokens: int) -> None:
+        self.ended = False
+        self._model = model
+        self._max_tokens = max_tokens
+        self._blocks: dict[int, _Block] = {}
+        self._chars = 0
+        self._stop: str | None = None
+        self._stop_words = ""
+        self._usage: dict[str, int] = {}
+
+    def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
+        """Take in one event; give out the text in it, if any."""
+        match event.get("type"):
+            case "message_start":
+                message = event["message"]
+                self._model = message.get("model") or self._model
+                self._count(message.get("usage"))
+            case "content_block_start":
+                yield from self._start(event["index"], event["content_block"])
+            case "content_block_delta":
+                yield from self._delta(event["index"], event["delta"])
+            case "message_delta":
+                self._stop = event["delta"].get("stop_reason")
+                self._stop_words = (event["delta"].get("stop_details") or {}).get("explanation") or ""
+                self._count(event.get("usage"))
+            case "message_stop":
+                self.ended = True
+
+    def answer(self) -> Answer:
+        """Return what has arrived; its stop reason is "cut" unless the stream ended as it should."""
+        parts = tuple(part for _, block in sorted(self._blocks.items()) if (part := block.part()))
+        stop, note = self._ending()
+        usage = Usage(
+            self._usage.get("input_tokens", 0),
+            self._usage.get("output_tokens", 0),
+            self._usage.get("cache_read_input_tokens", 0),
+            self._usage.get("cache_creation_input_tokens", 0),
+        )
+        return Answer(Message("assistant", parts), stop, usage, self._model, note)
+
+    def _ending(self) -> tuple[StopReason, str]:
+        if self._chars > limits.ANSWER_CHARS:
+            return "cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters"
+        if not self.ended or self._stop is None:
+            return "cut", "the server ended the answer before it was complete"
+        if self._stop not in _STOPS:
+            return "cut", f"the answer stopped for an unknown reason: {one_line(self._stop)}"
+        stop, note = _STOPS[self._stop]
+        return stop, self._stop_words or note.format(limit=self._max_tokens)
+
+    def _start(self, index: int, start: Mapping[str, Any]) -> Iterator[TextDelta]:
+        self._blocks[index] = block = _Block(str(start.get("type", "")), start)
+        if block.kind == "tool_use" and start.get("input"):
+            # Some local servers send a call whole, as an object, instead of streaming its text.
+            block.text.append(json.dumps(start["input"], ensure_ascii=False))
+        if block.kind in ("text", "thinking") and start.get(block.kind):
+            yield from self._add(block, str(start[block.kind]))
+
+    def _delta(self, index: int, delta: Mapping[str, Any]) -> Iterator[TextDelta]:
+        block = self._blocks.setdefault(index, _Block("text", {}))
+        match delta.get("type"):
+            case "text_delta":
+                yield from self._add(block, delta["text"])
+            case "input_json_delta":
+                yield from self._add(block, delta["partial_json"])
+            case "thinking_delta":
+                yield from self._add(block, delta["thinking"])
+            case "signature_delta":
+                block.signature = delta["signature"]
+
+    def _add(self, block: _Block, text: str) -> Iterator[TextDelta]:
+        block.text.append(text)
+        self._chars += len(text)
+        if self._chars > limits.ANSWER_CHARS:
+            self.ended = True
+        if block.kind == "text" and text:
+            yield TextDelta(text)
+
+    def _count(self, usage: Mapping[str, Any] | None) -> None:
+        self._usage |= {name: count for name, count in (usage or {}).items() if isinstance(count, int)}
+
+
+def _request(
+    model: AnthropicModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]
+) -> dict[str, Any]:
+    """Return the arguments of ``messages.create``; cache marks stand where the history will not change."""
+    body: dict[str, Any] = {
+        "model": model.name,
+        "max_tokens": model.max_tokens,
+        "messages": [_message(message) for message in messages],
+    }
+    if messages and messages[-1].role == "user":
+        body["messages"][-1]["content"][-1]["cache_control"] = {"type": "ephemeral"}
+    if system.strip():
+        text = encodable(system)
+        body["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
+    if tools:
+        body["tools"] = [
+            {"name": tool.name, "description": tool.description, "input_schema": json.loads(tool.schema)}
+            for tool in tools
+        ]
+    return body
+
+
+def _message(message: Message) -> dict[str, Any]:
+    """Return a message in the API's form: tool results first, no blank text, never empty."""
+    blocks = [block for part in message.parts if (block := _block(part))]
+    blocks.sort(key=lambda block: block["type"] != "tool_result")
+    return {"role": message.role, "content": blocks or [{"type": "text", "text": "(nothing)"}]}
+
+
+def _block(part: Part) -> dict[str, Any] | None:
+    match part:
+        case Text(text):
+            return {"type": "text", "text": encodable(text)} if text.strip() else None
+        case NativeCall(id_, name, arguments):
+            return {"type": "tool_use", "id": id_, "name": name, "input": echo_arguments(arguments)}
+        case NativeResult(id_, text, is_error):
+            return {"type": "tool_result", "tool_use_id": id_, "content": encodable(text), "is_error": is_error}
+        case Opaque(provider, data):
+            return cast(dict[str, Any], json.loads(data)) if provider == PROVIDER else None

@@ -1,0 +1,115 @@
+"""A recorded conversation plays the model: for demonstrations, tests and replays without a network.
+
+A recording is JSON Lines; each line is one answer as ``rails.core.conversation.answer_to_json`` writes
+it, with an optional ``agent``:
+
+    {"agent": "coder", "role": "assistant", "content": "I will read the file first."}
+    {"role": "assistant", "content": [{"type": "text", "text": "Now the edit."},
+     {"type": "tool_use", "id": "c1", "name": "edit_file", "input_json": "{…}"}], "stop_reason": "tool_use"}
+
+Which line comes next follows from the conversation alone: after n answers, line n + 1. A resumed
+session therefore goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rails.core import limits
+from rails.core.conversation import Answer, Delta, Message, TextDelta, ToolSpec, answer_from_json, answer_to_json
+from rails.core.errors import ModelError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One recorded answer and the agent that it belongs to (``""``: any)."""
+
+    agent: str
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedModel:
+    """Answers from a file, streamed in pieces of ``chunk_chars`` with ``pause_s`` seconds between them."""
+
+    source: str
+    lines: tuple[Line, ...]
+    chunk_chars: int = 24
+    pause_s: float = 0.0
+    role: str = ""
+
+    @classmethod
+    def open(cls, file: str, *, chunk_chars: int = 24, pause_s: float = 0.0) -> RecordedModel:
+        """Read the recording ``file``. Raises UsageError that names the line which is wrong."""
+        return cls(file, _read(Path(file)), max(1, chunk_chars), pause_s)
+
+    @property
+    def name(self) -> str:
+        """``recorded:`` and the file's name."""
+        return f"recorded:{Path(self.source).name}"
+
+    def for_agent(self, role: str) -> RecordedModel:
+        """Return the view of one agent: its own lines, and those that name no agent."""
+        lines = tuple(line for line in self.lines if line.agent in ("", role))
+        return replace(self, lines=lines, role=role)
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Replay the answer that follows ``messages``. Raises ModelError when the recording has no more."""
+        del system, tools
+        answered = sum(message.role == "assistant" for message in messages)
+        if answered >= len(self.lines):
+            raise ModelError(self._exhausted(answered))
+        answer = self.lines[answered].answer
+        yield from self._pieces(answer.message.text)
+        yield answer if answer.model else replace(answer, model=self.name)
+
+    def _pieces(self, text: str) -> Iterator[TextDelta]:
+        for start in range(0, len(text), self.chunk_chars):
+            if start and self.pause_s:
+                time.sleep(self.pause_s)
+            yield TextDelta(text[start : start + self.chunk_chars])
+
+    def _exhausted(self, answered: int) -> str:
+        whose = f" for the agent {self.role!r}" if self.role else ""
+        return (
+            f"The recording {self.source} has {len(self.lines)} answers{whose}, and answer {answered + 1} was asked "
+            "for. The conversation took another way than the recorded one; record it again or add the answer."
+        )
+
+
+def to_line(answer: Answer, agent: str = "") -> str:
+    """Return ``answer`` as one line of a recording, without the line end."""
+    body = answer_to_json(answer)
+    return json.dumps({"agent": agent, **body} if agent else body, ensure_ascii=False)
+
+
+def _read(path: Path) -> tuple[Line, ...]:
+    try:
+        if path.stat().st_size > limits.RECORDING_BYTES:
+            raise UsageError(f"The recording {path} is larger than {limits.RECORDING_BYTES} bytes")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"The recording {path} cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The recording {path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    numbered = enumerate(text.split("\n"), start=1)
+    lines = tuple(_line(path, number, line) for number, line in numbered if line.strip())
+    if not lines:
+        raise UsageError(f"The recording {path} holds no answer")
+    return lines
+
+
+def _line(path: Path, number: int, text: str) -> Line:
+    try:
+        value = json.loads(text)
+        answer = answer_from_json(value)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}:{number}: not a recorded answer: {error}") from error
+    agent = value.get("agent", "")
+    if not isinstance(agent, str):
+        raise UsageError(f'{path}:{number}: not a recorded answer: "agent" must be a string')
+    return Line(agent, answer)

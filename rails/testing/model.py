@@ -1,0 +1,69 @@
+"""A model that says what it was told to say, and remembers what it was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rails.core.conversation import Answer, Delta, Message, NativeCall, StopReason, Text, TextDelta, ToolSpec, Usage
+from rails.core.errors import ModelError
+
+#: What one answer may be scripted as.
+Script = str | NativeCall | Sequence[str | NativeCall] | Answer | ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call of :meth:`ScriptedModel.stream`: what the model was given."""
+
+    system: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...]
+
+
+@dataclass(slots=True)
+class ScriptedModel:
+    """Gives its ``answers`` one after the other, whatever it is asked.
+
+    An answer is a text, a native call, a list of both, a whole :class:`Answer`, or a ``ModelError`` to
+    raise. ``chunk_chars`` is the size of the streamed pieces. When the answers are used up, it raises
+    ModelError: a test that asks too often should fail, not hang.
+
+        model = ScriptedModel(["Hello", ModelRetryable("busy"), [NativeCall("c1", "read_file", '{"file_path": "a"}')]])
+        ...
+        assert model.asked[0].messages[-1].text == "the task"
+    """
+
+    answers: Sequence[Script]
+    name: str = "scripted"
+    chunk_chars: int = 7
+    asked: list[Asked] = field(default_factory=list)
+
+    def for_agent(self, role: str) -> ScriptedModel:
+        """Return this model: the script is in the order of the calls, whoever makes them."""
+        del role
+        return self
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Record what was asked, then give the next answer."""
+        number = len(self.asked)
+        self.asked.append(Asked(system, tuple(messages), tuple(tools)))
+        if number >= len(self.answers):
+            raise ModelError(f"The script has {len(self.answers)} answers, and answer {number + 1} was asked for.")
+        return self._play(self.answers[number])
+
+    def _play(self, script: Script) -> Iterator[Delta]:
+        if isinstance(script, ModelError):
+            raise script
+        answer = script if isinstance(script, Answer) else _answer(script, self.name)
+        text = answer.message.text
+        for start in range(0, len(text), self.chunk_chars):
+            yield TextDelta(text[start : start + self.chunk_chars])
+        yield answer
+
+
+def _answer(script: str | NativeCall | Sequence[str | NativeCall], model: str) -> Answer:
+    pieces = [script] if isinstance(script, str | NativeCall) else script
+    parts = tuple(Text(piece) if isinstance(piece, str) else piece for piece in pieces)
+    stop: StopReason = "tool_use" if any(isinstance(part, NativeCall) for part in parts) else "end_turn"
+    return Answer(Message("assistant", parts), stop, Usage(), model)

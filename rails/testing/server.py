@@ -1,0 +1,201 @@
+"""A model's server on loopback: real HTTP, real server-sent events, scripted answers, scripted faults.
+
+It speaks Anthropic's Messages API (``POST …/v1/messages``) and the OpenAI-compatible
+``POST …/chat/completions``, streaming only, and takes any key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import struct
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from rails.core.conversation import NativeCall
+from rails.core.requests import Json
+from rails.testing.wire import anthropic_events, event, openai_events
+
+Part = str | NativeCall | Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """One scripted answer of the server, and how it shall misbehave.
+
+    ``stop_reason`` is Anthropic's word; ``None`` sends a stop without a reason. A ``status`` other than
+    200 answers with an error body and, if given, ``retry_after`` (seconds, or any text). ``hang_s``
+    waits before the first byte. ``chunk_chars`` and ``pause_s`` shape the stream. ``cut_after`` breaks
+    off after that many events: ``cut`` says whether the body then ends cleanly ("end"), the connection
+    closes inside the body ("close") or is reset ("reset"). ``error_event`` sends an error event of that
+    type at the place of the cut instead. ``raw`` replaces the whole body.
+    """
+
+    parts: tuple[Part, ...] = ()
+    stop_reason: str | None = "end_turn"
+    status: int = 200
+    message: str = ""
+    retry_after: float | str | None = None
+    hang_s: float = 0.0
+    chunk_chars: int = 16
+    pause_s: float = 0.0
+    cut_after: int | None = None
+    cut: Literal["end", "close", "reset"] = "end"
+    error_event: str | None = None
+    raw: bytes | None = None
+
+
+def says(*parts: Part, **options: Any) -> Reply:  # noqa: ANN401 - the fields of Reply
+    """Return a reply of these parts; its stop reason is "tool_use" if there is a call among them."""
+    called = any(isinstance(part, NativeCall) for part in parts)
+    return Reply(parts, **{"stop_reason": "tool_use" if called else "end_turn", **options})
+
+
+def call(name: str, arguments: str, *, call_id: str = "toolu_1", **options: Any) -> Reply:  # noqa: ANN401
+    """Return a reply of one native call whose ``arguments`` are sent as they are, valid JSON or not."""
+    return says(NativeCall(call_id, name, arguments), **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request that the server got. Header names are lower-case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+class StubServer:
+    """Serves ``replies`` in order on a free port of 127.0.0.1; use it in a ``with`` statement.
+
+    ``url`` is the base URL for an adapter. ``requests`` holds what was asked. When the replies are used
+    up, requests get HTTP 400 with words that say so. Leaving the ``with`` block ends every hanging answer.
+    """
+
+    def __init__(self, replies: Sequence[Reply] = ()) -> None:
+        self.requests: list[Request] = []
+        self._replies = list(replies)
+        self._lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server.stub = self
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """``http://127.0.0.1:PORT``."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def add(self, *replies: Reply) -> None:
+        """Append replies while the server runs."""
+        with self._lock:
+            self._replies.extend(replies)
+
+    def next_reply(self, request: Request) -> Reply:
+        """Record ``request`` and return the reply that is its turn."""
+        with self._lock:
+            number = len(self.requests)
+            self.requests.append(request)
+            if number < len(self._replies):
+                return self._replies[number]
+        return Reply(status=400, message=f"the stub has {number} replies, and one more was asked for")
+
+    def wait(self, seconds: float) -> None:
+        """Wait, but not beyond the end of the ``with`` block."""
+        self._stopping.wait(seconds)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopping.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(5)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    stub: StubServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - the base class's signature
+        """Say nothing: clients that go away are part of the tests."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Keep quiet."""
+
+    def do_POST(self) -> None:
+        """Answer with the next scripted reply."""
+        data = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        body = json.loads(data or b"{}")
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        reply = self.server.stub.next_reply(Request(self.path, headers, body))
+        self.server.stub.wait(reply.hang_s)
+        if reply.status != 200:
+            self._refuse(reply)
+        else:
+            self._stream(reply, str(body.get("model", "")))
+
+    def _refuse(self, reply: Reply) -> None:
+        error = {"type": "stub_error", "message": reply.message or f"scripted status {reply.status}"}
+        data = json.dumps({"type": "error", "error": error}).encode()
+        self.send_response(reply.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(data)))
+        if reply.retry_after is not None:
+            self.send_header("Retry-After", str(reply.retry_after))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def _stream(self, reply: Reply, model: str) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number, data in enumerate(self._events(reply, model)):
+            if number == reply.cut_after:
+                if reply.error_event:
+                    body: dict[str, Json] = {"type": reply.error_event, "message": reply.message or "scripted"}
+                    self._chunk(event("error", {"error": body}))
+                elif reply.cut != "end":
+                    self._break_off(reset=reply.cut == "reset")
+                    return
+                break
+            self._chunk(data)
+            if reply.pause_s:
+                self.server.stub.wait(reply.pause_s)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _events(self, reply: Reply, model: str) -> Iterator[bytes]:
+        if reply.raw is not None:
+            return iter([reply.raw])
+        if self.path.endswith("/chat/completions"):
+            parts = [part for part in reply.parts if isinstance(part, str | NativeCall)]
+            return openai_events(parts, reply.stop_reason, model, reply.chunk_chars)
+        return anthropic_events(reply.parts, reply.stop_reason, model, reply.chunk_chars)
+
+    def _chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def _break_off(self, *, reset: bool) -> None:
+        """Close the connection inside the body; with ``reset`` the kernel says so to the client."""
+        self.close_connection = True
+        if reset:
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR) if not reset else self.connection.close()
