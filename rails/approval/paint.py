@@ -1,0 +1,82 @@
+"""From styled lines to a terminal's: gutter, wrapping and, only when asked for, colour. Pure.
+
+Lines are wrapped here, with a mark at each continuation: left to the terminal, the rest of a long line
+would start at the left edge, where it could pass for one of ours.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+from typing import Final
+
+from rails.approval.diffview import FileDiff, Line, Style
+
+_MARKS: Final[dict[Style, str]] = {
+    "add": "+ ",
+    "remove": "- ",
+    "tool_add": "+~",
+    "tool_remove": "-~",
+    "finding": "^ ",
+}
+#: Select Graphic Rendition codes (ECMA-48).
+SGR: Final[dict[str, str]] = {
+    "add": "32",
+    "remove": "31",
+    "tool_add": "36",
+    "tool_remove": "35",
+    "hunk": "2",
+    "note": "2",
+    "cut": "7",
+    "finding": "1;33",
+    "title": "1",
+    "risk": "1;31",
+    "good": "32",
+    "dim": "2",
+}
+LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
+_GUTTER: Final = 9
+_MIN_WIDTH: Final = 20
+
+
+def styled(text: str, style: str, colour: bool) -> str:
+    """Return ``text`` in the colours of ``style``; unchanged without ``colour``."""
+    code = SGR.get(style) if colour else None
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+
+def draw(diff: FileDiff, *, colour: bool = False, width: int = 100) -> list[str]:
+    """Return a file's diff as terminal lines of at most ``width`` columns."""
+    lines = [styled(piece, "title", colour) for piece in wrap(diff.title, width)]
+    for line in diff.lines:
+        lines += _drawn(line, colour, width)
+    return lines
+
+
+def _drawn(line: Line, colour: bool, width: int) -> Iterator[str]:
+    number = str(line.new or line.old or "")
+    first = f"{'' if line.style == 'finding' else number:>5} {_MARKS.get(line.style, '  ')} "
+    for position, piece in enumerate(wrap(line.text.expandtabs(4), max(_MIN_WIDTH, width - _GUTTER))):
+        gutter = first if position == 0 else " " * (_GUTTER - 3) + "⤷  "
+        yield styled(f"{gutter}{piece}".rstrip(), line.style, colour)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least."""
+    if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
+        return [text]
+    pieces, piece, used = [], "", 0
+    for char in text:
+        cells = _cells(char)
+        if used + cells > width:
+            pieces.append(piece)
+            piece, used = "", 0
+        piece += char
+        used += cells
+    return [*pieces, piece]
+
+
+def _cells(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
