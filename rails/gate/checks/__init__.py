@@ -1,0 +1,99 @@
+"""One module for each kind of check, and one dict that lists them.
+
+A check is told which files changed (both texts) and answers with what it found in them, before and
+after, with what it repaired, and with what it could not check. What is *new* is decided in one place,
+``rails.gate.baseline``; nothing here compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
+from rails.gate.workers import PythonPool
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One file to check. ``before`` is ``None`` for a new file, or when there is nothing to compare with."""
+
+    path: str
+    before: bytes | None
+    after: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a check says about one file.
+
+    ``after`` is the content with safe fixes and formatting. ``found`` is about ``after``, ``before`` is
+    what the same check finds in the old content; ``before_is_broken`` says that the old content did not
+    parse, so that nothing is known of it. A file with something required in ``not_checked`` never passes.
+    """
+
+    path: str
+    after: bytes
+    found: tuple[Finding, ...] = ()
+    before: tuple[Finding, ...] = ()
+    before_is_broken: bool = False
+    fixed: tuple[Fixed, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check says about all its files, and which tools it ran for that."""
+
+    outcomes: tuple[Outcome, ...]
+    runs: tuple[CheckRun, ...] = ()
+
+
+@dataclass(slots=True)
+class Desk:
+    """What checks share: the project, warm tools, and answers that are already known.
+
+    ``fix`` is whether fixes and formatting may change the text. ``known`` holds results by everything
+    they depend on (tool, version, configuration, path, content), so that no text is checked twice.
+    """
+
+    project: Path
+    pool: PythonPool
+    fix: bool = True
+    known: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    hits: int = 0
+
+    def once(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
+        """Return the known result for ``key``, or compute and keep it. Failures are not kept."""
+        if key in self.known:
+            self.hits += 1
+            value: T = self.known[key]
+            return value
+        if len(self.known) >= 4096:
+            self.known.clear()
+        value = self.known[key] = compute()
+        return value
+
+
+class Check(Protocol):
+    """What a module of this folder offers. ``NAME`` is how reports call it."""
+
+    NAME: str
+
+    def accepts(self, path: str, data: bytes) -> bool:
+        """Whether the check is for this file."""
+
+    def run(self, jobs: Sequence[Job], desk: Desk) -> Report:
+        """Check the files. Raises CheckError when the check as a whole cannot run."""
+
+
+def every() -> dict[str, Check]:
+    """Return the checks by name, in the order in which they run. Imported here, so that start-up is fast."""
+    from rails.gate.checks import data, python, text
+
+    return {module.NAME: module for module in (python, data, text)}

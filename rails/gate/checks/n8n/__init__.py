@@ -1,0 +1,152 @@
+"""n8n workflows: a pass here means that n8n imports, opens and runs the file.
+
+``check`` yields findings for any bytes and never raises on any JSON. The order of the work: read the
+JSON (``document``), n8n's own structural rules (``structure``), the graph (``flow``, ``cycles``), secrets,
+what the destination asks (``destination``), and last the places in the file (``positions``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from rails.core.errors import UsageError
+from rails.core.requests import Json
+from rails.core.text import line_column
+from rails.core.verdict import Finding
+from rails.gate.checks.n8n import destination, document, flow, model, positions, secrets, structure
+from rails.gate.checks.n8n.destination import PROFILES
+from rails.gate.checks.n8n.issues import Issue, JsonPath, format_path, shown
+from rails.gate.checks.n8n.rules import RULES, Rule
+
+__all__ = ["PROFILES", "RULES", "Rule", "check", "looks_like_workflow", "rules_table"]
+
+TOOL = "n8n"
+#: Keys that n8n's exports have and other graph files don't.
+_TELLTALE_KEYS = ("pinData", "staticData", "versionId", "settings")
+_NODE_KEYS = frozenset({"type", "typeVersion", "parameters", "position"})
+#: Nodes that are looked at before saying that a file is no workflow.
+_NODES_LOOKED_AT = 20
+
+
+def looks_like_workflow(value: object) -> bool:
+    """Say whether a parsed JSON value is an n8n workflow, sound or broken, or a list of workflows.
+
+    Broken ones must be recognised too, so one clear sign is enough: ``nodes`` with ``connections`` and a
+    key of n8n's, or a node whose type names an n8n package.
+    """
+    if isinstance(value, list):
+        return bool(value) and all(looks_like_workflow(item) for item in value[:_NODES_LOOKED_AT])
+    if not isinstance(value, dict) or not ("nodes" in value or "connections" in value):
+        return False
+    if value.get("nodes") == [] and value.get("connections") == {}:
+        return True
+    nodes = value.get("nodes")
+    looked_at = list(nodes.values() if isinstance(nodes, dict) else nodes if isinstance(nodes, list) else ())
+    objects = [node for node in looked_at[:_NODES_LOOKED_AT] if isinstance(node, dict)]
+    if any(_names_n8n(node.get("type")) for node in objects):
+        return True
+    if "nodes" not in value or "connections" not in value:
+        return False
+    return any(key in value for key in _TELLTALE_KEYS) or any(len(_NODE_KEYS & node.keys()) > 2 for node in objects)
+
+
+def _names_n8n(node_type: object) -> bool:
+    return isinstance(node_type, str) and "n8n" in node_type.partition(".")[0]
+
+
+def check(data: bytes, path: str, profile: str = "import") -> Iterable[Finding]:
+    """Return the findings on one workflow file, in the order of their places in it.
+
+    ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one of ``PROFILES``.
+    Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
+    """
+    if profile not in PROFILES:
+        raise UsageError(f"Unknown n8n profile {profile!r}: use one of {', '.join(PROFILES)}.")
+    read = document.read(data)
+    if isinstance(read, document.Unreadable):
+        line, column = line_column(read.text, read.offset)
+        return [_finding(read.issue, path, (line, column, 0, 0))]
+    issues = list(destination.weigh(_issues(read.value, profile), profile))
+    repeated = positions.repeated_keys(read.text) if read.repeated_keys else []
+    if not issues and not repeated:
+        return []
+    return sorted(_placed(read.text, path, issues, repeated), key=lambda finding: (finding.line, finding.column))
+
+
+def _issues(value: Json, profile: str) -> Iterator[Issue]:
+    """Yield the issues of a document: one workflow, or a list of them as ``export:workflow`` writes it."""
+    if not isinstance(value, list):
+        yield from _workflow_issues(value, profile)
+        return
+    if not value:
+        yield from structure.validate(value)
+    for index, item in enumerate(value):
+        for issue in _workflow_issues(item, profile):
+            yield replace(issue, path=(index, *issue.path))
+
+
+def _workflow_issues(value: Json, profile: str) -> Iterator[Issue]:
+    broken = list(structure.validate(value))
+    yield from broken
+    if not isinstance(value, dict):
+        return
+    yield from destination.check(value, profile)
+    workflow = model.build(value)
+    yield from flow.check(workflow, whole=not broken)
+    for node in workflow.nodes:
+        yield from secrets.check(node)
+
+
+def _placed(
+    text: str, path: str, issues: Iterable[Issue], repeated: Iterable[tuple[JsonPath, positions.Place]]
+) -> Iterator[Finding]:
+    lines = positions.Lines(text)
+    issues = list(issues)
+    wanted = {issue.path[:length] for issue in issues for length in range(len(issue.path) + 1)}
+    places = positions.locate(text, wanted)
+    for issue in issues:
+        start, end = _span(text, places, issue)
+        yield _finding(issue, path, (*lines.at(start), *lines.at(end)))
+    for key_path, place in repeated:
+        message = f"The key {shown(key_path[-1])} occurs twice in one object: only the last one counts"
+        issue = Issue("N8N003", key_path, message, "Merge the two, or rename one.", "warning")
+        yield _finding(issue, path, (*lines.at(place.start), *lines.at(place.end)))
+
+
+def _span(text: str, places: Mapping[JsonPath, positions.Place], issue: Issue) -> tuple[int, int]:
+    """Return the offsets of an issue; where its path is not in the text, those of the nearest parent."""
+    for length in range(len(issue.path), -1, -1):
+        place = places.get(issue.path[:length])
+        if place is None:
+            continue
+        if length == len(issue.path) and issue.start >= 0:
+            return positions.inside(text, place, issue.start), positions.inside(
+                text, place, max(issue.end, issue.start)
+            )
+        if length == len(issue.path) and issue.on_key:
+            return place.key_start, place.key_end
+        return (place.start, place.end) if length == len(issue.path) else (place.start, place.start + 1)
+    return 0, 0
+
+
+def _finding(issue: Issue, path: str, span: tuple[int, int, int, int]) -> Finding:
+    code = f" ({issue.code})" if issue.code else ""
+    return Finding(
+        path=path,
+        line=span[0],
+        column=span[1],
+        rule=issue.rule,
+        message=f"{issue.message}{code}",
+        tool=TOOL,
+        severity=issue.severity,
+        end_line=span[2],
+        end_column=span[3],
+        remedy=issue.remedy,
+        json_path=format_path(issue.path),
+    )
+
+
+def rules_table() -> list[tuple[str, str, str, str]]:
+    """Return every rule as id, severity on ``import``, reason and example, in order of id."""
+    return [(rule.id, rule.severity, rule.reason, rule.example) for rule in RULES.values()]

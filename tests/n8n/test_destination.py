@@ -1,0 +1,70 @@
+"""What each profile asks for and blocks."""
+
+import pytest
+from n8n_workflows import chain, errors, node, rules, the_one, workflow
+
+from rails.core.errors import UsageError
+from rails.gate.checks.n8n import PROFILES, check
+
+PLAIN = {"nodes": [], "connections": {}}
+
+
+def test_an_unknown_profile_is_the_operators_mistake():
+    with pytest.raises(UsageError, match="import"):
+        check(b"{}", "x.json", "deploy")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_a_sound_workflow_passes_every_profile(profile):
+    assert errors(chain("A"), profile) == []
+
+
+def test_import_needs_neither_name_nor_settings():
+    assert errors(PLAIN) == []
+
+
+def test_the_api_needs_name_and_settings():
+    assert errors(PLAIN, "api") == [("N8N100", "name"), ("N8N101", "settings")]
+
+
+@pytest.mark.parametrize("name", ["", "x" * 129, 3])
+def test_a_name_has_1_to_128_characters(name):
+    assert errors(chain("A") | {"name": name}, "api") == [("N8N100", "name")]
+    assert errors(chain("A") | {"name": name}) == []
+    assert "N8N100" in rules(chain("A") | {"name": name})
+
+
+def test_the_api_refuses_keys_that_it_does_not_know_and_names_the_nearest():
+    value = chain("A", setings={})
+    assert errors(value) == []
+    found = the_one(value, "N8N102", "api")
+    assert (found.json_path, found.remedy) == ("setings", 'Did you mean "settings"?')
+    other = workflow(node("Start", "n8n-nodes-base.manualTrigger", color=1))
+    assert errors(other, "api") == [("N8N102", "nodes[0].color")]
+
+
+def test_the_api_tolerates_the_read_only_keys_of_an_export():
+    value = chain("A", id="1", active=False, versionId="x", meta=None, tags=[], pinData={}, triggerCount=1)
+    assert errors(value, "api") == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "path"),
+    [
+        ({"saveDataErrorExecution": "some"}, "settings.saveDataErrorExecution"),
+        ({"errorWorkflow": None}, "settings.errorWorkflow"),
+        ({"executionTimeout": "60"}, "settings.executionTimeout"),
+        ({"callerPolicy": "everyone"}, "settings.callerPolicy"),
+    ],
+)
+def test_the_api_refuses_settings_that_it_does_not_know(settings, path):
+    value = chain("A") | {"settings": settings}
+    assert errors(value) == []
+    assert errors(value, "api") == [("N8N103", path)]
+    assert errors(chain("A") | {"settings": {"x": 1}}, "api") == [("N8N102", "settings.x")]
+
+
+def test_strict_blocks_every_warning():
+    value = workflow(node("A"))
+    assert errors(value) == []
+    assert errors(value, "publish") == errors(value, "strict") == [("N8N080", "nodes")]

@@ -1,0 +1,134 @@
+"""No JSON makes the check raise, and size costs time in proportion."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from n8n_workflows import chain, findings
+
+from rails.gate.checks.n8n import PROFILES, check, looks_like_workflow, rules_table
+from rails.gate.checks.n8n.rules import RULES
+
+LEAF = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=8)
+WORD = st.sampled_from(
+    ["nodes", "connections", "name", "type", "id", "main", "ai_tool", "node", "index", "parameters", "position",
+     "typeVersion", "disabled", "settings", "Start", "A", "n8n-nodes-base.set", "n8n-nodes-base.webhook", "0",
+     "credentials", "path", "httpMethod", "__proto__", ""]
+)  # fmt: skip
+ANY = st.recursive(
+    LEAF | WORD,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORD | st.text(max_size=4), inner, max_size=5),
+    max_leaves=30,
+)
+
+
+@given(ANY, st.sampled_from(PROFILES))
+@settings(max_examples=150, deadline=None)
+def test_any_json_gives_findings_and_never_an_exception(value, profile):
+    looks_like_workflow(value)
+    for found in check(json.dumps(value).encode(), "x.json", profile):
+        assert found.rule in RULES
+        assert found.line >= 1
+
+
+@st.composite
+def damaged_workflows(draw):
+    value = chain("A", "B", "C", pinData={}, meta={})
+    for _ in range(draw(st.integers(1, 4))):
+        here = value
+        for _ in range(draw(st.integers(1, 6))):
+            keys = list(here) if isinstance(here, dict) else list(range(len(here)))
+            if not keys:
+                break
+            key = draw(st.sampled_from(keys))
+            if not isinstance(here[key], dict | list) or draw(st.integers(0, 3)) == 0:
+                here[key] = draw(ANY)
+                break
+            here = here[key]
+    return value
+
+
+@given(damaged_workflows())
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_workflow_gives_findings_with_places(value):
+    text = json.dumps(value, indent=1)
+    lines = text.splitlines()
+    for found in check(text.encode(), "x.json", "strict"):
+        assert 1 <= found.line <= len(lines)
+        assert found.remedy
+
+
+@given(st.binary(max_size=60) | st.text(alphabet='{}[]",:0123eE+-.\\u ', max_size=60).map(str.encode))
+@settings(max_examples=150, deadline=None)
+def test_any_bytes_give_findings(data):
+    assert list(check(data, "x.json")) is not None
+
+
+@pytest.mark.parametrize("opener", ["[", '{"a":', '{"nodes":[{"parameters":'])
+def test_deep_nesting_is_a_finding(opener):
+    closer = {"[": "]"}.get(opener, "}" if opener.startswith('{"a') else "}]}")
+    (found,) = findings((opener * 50_000 + "1" + closer * 50_000).encode())
+    assert found.rule == "N8N001"
+
+
+def test_a_huge_number_is_read_as_n8n_reads_it():
+    data = json.dumps(chain("A")).replace("[0, 0]", "[" + "9" * 5_000 + ", 0]", 1).encode()
+    assert [f for f in findings(data) if f.severity == "error"] == []
+
+
+def seconds(value):
+    data = json.dumps(value).encode()
+    started = time.perf_counter()
+    list(check(data, "x.json"))
+    return time.perf_counter() - started
+
+
+def dangling(count):
+    value = chain(*(f"Node number {n}" for n in range(count)))
+    for outputs in value["connections"].values():
+        outputs["main"][0][0]["node"] += "x"
+    return value
+
+
+def loop(count):
+    value = chain(*(f"Node {n}" for n in range(count)))
+    value["connections"][f"Node {count - 1}"] = {"main": [[{"node": "Node 0", "type": "main", "index": 0}]]}
+    return value
+
+
+@pytest.mark.parametrize(
+    "make", [lambda n: chain(*map(str, range(n))), dangling, loop], ids=["sound", "dangling", "loop"]
+)
+def test_five_thousand_nodes_take_time_in_proportion(make):
+    small, large = seconds(make(500)), seconds(make(5_000))
+    assert large < 40 * small + 0.5
+    assert large < 10
+
+
+@pytest.mark.parametrize(
+    ("value", "is_one"),
+    [
+        (chain("A"), True),
+        ({"nodes": [], "connections": {}}, True),
+        ({"nodes": [{"type": "n8n-nodes-base.set"}]}, True),
+        ({"nodes": {"a": {"type": "@n8n/n8n-nodes-langchain.agent"}}, "connections": None}, True),
+        ([chain("A"), chain("B")], True),
+        ({"nodes": [], "connections": {"a": 1}, "settings": {}}, True),
+        ({"nodes": [{"id": 1}], "edges": []}, False),
+        ({"nodes": [1, 2], "connections": []}, False),
+        ({"name": "package", "version": "1.0.0"}, False),
+        ([], False),
+        (None, False),
+        ("nodes connections", False),
+    ],
+)
+def test_a_workflow_is_recognised_sound_or_broken(value, is_one):
+    assert looks_like_workflow(value) is is_one
+
+
+def test_every_rule_has_a_reason_and_an_example():
+    table = rules_table()
+    assert [row[0] for row in table] == sorted({row[0] for row in table})
+    assert all(all(row) for row in table)
