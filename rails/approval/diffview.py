@@ -7,7 +7,6 @@ left out goes uncounted, and the last line of a file is always among those shown
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
+from rails.approval.linediff import blocks
 from rails.core.changes import ChangeKind, FileChange
 from rails.core.text import decode, one_line, printable
 from rails.core.verdict import Finding
@@ -25,8 +25,6 @@ Style = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_re
 LINE_CHARS: Final = 400
 #: Lines of one file's diff that are shown unless the reader asks for all.
 FILE_LINES: Final = 400
-#: Above this many differing lines on one side, lines are not paired: that takes seconds.
-PAIRED_LINES: Final = 20_000
 #: Findings that are drawn in one file.
 FINDINGS_SHOWN: Final = 50
 _BLANK_RUN: Final = 5
@@ -137,38 +135,15 @@ def _split(text: str) -> list[str]:
 
 
 def _rows(before: Sequence[str], after: Sequence[str]) -> list[_Row]:
-    """Pair the lines of both sides; equal head and tail are set aside first, which keeps this fast."""
-    head = _common(before, after)
-    tail = _common(before[head:][::-1], after[head:][::-1])
-    rows = [_Row("context", line, n, n) for n, line in enumerate(after[:head], start=1)]
-    old_middle, new_middle = before[head : len(before) - tail], after[head : len(after) - tail]
-    for tag, i1, i2, j1, j2 in _opcodes(old_middle, new_middle):
-        if tag == "equal":
-            rows += [
-                _Row("context", new_middle[j], head + i + 1, head + j + 1)
-                for i, j in zip(range(i1, i2), range(j1, j2), strict=True)
-            ]
-            continue
-        rows += [_Row("remove", old_middle[i], head + i + 1, 0) for i in range(i1, i2)]
-        rows += [_Row("add", new_middle[j], 0, head + j + 1) for j in range(j1, j2)]
-    shift = len(before) - len(after)
-    rows += [_Row("context", after[n], n + shift + 1, n + 1) for n in range(len(after) - tail, len(after))]
+    rows: list[_Row] = []
+    for block in blocks(before, after):
+        old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
+        if block.equal:
+            rows += [_Row("context", after[j], i + 1, j + 1) for i, j in zip(old, new, strict=True)]
+        else:
+            rows += [_Row("remove", before[i], i + 1, 0) for i in old]
+            rows += [_Row("add", after[j], 0, j + 1) for j in new]
     return rows
-
-
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    if max(len(old), len(new)) > PAIRED_LINES:
-        return [("replace", 0, len(old), 0, len(new))]
-    return list(difflib.SequenceMatcher(None, old, new).get_opcodes())
-
-
-def _common(left: Sequence[str], right: Sequence[str]) -> int:
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 def _attributed(rows: list[_Row], change: FileChange, after: Sequence[str]) -> list[_Row]:
@@ -205,7 +180,7 @@ def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full
                 yield row
                 continue
             yield Line(row.style, show(row.text, full=full, changed=row.style != "context"), row.old, row.new)
-            if row.new in by_line and row.new not in drawn:
+            if row.new and row.new in by_line and row.new not in drawn:
                 drawn.add(row.new)
                 yield from (_finding_line(finding) for finding in by_line[row.new])
     for line in sorted(set(by_line) - drawn):

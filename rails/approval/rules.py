@@ -16,15 +16,13 @@ A rule with ``path``, ``verdict`` or ``max_lines`` is about files and never matc
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest
+from rails.approval.linediff import changed_lines
 from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
 from rails.core.verdict import Status
@@ -100,7 +98,7 @@ def items_of(request: ApprovalRequest) -> tuple[Item, ...]:
 
 
 def _change_items(request: ApprovalRequest) -> Iterator[Item]:
-    lines = sum(changed_lines(change) for change in request.changes.changes)
+    lines = sum(_lines_of(change) for change in request.changes.changes)
     status = request.verdict.status if request.verdict else None
     for tool in request.tools or ("",):
         for change in request.changes.changes:
@@ -116,38 +114,31 @@ def _tool_items(request: ApprovalRequest) -> Iterator[Item]:
         yield Item(request.agent, tool, kind)
 
 
-def changed_lines(change: FileChange) -> int:
+def _lines_of(change: FileChange) -> int:
     """Count the added and removed lines of a change."""
-    before, after = ((data or b"").splitlines() for data in (change.before, change.after))
-    matcher = difflib.SequenceMatcher(None, before, after)
-    return sum(
-        (end - start) + (new_end - new_start)
-        for tag, start, end, new_start, new_end in matcher.get_opcodes()
-        if tag != "equal"
-    )
+    before, after = ((data or b"").decode("latin-1").split("\n") for data in (change.before, change.after))
+    return changed_lines(before, after)
 
 
 def glob_match(glob: str, path: str, fold: bool = False) -> bool:
-    """Match a path from the project folder: ``*`` and ``?`` stay within a name, ``**`` spans folders."""
-    return bool((_compiled(glob.casefold()) if fold else _compiled(glob)).fullmatch(path.casefold() if fold else path))
+    """Match a path from the project folder: ``*`` and ``?`` stay within a name, ``**`` spans folders.
 
-
-@lru_cache(maxsize=1024)
-def _compiled(glob: str) -> re.Pattern[str]:
-    parts = glob.strip("/").split("/")
-    pattern = ""
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
+    Quadratic at worst in the number of names: the positions that each part of the glob can reach are
+    followed side by side, never tried one after another.
+    """
+    if fold:
+        glob, path = glob.casefold(), path.casefold()
+    names = path.split("/")
+    reached = {0}
+    for part in (parts := glob.strip("/").split("/")):
         if part == "**":
-            pattern += ".+" if last else "(?:[^/]+/)*"
+            least = min(reached, default=len(names)) + (part is parts[-1])
+            reached = set(range(least, len(names) + 1))
         else:
-            pattern += _one_name(part) + ("" if last else "/")
-    return re.compile(pattern, re.DOTALL)
-
-
-def _one_name(glob: str) -> str:
-    translated = (re.escape(char) for char in re.sub(r"\*+", "*", glob))
-    return "".join({r"\*": "[^/]*", r"\?": "[^/]"}.get(char, char) for char in translated)
+            # fnmatch would read [ as the start of a set of characters; here it is itself.
+            pattern = part.replace("[", "[[]")
+            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], pattern)}
+    return len(names) in reached
 
 
 def _any_name(globs: tuple[str, ...], name: str) -> bool:

@@ -1,0 +1,181 @@
+"""A permission is a signature over exactly what was shown."""
+
+from dataclasses import replace
+
+import pytest
+
+from rails.approval.decision import Decision, digest_of, sign, sign_changes, sign_tool, still_valid
+from rails.core.changes import ChangeSet
+from rails.core.errors import StaleError
+from rails.core.paths import WorkspacePath
+from rails.core.verdict import CheckRun, NotChecked
+
+YES = Decision("approve", "", "human")
+
+
+def test_an_approved_change_set_carries_the_digest_that_the_executor_computes(make):
+    request = make.ask()
+    approved = sign_changes(request, YES)
+    assert approved.value is request.changes
+    assert approved.digest == request.changes.digest()
+    assert approved.request == request.digest
+    assert (approved.by, approved.scope) == ("human", "once")
+    assert approved.at.endswith("Z")
+    assert still_valid(approved, request)
+
+
+def test_an_approved_tool_run_carries_the_digest_of_the_request(make):
+    request = make.ask_tool(code="print(1)")
+    approved = sign(request, YES)
+    assert approved == sign_tool(request, YES)
+    assert approved.value is request.tool_request
+    assert approved.digest == request.digest
+    assert still_valid(approved, request)
+
+
+@pytest.mark.parametrize("answer", ["deny", "abort", "", "Approve", "yes", True, None, object()])
+def test_nothing_but_an_approval_can_be_signed(make, answer):
+    with pytest.raises(ValueError, match="Only an approval"):
+        sign(make.ask(), Decision(answer, "", "human"))
+
+
+@pytest.mark.parametrize(
+    "thing", ["approve", {"answer": "approve"}, None, True, type("D", (), {"answer": "approve"})()]
+)
+def test_what_is_not_a_decision_is_not_a_yes(make, thing):
+    with pytest.raises(ValueError, match="Only an approval"):
+        sign(make.ask(), thing)
+
+
+def test_a_question_about_files_cannot_be_signed_as_a_tool_run(make):
+    with pytest.raises(ValueError, match="changes"):
+        sign_tool(make.ask(), YES)
+    with pytest.raises(ValueError, match="tool"):
+        sign_changes(make.ask_tool(), YES)
+
+
+def variations(make):
+    base = make.change()
+    judged = make.verdict()
+    yield "other bytes", make.ask(replace(base, after=b"a = 3\n"))
+    yield "other base", make.ask(replace(base, before=b"a = 0\n"))
+    yield "other path", make.ask(replace(base, path=WorkspacePath("src/other.py")))
+    yield "other mode", make.ask(replace(base, mode=0o755))
+    yield "one more file", make.ask(base, make.change("b.py", None, b""))
+    yield "new instead of modified", make.ask(replace(base, before=None))
+    yield "deleted", make.ask(replace(base, after=None))
+    yield "other tool", make.ask(base, tools=("write_file",))
+    yield "two tools", make.ask(base, tools=("edit_file", "edit_file"))
+    yield "other agent", make.ask(base, agent="debugger")
+    yield "gate failed", make.ask(base, status="fail")
+    yield "a new finding", make.ask(base, findings=[make.finding()])
+    yield "something not checked", make.ask(base, not_checked=(NotChecked("src/app.py", "flake8", "missing"),))
+    other_tools = replace(judged, checks=(CheckRun("ruff", "0.17.2", 1.0),))
+    yield "other version of a check", make.ask(judged=other_tools)
+
+
+def test_everything_that_could_be_swapped_changes_the_digest(make):
+    original = make.ask()
+    approved = sign(original, YES)
+    seen = {original.digest}
+    for name, other in variations(make):
+        assert other.digest not in seen, name
+        assert not still_valid(approved, other), name
+        seen.add(other.digest)
+
+
+def test_parameters_and_definitions_are_part_of_the_digest(make):
+    original = make.ask_tool(code="print(1)")
+    swapped_code = make.ask_tool(code="print(2)")
+    request = replace(original.tool_request, definition_digest="e" * 64)
+    swapped_definition = replace(original, tool_request=request, requests=(request,))
+    assert original.digest != swapped_code.digest
+    assert original.digest != digest_of(swapped_definition)
+
+
+def test_texts_that_only_look_equal_have_two_digests(make):
+    composed, decomposed = make.ask_tool(text="é"), make.ask_tool(text="e\u0301")
+    assert composed.digest != decomposed.digest
+    assert make.ask_tool(text="\ud800").digest != make.ask_tool(text="\\ud800").digest
+
+
+def test_the_same_request_has_the_same_digest_whatever_its_id_and_timing(make):
+    first, again = make.ask(), make.ask()
+    slower = replace(make.verdict(), checks=tuple(replace(c, duration_ms=99.0) for c in make.verdict().checks))
+    assert first.digest == again.digest == replace(again, id="t9.a9").digest == make.ask(judged=slower).digest
+
+
+def test_a_request_whose_content_was_swapped_after_it_was_made_cannot_be_signed(make):
+    request = make.ask()
+    swapped = replace(request, changes=ChangeSet((make.change(after=b"import os; os.remove('/')\n"),)))
+    with pytest.raises(StaleError, match="not what was shown"):
+        sign(swapped, YES)
+    assert not still_valid(sign(request, YES), swapped)
+
+
+def test_a_permission_whose_value_was_swapped_is_not_valid(make):
+    request = make.ask()
+    approved = sign_changes(request, YES)
+    other = ChangeSet((make.change(after=b"evil\n"),))
+    assert not still_valid(replace(approved, value=other), request)
+    assert not still_valid(replace(approved, value=other, digest=other.digest()), request)
+    assert not still_valid(replace(approved, request="0" * 64), request)
+
+
+def test_a_permission_for_a_tool_run_is_not_one_for_files(make):
+    tool, files = make.ask_tool(), make.ask()
+    assert not still_valid(sign(tool, YES), files)
+    assert not still_valid(sign(files, YES), tool)
+
+
+def test_the_risks_are_told_worst_first(make):
+    request = make.ask(
+        make.change("big.py", b"".join(b"line %d\n" % n for n in range(80)), b"line 1\n"),
+        make.change("old.py", b"x\ny\n", None),
+        make.change("empty.py", b"x\n", b"\n"),
+        make.change(".github/workflows/ci.yml", None, b"on: push\n"),
+        make.change("run.sh", None, b"#!/bin/sh\n", mode=0o755),
+        status="fail",
+        findings=[make.finding()],
+        from_project=("edit_file",),
+    )
+    assert request.risks == (
+        "Protected file .github/workflows/ci.yml: continuous integration: runs with the project's credentials.",
+        "Deletes old.py (2 lines).",
+        "Empties empty.py (1 line before).",
+        "Removes 79 lines, more than half of big.py.",
+        "Creates run.sh as an executable file.",
+        "The checks did not pass: 1 new problem.",
+        "The definition of edit_file comes from the project, not from you.",
+    )
+
+
+def test_an_ordinary_change_has_no_risks(make):
+    assert make.ask().risks == ()
+    moved = b"".join(b"line %d\n" % n for n in range(80))
+    assert make.ask(make.change(before=moved, after=b"".join(sorted(moved.splitlines(True))))).risks == ()
+
+
+def test_what_could_not_be_checked_is_a_risk(make):
+    skipped = NotChecked("src/app.py", "flake8", "not installed")
+    assert make.ask(status="error", not_checked=(skipped,)).risks == (
+        "Not checked by flake8: src/app.py (not installed)",
+    )
+    assert make.ask(status="error").risks == ("The checks could not be completed.",)
+
+
+def test_running_something_is_a_risk_and_looking_is_not(make):
+    assert "runs a program" in make.ask_tool().risks[0]
+    assert make.ask_tool("list_files", "read").risks == ()
+
+
+def test_repairs_and_conversions_are_noted(make):
+    request = make.tool_request(repairs=["trailing comma"], coerced=["edits: text to array"])
+    from rails.approval.decision import request_for_changes
+
+    asked = request_for_changes("a", "coder", [request], make.verdict(), ["matched at rung 5"])
+    assert asked.notes == (
+        "matched at rung 5",
+        "edit_file: JSON repaired (trailing comma) at 7",
+        "edit_file: converted edits: text to array",
+    )

@@ -1,0 +1,307 @@
+"""Deny beats ask beats allow; what no rule foresees is asked; nobody there means no."""
+
+import pytest
+
+from rails.approval.decision import Decision
+from rails.approval.policy import Policy, PolicyApprover, config_folder, load
+from rails.approval.rules import Item, glob_match
+from rails.core.errors import UsageError
+
+
+@pytest.fixture
+def policy(tmp_path):
+    def read(text, project=None):
+        (tmp_path / "config").mkdir(exist_ok=True)
+        (tmp_path / "config" / "policy.toml").write_text(text, encoding="utf-8")
+        if project is not None:
+            (tmp_path / ".rails.toml").write_text(project, encoding="utf-8")
+        return load(tmp_path, folder=tmp_path / "config")
+
+    return read
+
+
+ALLOW_TESTS = '[[rule]]\ndecision = "allow"\npath = "tests/**"\n'
+IN_TESTS = "tests/test_app.py"
+
+
+def ruling(policy, request):
+    return policy.judge(request).ruling
+
+
+def test_without_a_file_everything_is_asked(tmp_path, make):
+    policy = load(tmp_path, folder=tmp_path / "nowhere")
+    assert ruling(policy, make.ask()) == ruling(policy, make.ask_tool()) == "ask"
+
+
+def test_an_allow_rule_allows_what_it_names_and_nothing_else(policy, make):
+    rules = policy(ALLOW_TESTS)
+    assert ruling(rules, make.ask(make.change(IN_TESTS))) == "allow"
+    assert ruling(rules, make.ask(make.change("src/app.py"))) == "ask"
+
+
+def test_every_file_of_a_change_set_has_to_be_covered(policy, make):
+    judgement = policy(ALLOW_TESTS).judge(make.ask(make.change(IN_TESTS), make.change("src/app.py")))
+    assert judgement.ruling == "ask"
+    assert "src/app.py" in judgement.why
+
+
+def test_several_rules_may_cover_a_change_set_together(policy, make):
+    rules = policy(ALLOW_TESTS + '[[rule]]\ndecision = "allow"\npath = "docs/*.md"\nname = "prose"\n')
+    judgement = rules.judge(make.ask(make.change(IN_TESTS), make.change("docs/a.md")))
+    assert (judgement.ruling, judgement.why) == ("allow", "rule 1 and rule 2 (prose)")
+
+
+@pytest.mark.parametrize(("first", "second"), [("allow", "deny"), ("deny", "allow")])
+def test_deny_wins_whatever_the_order(policy, make, first, second):
+    text = "".join(f'[[rule]]\ndecision = "{d}"\ntool = "edit_file"\n' for d in (first, second))
+    assert ruling(policy(text), make.ask()) == "deny"
+
+
+@pytest.mark.parametrize(("first", "second"), [("allow", "ask"), ("ask", "allow")])
+def test_ask_wins_over_allow(policy, make, first, second):
+    text = "".join(f'[[rule]]\ndecision = "{d}"\ntool = "edit_file"\n' for d in (first, second))
+    assert ruling(policy(text), make.ask()) == "ask"
+
+
+def test_one_denied_file_denies_the_whole_change_set(policy, make):
+    rules = policy(ALLOW_TESTS + '[[rule]]\ndecision = "deny"\npath = "tests/golden/**"\n')
+    assert ruling(rules, make.ask(make.change(IN_TESTS), make.change("tests/golden/a.txt"))) == "deny"
+
+
+def test_a_deny_rule_does_not_care_about_case_and_an_allow_rule_does(policy, make):
+    denying = policy('[[rule]]\ndecision = "deny"\npath = "secrets/**"\n')
+    assert ruling(denying, make.ask(make.change("Secrets/key.txt"))) == "deny"
+    assert ruling(policy(ALLOW_TESTS), make.ask(make.change("Tests/test_app.py"))) == "ask"
+
+
+@pytest.mark.parametrize("path", ["tests/conftest.py", "tests/.github/x.yml", "tests/package.json", "tests/.env"])
+def test_protected_paths_are_asked_about_whatever_is_allowed(policy, make, path):
+    judgement = policy(ALLOW_TESTS).judge(make.ask(make.change(path, None, b"x\n")))
+    assert judgement.ruling == "ask"
+    assert "protected" in judgement.why
+
+
+def test_a_protected_path_can_still_be_denied(policy, make):
+    rules = policy('[[rule]]\ndecision = "deny"\npath = "**/conftest.py"\n')
+    assert ruling(rules, make.ask(make.change("tests/conftest.py"))) == "deny"
+
+
+@pytest.mark.parametrize("status", ["fail", "error"])
+def test_an_allow_rule_needs_checks_that_passed(policy, make, status):
+    assert ruling(policy(ALLOW_TESTS), make.ask(make.change(IN_TESTS), status=status)) == "ask"
+
+
+def test_a_failed_gate_can_be_allowed_only_by_name(policy, make):
+    rules = policy(ALLOW_TESTS + 'verdict = ["pass", "fail"]\n')
+    assert ruling(rules, make.ask(make.change(IN_TESTS), status="fail")) == "allow"
+    assert ruling(rules, make.ask(make.change(IN_TESTS), status="error")) == "ask"
+
+
+@pytest.mark.parametrize("after", [None, b"", b" \n"])
+def test_deleting_or_emptying_has_to_be_allowed_by_name(policy, make, after):
+    gone = make.ask(make.change(IN_TESTS, b"x\n", after))
+    assert ruling(policy(ALLOW_TESTS), gone) == "ask"
+    assert ruling(policy(ALLOW_TESTS + 'kind = "delete"\n'), gone) == "allow"
+
+
+def test_running_has_to_be_allowed_by_name(policy, make):
+    assert ruling(policy('[[rule]]\ndecision = "allow"\ntool = "run_tests"\n'), make.ask_tool()) == "ask"
+    assert ruling(policy('[[rule]]\ndecision = "allow"\ntool = "run_*"\nkind = "run"\n'), make.ask_tool()) == "allow"
+    assert ruling(policy('[[rule]]\ndecision = "allow"\ntool = "read_*"\n'), make.ask_tool("read_x", "read")) == "allow"
+
+
+def test_a_rule_about_paths_says_nothing_about_tool_runs(policy, make):
+    assert ruling(policy('[[rule]]\ndecision = "allow"\npath = "**"\nkind = "run"\n'), make.ask_tool()) == "ask"
+
+
+def test_larger_changes_than_allowed_are_asked_about(policy, make):
+    rules = policy(ALLOW_TESTS + "max_lines = 10\n")
+    small = make.change(IN_TESTS, None, b"x\n" * 10)
+    large = make.change(IN_TESTS, None, b"x\n" * 11)
+    both = [make.change(f"tests/t{n}.py", None, b"x\n" * 6) for n in range(2)]
+    assert [ruling(rules, make.ask(*c)) for c in ([small], [large], both)] == ["allow", "ask", "ask"]
+
+
+def test_agents_can_be_told_apart(policy, make):
+    rules = policy(ALLOW_TESTS + 'agent = ["coder", "unit-*"]\n')
+    for agent, expected in (("coder", "allow"), ("unit-tester", "allow"), ("debugger", "ask")):
+        assert ruling(rules, make.ask(make.change(IN_TESTS), agent=agent)) == expected
+
+
+def test_every_tool_of_the_answer_has_to_be_covered(policy, make):
+    rules = policy('[[rule]]\ndecision = "allow"\ntool = "edit_file"\n')
+    assert ruling(rules, make.ask(tools=("edit_file",))) == "allow"
+    assert ruling(rules, make.ask(tools=("edit_file", "write_file"))) == "ask"
+
+
+def test_nothing_to_match_is_asked():
+    assert Policy().judge_items(()).ruling == "ask"
+
+
+# -- the file -----------------------------------------------------------------------------------
+
+
+MISTAKES = [
+    ("[[rule]]\ntool = 'x'\n", "rule 1: decision has to be one of deny, ask, allow"),
+    ("[[rule]]\ndecision = 'Allow'\ntool = 'x'\n", "decision has to be one of"),
+    ("[[rule]]\ndecision = 'allow'\ntols = 'x'\n", "unknown key 'tols', did you mean 'tool'?"),
+    ("[[rule]]\ndecision = 'allow'\n", "an allow rule has to name a tool or a path"),
+    ("[[rule]]\ndecision = 'deny'\ntool = []\n", "empty list, which would match everything"),
+    ("[[rule]]\ndecision = 'deny'\ntool = ['']\n", "none of them empty"),
+    ("[[rule]]\ndecision = 'deny'\ntool = 3\n", "a text or a list of texts"),
+    ("[[rule]]\ndecision = 'deny'\nkind = 'remove'\n", "kind 'remove' is not one of"),
+    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nverdict = 'error'\n", "never allowed unasked"),
+    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nmax_lines = -1\n", "max_lines has to be a number"),
+    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nmax_lines = true\n", "max_lines has to be a number"),
+    ("[[rule]]\ndecision = 'deny'\ntool = 'x'\nmax_lines = 9\n", "only belongs to allow"),
+    ("[[rule]]\ndecision = 'deny'\nreason = 3\n", "reason has to be a text"),
+    ("[rule]\ndecision = 'deny'\n", "write [[rule]], with two brackets"),
+    ("rules = 1\n", "unknown key 'rules'"),
+    ("version = 2\n", "version 2 is not known"),
+    ("[[example]]\ntool = 'x'\n", "example 1: expect has to be one of"),
+    ("[[example]]\nexpect = 'ask'\nlines = 'x'\n", "lines has to be a number"),
+    ("[[rule]\n", "Nothing is approved from a policy that cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), MISTAKES, ids=[said[:40] for _, said in MISTAKES])
+def test_a_mistake_in_the_file_stops_everything_and_is_named(policy, text, said):
+    with pytest.raises(UsageError) as error:
+        policy(text)
+    assert said in str(error.value)
+    assert "policy.toml" in str(error.value)
+
+
+def test_all_mistakes_are_told_at_once(policy):
+    with pytest.raises(UsageError) as error:
+        policy("[[rule]]\n[[rule]]\ndecision = 'allow'\n[[example]]\n")
+    assert [f"{what} " in str(error.value).replace(":", " ") for what in ("rule 1", "rule 2", "example 1")] == [
+        True
+    ] * 3
+
+
+def test_examples_are_checked_when_the_file_is_loaded(policy):
+    good = ALLOW_TESTS + f'[[example]]\ntool = "edit_file"\npath = "{IN_TESTS}"\nexpect = "allow"\n'
+    policy(good)
+    with pytest.raises(UsageError, match=r"example 2 expects allow, but: ask, no rule matches edit_file src/app\.py"):
+        policy(good + '[[example]]\ntool = "edit_file"\npath = "src/app.py"\nexpect = "allow"\n')
+
+
+def test_a_project_can_tighten_and_not_loosen(policy, make):
+    rules = policy(ALLOW_TESTS, project='[policy]\n[[policy.rule]]\ndecision = "deny"\npath = "tests/golden/**"\n')
+    assert ruling(rules, make.ask(make.change("tests/golden/a"))) == "deny"
+    assert ruling(rules, make.ask(make.change(IN_TESTS))) == "allow"
+    with pytest.raises(UsageError, match=r"rule 2 allows; a project can only deny or ask"):
+        policy(ALLOW_TESTS, project='[[policy.rule]]\ndecision = "allow"\ntool = "*"\n')
+
+
+def test_other_tables_of_the_projects_file_are_not_ours(policy, make):
+    assert ruling(policy("", project="[gate]\nstrict = true\n"), make.ask()) == "ask"
+
+
+def test_a_policy_that_anyone_can_write_is_refused(policy, tmp_path):
+    policy("")
+    (tmp_path / "config" / "policy.toml").chmod(0o666)
+    with pytest.raises(UsageError, match="anyone on this machine can write it"):
+        load(folder=tmp_path / "config")
+
+
+def test_a_policy_that_is_a_folder_or_not_text_is_refused(tmp_path):
+    (tmp_path / "policy.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="Nothing is approved"):
+        load(folder=tmp_path)
+    (tmp_path / "policy.toml").unlink()
+    (tmp_path / "policy.toml").mkdir()
+    with pytest.raises(UsageError, match="Nothing is approved"):
+        load(folder=tmp_path)
+
+
+def test_the_configuration_folder_can_be_set(monkeypatch, tmp_path):
+    monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path))
+    assert config_folder() == tmp_path
+    monkeypatch.delenv("AI_RAILS_CONFIG_DIR")
+    assert config_folder().name == "ai-rails"
+
+
+# -- the approver ---------------------------------------------------------------------------------
+
+
+class Human:
+    def __init__(self):
+        self.asked = []
+
+    def decide(self, request):
+        self.asked.append(request.id)
+        return Decision("approve", "", "human")
+
+
+def test_a_matching_rule_decides_and_is_named(policy, make):
+    human = Human()
+    decision = PolicyApprover(policy(ALLOW_TESTS), human).decide(make.ask(make.change(IN_TESTS)))
+    assert (decision.answer, decision.by, human.asked) == ("approve", "policy: rule 1", [])
+
+
+def test_a_denial_tells_the_agent_why(policy, make):
+    rules = policy('[[rule]]\ndecision = "deny"\ntool = "edit_file"\nreason = "Generated; edit the source."\n')
+    decision = PolicyApprover(rules, Human()).decide(make.ask())
+    assert (decision.answer, decision.reason) == ("deny", "Generated; edit the source.")
+
+
+def test_what_is_to_be_asked_goes_to_the_human(make):
+    human = Human()
+    decision = PolicyApprover(Policy(), human).decide(make.ask())
+    assert (decision.by, human.asked) == ("human", ["t1.a1"])
+
+
+def test_without_a_human_what_would_be_asked_is_denied(make):
+    decision = PolicyApprover(Policy()).decide(make.ask())
+    assert (decision.answer, decision.reason, decision.by) == ("deny", "no human", "headless")
+
+
+def test_an_error_of_the_human_side_is_not_swallowed_into_a_yes(make):
+    class Broken:
+        def decide(self, request):
+            raise OSError("gone")
+
+    with pytest.raises(OSError, match="gone"):
+        PolicyApprover(Policy(), Broken()).decide(make.ask())
+
+
+# -- globs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "expected"),
+    [
+        ("tests/**", "tests/a.py", True),
+        ("tests/**", "tests/deep/er/a.py", True),
+        ("tests/**", "tests", False),
+        ("tests/**", "mytests/a.py", False),
+        ("tests/*", "tests/deep/a.py", False),
+        ("**/*.py", "a.py", True),
+        ("**/*.py", "x/y/a.py", True),
+        ("**/*.py", "x/y/a.pyc", False),
+        ("*.py", "x/a.py", False),
+        ("src/**/gen/*.ts", "src/gen/a.ts", True),
+        ("src/**/gen/*.ts", "src/a/b/gen/a.ts", True),
+        ("a?.py", "ab.py", True),
+        ("a?.py", "a/.py", False),
+        ("a.py", "axpy", False),
+        ("[a].py", "a.py", False),
+        ("***", "a", True),
+        ("***", "a/b", False),
+        ("**", "a/b", True),
+    ],
+)
+def test_globs_mean_what_gitignore_taught_people(glob, path, expected):
+    assert glob_match(glob, path) is expected
+
+
+def test_a_hostile_glob_does_not_hang():
+    assert not glob_match("*a" * 30 + "b", "a" * 200)
+    assert not glob_match("**/a/" * 12 + "b", "a/" * 60 + "c")
+
+
+def test_an_item_without_a_kind_rule_is_compared_by_tool(policy):
+    rules = policy('[[rule]]\ndecision = "deny"\ntool = "delete_*"\n')
+    assert rules.judge_items([Item("coder", "delete_file", "delete", "a.txt", "pass", 1)]).ruling == "deny"

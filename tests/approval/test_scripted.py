@@ -1,0 +1,41 @@
+"""The demo's answers come from a list, say so, and end with a no."""
+
+import pytest
+
+from rails.approval.decision import Decision
+from rails.approval.scripted import ScriptedApprover
+from rails.core.errors import UsageError
+
+
+def test_answers_come_in_order_and_are_announced(make):
+    said = []
+    approver = ScriptedApprover(["deny: use argparse", "approve", "abort"], said.append)
+    answers = [approver.decide(make.ask()) for _ in range(3)]
+    assert [(a.answer, a.reason, a.by) for a in answers] == [
+        ("deny", "use argparse", "script"),
+        ("approve", "", "script"),
+        ("abort", "", "script"),
+    ]
+    assert said == [
+        "deny: use argparse (answered by the demo script)",
+        "approve (answered by the demo script)",
+        "abort (answered by the demo script)",
+    ]
+
+
+def test_an_exhausted_script_never_approves(make):
+    approver = ScriptedApprover(["approve"])
+    approver.decide(make.ask())
+    assert approver.remaining == 0
+    assert {approver.decide(make.ask()).answer for _ in range(3)} == {"deny"}
+
+
+@pytest.mark.parametrize("text", ["", "yes", "y", "Approve", "approved", "approve all", "a"])
+def test_an_answer_that_is_none_of_the_three_is_refused_when_the_script_is_made(text):
+    with pytest.raises(UsageError, match="is not an answer"):
+        ScriptedApprover([text])
+
+
+def test_decisions_are_taken_over_as_the_scripts_own(make):
+    approver = ScriptedApprover([Decision("deny", "no", "human")])
+    assert approver.decide(make.ask()).by == "script"
