@@ -1,0 +1,126 @@
+"""Large values are kept once, by the SHA-256 of their content, and records point to them.
+
+A pointer is ``{"blob": sha256, "bytes": length, "head": "the first characters"}``, with ``"json": true``
+where the value was not a text. A value that only looks like a pointer is stored as a blob itself, so
+that reading gives back exactly what was written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.errors import LogError
+from rails.core.requests import Json
+from rails.core.text import sha256
+from rails.log import files
+from rails.log.lines import dumps
+
+_NAME: Final = re.compile(r"[0-9a-f]{64}")
+_POINTER: Final = {"blob", "bytes", "head"}
+#: Texts above these sizes leave the record, in this order, until it fits.
+_TEXT_LIMITS: Final = (4_096, 1_024)
+_MEMBER_LIMIT: Final = 512
+
+Store = Callable[[bytes], str]
+
+
+def store(state: Path, data: bytes) -> str:
+    """Keep ``data`` and return its SHA-256. It is on disk when this returns. Raises LogError."""
+    name = sha256(data)
+    if len(data) > limits.CHANGE_BYTES:
+        raise LogError(f"A value of {len(data)} bytes is too large for the session log")
+    try:
+        with files.folder(state, "blobs", name[:2], create=True) as folder:
+            files.place(folder, name, data)
+    except OSError as error:
+        raise LogError(
+            f"The session log cannot store a value in {state / 'blobs'}: {error.strerror or error}"
+        ) from error
+    return name
+
+
+def load(state: Path, name: str) -> bytes:
+    """Return the blob ``name``. Raises LogError when it is missing or its content is not what its name says."""
+    if not _NAME.fullmatch(name):
+        raise LogError(f"{name[:80]!r} is not the name of a blob")
+    try:
+        with files.folder(state, "blobs", name[:2]) as folder:
+            data = files.read(folder, name)
+    except OSError as error:
+        raise LogError(f"The blob {name} cannot be read: {error.strerror or error}") from error
+    if sha256(data) != name:
+        raise LogError(f"The blob {name} was changed after it was stored")
+    return data
+
+
+def shrink(details: Mapping[str, Json], keep: Store) -> Mapping[str, Json]:
+    """Return ``details`` small enough for a record; what is too large goes to ``keep``, largest texts first."""
+    small: Mapping[str, Json] = {name: _escape(value, keep) for name, value in details.items()}
+    if _is_pointer(small):
+        return _point(dict(small), keep)
+    for limit in _TEXT_LIMITS:
+        if _fits(small):
+            return small
+        small = {name: _texts_out(value, limit, keep) for name, value in small.items()}
+    if _fits(small):
+        return small
+    # The original members, so that a pointer never leads to another pointer.
+    small = {name: _member_out(value, keep) for name, value in details.items()}
+    return small if _fits(small) else _point(dict(details), keep)
+
+
+def expand(value: Json, state: Path) -> Json:
+    """Return ``value`` with every pointer in it replaced by what it points to. Raises LogError."""
+    if isinstance(value, Mapping):
+        if _is_pointer(value):
+            data = load(state, str(value["blob"])).decode("utf-8", "surrogatepass")
+            found: Json = json.loads(data) if value.get("json") is True else data
+            return found
+        return {name: expand(member, state) for name, member in value.items()}
+    if isinstance(value, list):
+        return [expand(item, state) for item in value]
+    return value
+
+
+def _is_pointer(value: Mapping[str, Json]) -> bool:
+    return value.keys() - {"json"} == _POINTER and isinstance(value["blob"], str)
+
+
+def _fits(details: Mapping[str, Json]) -> bool:
+    return len(dumps(details).encode()) <= limits.INLINE_BYTES
+
+
+def _escape(value: Json, keep: Store) -> Json:
+    if isinstance(value, Mapping):
+        if _is_pointer(value):
+            return _point(value, keep)
+        return {name: _escape(member, keep) for name, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_escape(item, keep) for item in value]
+    return value
+
+
+def _texts_out(value: Json, limit: int, keep: Store) -> Json:
+    if isinstance(value, str) and len(value) > limit:
+        return _point(value, keep)
+    if isinstance(value, Mapping) and not _is_pointer(value):
+        return {name: _texts_out(member, limit, keep) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_texts_out(item, limit, keep) for item in value]
+    return value
+
+
+def _member_out(value: Json, keep: Store) -> Json:
+    return _point(value, keep) if len(dumps(value)) > _MEMBER_LIMIT else _escape(value, keep)
+
+
+def _point(value: Json, keep: Store) -> dict[str, Json]:
+    text = value if isinstance(value, str) else dumps(value)
+    data = text.encode("utf-8", "surrogatepass")
+    pointer: dict[str, Json] = {"blob": keep(data), "bytes": len(data), "head": text[: limits.HEAD_CHARS]}
+    return pointer if isinstance(value, str) else {**pointer, "json": True}

@@ -1,0 +1,288 @@
+"""Reading a session log: strictly for replay and undo, leniently for the eye, piece by piece for followers.
+
+A log is a file of lines ended by ``\\n``. What follows the last newline is in flight: it is neither a
+record nor damage until its newline comes. Every other line is a record or :class:`Damage`; nothing is
+skipped without being said, and nothing after a bad line is lost.
+
+A line that a crash tore is *explained* by the LOG_RECOVERED record that names its place, length and
+hash. Strict reading accepts explained lines and no others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from rails.core import limits
+from rails.core.errors import LogError
+from rails.core.events import Record
+from rails.log import blobs, files, lines
+
+LOG_NAME: Final = "log.jsonl"
+_PIECE: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A line that is not what the writer wrote there. ``line`` is 1-based; ``offset`` and ``length`` are bytes."""
+
+    line: int
+    offset: int
+    length: int
+    reason: str
+    sha256: str
+
+    def __str__(self) -> str:
+        return f"line {self.line} (byte {self.offset}, {self.length} bytes): {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A record and where its line is, in bytes, without the newline."""
+
+    offset: int
+    length: int
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a log has been read: bytes and lines, and the last record's number and hash."""
+
+    offset: int = 0
+    line: int = 0
+    seq: int = 0
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What :func:`verify` found.
+
+    ``damage`` is what nothing explains, ``recovered`` what crashes tore and LOG_RECOVERED records name.
+    ``end`` has the last record's number and hash: whoever notes that hash elsewhere can show later that
+    nothing was cut off. ``last_offset`` is where the last record begins (-1: there is none).
+    ``in_flight`` counts the bytes after the last newline.
+    """
+
+    records: int
+    damage: tuple[Damage, ...]
+    recovered: tuple[Damage, ...]
+    end: Position
+    last_offset: int
+    in_flight: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether every byte of the log is accounted for."""
+        return not self.damage
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session as a list shows it, read from the first and the last record only.
+
+    ``outcome`` is the closing record's message, ``""`` for a session that has none (running or broken
+    off). ``records`` is the number of the last record, ``size`` bytes of the log.
+    """
+
+    session_id: str
+    path: Path
+    started: str
+    last: str
+    task: str
+    outcome: str
+    records: int
+    size: int
+
+
+class Tail:
+    """Reads a log on from a :class:`Position`; ask again, and it gives what has come since."""
+
+    def __init__(self, path: Path, position: Position | None = None) -> None:
+        self.path = path
+        self.position = position or Position()
+
+    def read(self, limit: int | None = None) -> Iterator[Row | Damage]:
+        """Yield what lies behind the position, at most ``limit`` lines, moving the position along.
+
+        A record whose own hash or place in the chain is wrong comes as a Row, preceded by its Damage; a
+        record that repeats an earlier number comes as Damage only. Raises LogError.
+        """
+        with _opened(self.path) as file:
+            file.seek(self.position.offset)
+            for count, (raw, length, digest) in enumerate(_lines(file)):
+                if count == limit:
+                    return
+                yield from self._judge(raw, length, digest)
+
+    def _judge(self, raw: bytes | None, length: int, digest: str) -> Iterator[Row | Damage]:
+        at = self.position
+        self.position = replace(at, offset=at.offset + length + 1, line=at.line + 1)
+
+        def damage(reason: str) -> Damage:
+            return Damage(at.line + 1, at.offset, length, reason, digest or hashlib.sha256(raw or b"").hexdigest())
+
+        decoded = "it is longer than any record" if raw is None else lines.decode(raw)
+        if isinstance(decoded, str):
+            yield damage(decoded)
+            return
+        record, proved = decoded
+        if record.seq <= at.seq:
+            yield damage(f"it repeats record {record.seq}")
+            return
+        if not proved:
+            yield damage(f"record {record.seq} was changed: its hash does not match its content")
+        elif record.seq != at.seq + 1:
+            yield damage(f"{record.seq - at.seq - 1} records before record {record.seq} are missing")
+        elif record.prev != at.hash:
+            yield damage(f"record {record.seq} does not follow record {at.seq}: the chain is broken")
+        self.position = replace(self.position, seq=record.seq, hash=record.hash)
+        yield Row(at.offset, length, record)
+
+
+def read_strict(path: Path, *, whole: bool = True) -> tuple[Record, ...]:
+    """Return every record, or raise LogError at the first damage that no LOG_RECOVERED explains.
+
+    With ``whole``, values that were too large for their record are put back in from the blobs.
+    """
+    records, damage = read_lenient(path)
+    if bad := unexplained(records, damage):
+        raise LogError(
+            f"The session log {path} is damaged at {bad[0]}. Nothing was changed. "
+            "Review it with `ai-rails log verify`, and start a new session to go on."
+        )
+    if not whole:
+        return records
+    state = path.parent.parent.parent
+    return tuple(full(record, state) for record in records)
+
+
+def read_lenient(path: Path) -> tuple[tuple[Record, ...], tuple[Damage, ...]]:
+    """Return every record that can be read, and everything that is wrong. Raises LogError for an unreadable file."""
+    found = list(Tail(path).read())
+    return (
+        tuple(item.record for item in found if isinstance(item, Row)),
+        tuple(item for item in found if isinstance(item, Damage)),
+    )
+
+
+def verify(path: Path) -> Verification:
+    """Check every line, hash and link of the chain. Raises LogError if the file cannot be read."""
+    tail, last, count = Tail(path), -1, 0
+    damage: list[Damage] = []
+    marks: list[Record] = []
+    for item in tail.read():
+        if isinstance(item, Damage):
+            damage.append(item)
+            continue
+        last, count = item.offset, count + 1
+        if item.record.event_type == "LOG_RECOVERED":
+            marks.append(item.record)
+    bad = unexplained(marks, damage)
+    recovered = tuple(item for item in damage if item not in bad)
+    in_flight = _size(path) - tail.position.offset
+    return Verification(count, bad, recovered, tail.position, last, in_flight)
+
+
+def unexplained(records: Sequence[Record], damage: Sequence[Damage]) -> tuple[Damage, ...]:
+    """Return the damage that no LOG_RECOVERED record names by place, length and hash."""
+    if not damage:
+        return ()
+    known = {
+        (record.details.get("offset"), record.details.get("bytes"), record.details.get("sha256"))
+        for record in records
+        if record.event_type == "LOG_RECOVERED"
+    }
+    return tuple(item for item in damage if (item.offset, item.length, item.sha256) not in known)
+
+
+def full(record: Record, state: Path) -> Record:
+    """Return ``record`` with the values in its details that live in blobs put back. Raises LogError."""
+    details = blobs.expand(dict(record.details), state)
+    return replace(record, details=details if isinstance(details, dict) else {})
+
+
+def blob(state: Path, sha: str) -> bytes:
+    """Return the blob named ``sha``. Raises LogError when it is missing or was changed."""
+    return blobs.load(state, sha)
+
+
+def sessions(state: Path) -> tuple[SessionSummary, ...]:
+    """Return the sessions below ``state`` in the order of their ids, the oldest first.
+
+    A folder without a readable log is left out; a log without any readable record is listed with what
+    is known of it.
+    """
+    folder = state / "sessions"
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
+    except OSError:
+        return ()
+    return tuple(summary for name in names if (summary := _summary(folder / name / LOG_NAME)))
+
+
+def _summary(path: Path) -> SessionSummary | None:
+    try:
+        with _opened(path) as file:
+            first = next(_records(file), None)
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 4 * _PIECE))
+            last = deque(_records(file), maxlen=1).pop() if first else None
+    except LogError:
+        return None
+    if first is None or last is None:
+        return SessionSummary(path.parent.name, path, "", "", "", "", 0, size)
+    task = first.details.get("task")
+    return SessionSummary(
+        session_id=path.parent.name,
+        path=path,
+        started=first.timestamp,
+        last=last.timestamp,
+        task=task if isinstance(task, str) else first.message,
+        outcome=last.message if last.event_type == "WORKFLOW_END" else "",
+        records=last.seq,
+        size=size,
+    )
+
+
+def _records(file: BinaryIO) -> Iterator[Record]:
+    for raw, _, _ in _lines(file):
+        decoded = "" if raw is None else lines.decode(raw)
+        if not isinstance(decoded, str):
+            yield decoded[0]
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return os.fdopen(files.open_regular(str(path), os.O_RDONLY), "rb")
+    except OSError as error:
+        raise LogError(f"The session log {path} cannot be read: {error.strerror or error}") from error
+
+
+def _size(path: Path) -> int:
+    with _opened(path) as file:
+        return file.seek(0, os.SEEK_END)
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[bytes | None, int, str]]:
+    """Yield each complete line without its newline, its length and, for one too long to hold, its SHA-256."""
+    while raw := file.readline(limits.LOG_LINE_BYTES + 1):
+        if raw.endswith(b"\n"):
+            yield raw[:-1], len(raw) - 1, ""
+        elif len(raw) <= limits.LOG_LINE_BYTES:
+            return
+        else:
+            digest, length = hashlib.sha256(raw), len(raw)
+            while (raw := file.readline(_PIECE)) and not raw.endswith(b"\n"):
+                digest.update(raw)
+                length += len(raw)
+            if not raw:
+                return
+            digest.update(raw[:-1])
+            yield None, length + len(raw) - 1, digest.hexdigest()

@@ -1,0 +1,268 @@
+"""Writing a session log: one record, one line, one ``write()``; one writer; the disk before the deed.
+
+- A record counts once ``append`` returns: it survives the death of this process. Records of
+  ``events.DURABLE`` are then on the disk as well; the others follow with the next of these, or after
+  ``GROUP_COMMIT_SECONDS`` while records keep coming.
+- Whatever goes wrong while writing (a full disk, a failing one, a stranger's bytes in the file) ends
+  the log: every further ``append`` raises LogError, and so the tools stop. Nothing is ever truncated.
+- ``reopen`` keeps a torn last line as evidence: it ends it with a newline and says in a LOG_RECOVERED
+  record where it is, how long, and what it hashes to.
+
+Needs POSIX (``O_APPEND``, ``flock``, ``fdatasync``) and a file system where those hold: not every
+network file system does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets as randomness
+import threading
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from rails.core import limits
+from rails.core.errors import LogError
+from rails.core.events import DURABLE, Event, Record
+from rails.core.requests import Json
+from rails.core.text import one_line
+from rails.log import blobs, files, lines
+from rails.log.reader import LOG_NAME, Position, verify
+from rails.log.secrets import Masker
+
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_HOLDER: Final = "writer"
+_KEY: Final = "masking.key"
+_MESSAGE_CHARS: Final = 1_000
+_NEW: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class SessionLog:
+    """The log of one session, open for appending; made by :meth:`create` or :meth:`reopen`, usable in ``with``.
+
+    May be shared between threads. ``state`` is the project's ``.rails`` folder.
+    """
+
+    def __init__(self, state: Path, session_id: str, descriptor: int, masker: Masker) -> None:
+        self.state = state
+        self.session_id = session_id
+        self.path = state / "sessions" / session_id / LOG_NAME
+        self.group_s = limits.GROUP_COMMIT_SECONDS
+        self._descriptor = descriptor
+        self._masker = masker
+        self._position = Position()
+        self._next: Position | None = None
+        self._broken = ""
+        self._lock = threading.RLock()
+        self._synced_at = time.monotonic()
+
+    @classmethod
+    def create(cls, state: Path, *, session_id: str | None = None, secrets: Sequence[str] = ()) -> SessionLog:
+        """Begin a new session below ``state``; ``secrets`` are values that must never be written.
+
+        Raises LogError when the log cannot be made, or when ``session_id`` exists already.
+        """
+        try:
+            with files.folder(state, "sessions", create=True) as folder:
+                _hide_from_git(state)
+                masker = _masker(state, secrets)
+                name = _new_folder(folder, session_id)
+                with files.folder(state, "sessions", name) as own:
+                    log = cls(state, name, os.open(LOG_NAME, _NEW, 0o600, dir_fd=own), masker)
+                    log._hold(own)
+                os.fsync(folder)
+        except OSError as error:
+            raise LogError(f"The session log cannot be created in {state}: {error.strerror or error}") from error
+        return log
+
+    @classmethod
+    def reopen(cls, state: Path, session_id: str, *, secrets: Sequence[str] = ()) -> SessionLog:
+        """Open the log of an interrupted session to go on with it, marking a torn tail.
+
+        Raises LogError when it cannot be opened, is held by another writer, or is damaged before its end.
+        """
+        if not _ID.fullmatch(session_id):
+            raise LogError(f"{session_id[:80]!r} is not the name of a session")
+        try:
+            with files.folder(state, "sessions", session_id) as own:
+                descriptor = files.open_regular(LOG_NAME, os.O_RDWR | os.O_APPEND, at=own)
+                log = cls(state, session_id, descriptor, _masker(state, secrets))
+                try:
+                    log._hold(own)
+                    log._recover()
+                except BaseException:
+                    os.close(descriptor)
+                    raise
+        except OSError as error:
+            where = state / "sessions" / session_id
+            raise LogError(f"The session log in {where} cannot be opened: {error.strerror or error}") from error
+        return log
+
+    def append(self, event: Event) -> Record:
+        """Write ``event`` and return the record as it was written: secrets masked, large values as pointers.
+
+        Raises LogError when it could not be written; nothing may be changed in the project after that.
+        """
+        details = self._masker.value(dict(event.details))
+        with self._lock:
+            self._settle()
+            line, record = lines.encode(
+                self._position.seq + 1,
+                datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+                self.session_id,
+                agent_role=event.agent_role,
+                llm_model_used=event.llm_model_used,
+                event_type=event.type,
+                message=one_line(self._masker.text(event.message), _MESSAGE_CHARS),
+                details=blobs.shrink(details if isinstance(details, dict) else {}, self._keep),
+                prev=self._position.hash,
+            )
+            at = self._position
+            self._next = Position(at.offset + len(line), at.line + 1, record.seq, record.hash)
+            self._write(line)
+            self._settle()
+            self._commit(durable=event.type in DURABLE)
+        return record
+
+    def blob(self, data: bytes) -> str:
+        """Keep ``data`` outside the log, secrets masked, and return the SHA-256 of what was kept."""
+        return self._keep(self._masker.data(data))
+
+    def sync(self) -> None:
+        """Put everything that was appended on the disk. Raises LogError."""
+        with self._lock:
+            self._commit(durable=True)
+
+    def close(self) -> None:
+        """Put everything on the disk and let go of the log. Closing twice is allowed."""
+        with self._lock:
+            if self._descriptor < 0:
+                return
+            try:
+                if not self._broken:
+                    self._commit(durable=True)
+            finally:
+                os.close(self._descriptor)
+                self._descriptor = -1
+                self._broken = "it is closed"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _keep(self, data: bytes) -> str:
+        return blobs.store(self.state, data)
+
+    def _hold(self, own: int) -> None:
+        """Become the only writer, or say who is. A short wait covers a predecessor that is just going."""
+        deadline = time.monotonic() + limits.LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() > deadline:
+                    raise LogError(f"The session {self.session_id} is being written by {_holder(own)}.") from error
+                time.sleep(0.02)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(_HOLDER, dir_fd=own)
+        files.place(own, _HOLDER, f"process {os.getpid()}".encode())
+
+    def _recover(self) -> None:
+        """Find the end of the log; end and mark what a crash tore. Raises LogError for damage further up."""
+        size = os.fstat(self._descriptor).st_size
+        if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
+            files.write_all(self._descriptor, b"\n")
+        found = verify(self.path)
+        self._position = found.end
+        for item in found.damage:
+            if item.offset < found.last_offset:
+                raise LogError(
+                    f"The session log {self.path} is damaged at {item}. Nothing was changed. "
+                    "Review it with `ai-rails log verify`, and start a new session to go on."
+                )
+        for item in found.damage:
+            place: dict[str, Json] = {"offset": item.offset, "bytes": item.length, "sha256": item.sha256}
+            self.append(Event("LOG_RECOVERED", f"A record was torn by a crash and is kept: {item}", place))
+        self._commit(durable=True)
+
+    def _write(self, line: bytes) -> None:
+        try:
+            files.write_all(self._descriptor, line)
+        except OSError as error:
+            self._fail(error)
+
+    def _commit(self, *, durable: bool) -> None:
+        now = time.monotonic()
+        if not durable and now - self._synced_at < self.group_s:
+            return
+        try:
+            os.fdatasync(self._descriptor)
+        except OSError as error:  # the kernel may have dropped the data: a second try would only look like success
+            self._fail(error)
+        self._synced_at = now
+
+    def _settle(self) -> None:
+        """Bring the position in line with the file, also after an interrupt between writing and counting."""
+        if self._broken:
+            raise LogError(f"The session log {self.path} can no longer be written: {self._broken}.")
+        size = os.fstat(self._descriptor).st_size
+        if self._next is not None and size == self._next.offset:
+            self._position, self._next = self._next, None
+        elif size == self._position.offset:
+            self._next = None
+        else:
+            self._broken = f"it has {size} bytes where {self._position.offset} were written"
+            raise LogError(f"The session log {self.path} was changed by another program: {self._broken}.")
+
+    def _fail(self, error: OSError) -> None:
+        self._broken = error.strerror or str(error)
+        raise LogError(
+            f"The session log {self.path} cannot be written: {self._broken}. No tool runs without it."
+        ) from error
+
+
+def _new_folder(folder: int, session_id: str | None) -> str:
+    """Make a session's folder. Its name begins with the time, so names sort as the sessions began."""
+    if session_id is not None:
+        if not _ID.fullmatch(session_id):
+            raise LogError(f"{session_id[:80]!r} cannot name a session: use letters, digits, dots and dashes")
+        try:
+            os.mkdir(session_id, 0o700, dir_fd=folder)
+        except FileExistsError as error:
+            raise LogError(f"There is a session {session_id} already") from error
+        return session_id
+    while True:
+        name = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{randomness.token_hex(2)}"
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=folder)
+            return name
+
+
+def _masker(state: Path, values: Sequence[str]) -> Masker:
+    with files.folder(state) as folder:
+        with contextlib.suppress(FileExistsError):
+            files.place(folder, _KEY, randomness.token_bytes(32))
+        return Masker(files.read(folder, _KEY), values)
+
+
+def _hide_from_git(state: Path) -> None:
+    with files.folder(state) as folder:
+        files.place(folder, ".gitignore", b"*\n")
+
+
+def _holder(own: int) -> str:
+    try:
+        return one_line(files.read(own, _HOLDER).decode("utf-8", "replace"), 80) or "another process"
+    except OSError:
+        return "another process"

@@ -1,0 +1,378 @@
+"""Writing the log: form, order, place, permissions, large values, one writer, and what happens when it fails."""
+
+import hashlib
+import json
+import os
+import re
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from rails.core import limits
+from rails.core.errors import LogError
+from rails.core.events import DURABLE, Event
+from rails.log import blobs, files, lines
+from rails.log.reader import read_strict, sessions, verify
+from rails.log.writer import SessionLog
+
+
+@pytest.fixture
+def state(tmp_path):
+    return tmp_path / ".rails"
+
+
+def note(text="x", /, **details):
+    return Event("TOOL_STATUS", text, details)
+
+
+def test_a_record_has_the_documented_fields_and_is_one_line(state):
+    with SessionLog.create(state) as log:
+        written = log.append(Event("WORKFLOW_START", "Begin", {"task": "a\nb\u2028c", "n": 1}, "coder", "claude"))
+        log.append(note())
+    first, second = (json.loads(line) for line in log.path.read_bytes().split(b"\n")[:2])
+    assert set(first) == {
+        "v", "seq", "timestamp", "session_id", "agent_role", "llm_model_used", "event_type", "message", "details",
+        "prev", "hash",
+    }  # fmt: skip
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", first["timestamp"])
+    assert (first["v"], first["seq"], first["prev"], first["session_id"]) == (1, 1, "", log.session_id)
+    assert (second["seq"], second["prev"]) == (2, first["hash"])
+    assert read_strict(log.path)[0] == written
+
+
+def test_the_hash_can_be_checked_from_the_bytes_alone(state):
+    with SessionLog.create(state) as log:
+        log.append(note('tricky ,"details": in the message', details='{"details":{}}', hash='","hash":"'))
+    line = log.path.read_bytes()[:-1]
+    head, rest = line.split(b',"details":', 1)
+    body, given = rest[:-75], rest[-66:-2].decode()
+    assert hashlib.sha256(head + b"\n" + hashlib.sha256(body).hexdigest().encode()).hexdigest() == given
+
+
+def test_no_character_breaks_a_line_or_reaches_a_screen_raw(state):
+    nasty = "a\u2028b\u2029c\x85d\x7f\x00\x1b[31m\u202e\ud800\ufeff é 漢字 🎉\r\n"
+    with SessionLog.create(state) as log:
+        log.append(note("m", text=nasty, **{nasty: 1}))
+    data = log.path.read_bytes()
+    assert data.count(b"\n") == 1
+    assert len(data.decode().splitlines()) == 1
+    assert "漢字 🎉" in data.decode()
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202e\ufeff]", data.decode())
+    assert read_strict(log.path)[0].details == {"text": nasty, nasty: 1}
+
+
+def test_session_ids_sort_by_time_and_never_collide(state):
+    made = []
+    for _ in range(30):
+        with SessionLog.create(state) as log:
+            made.append(log.session_id)
+    assert len(set(made)) == 30
+    assert all(re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{4}", name) for name in made)
+    assert [name[:15] for name in made] == sorted(name[:15] for name in made)
+    assert [item.session_id for item in sessions(state)] == sorted(made)
+
+
+def test_a_chosen_session_id_is_taken_once_and_checked(state):
+    SessionLog.create(state, session_id="mine").close()
+    for wrong in ("mine", "../x", "", "a/b", ".", "x" * 65, "a\n"):
+        with pytest.raises(LogError):
+            SessionLog.create(state, session_id=wrong)
+        if wrong != "mine":
+            with pytest.raises(LogError):
+                SessionLog.reopen(state, wrong)
+
+
+def test_files_are_private_and_git_does_not_see_them(state):
+    os.umask(0o022)
+    with SessionLog.create(state) as log:
+        log.append(note(big="x" * 20_000))
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in [state, *state.rglob("*")]}
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o700}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o600}
+    assert (state / ".gitignore").read_text() == "*\n"
+
+
+@pytest.mark.parametrize("place", ["", "sessions", "sessions/s", "sessions/s/log.jsonl", "blobs"])
+def test_a_link_in_our_place_is_never_followed(state, tmp_path, place):
+    SessionLog.create(state, session_id="s").close()
+    (state / "blobs").mkdir()
+    target, moved = state / place, tmp_path / "elsewhere"
+    target.rename(moved)
+    target.symlink_to(moved)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(LogError), SessionLog.reopen(state, "s") as log:
+        log.append(note(big="x" * 20_000))
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_pipe_in_the_logs_place_is_refused_and_does_not_hang(state):
+    SessionLog.create(state, session_id="s").close()
+    path = state / "sessions" / "s" / "log.jsonl"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(LogError, match=r"ordinary file|cannot be opened"):
+        SessionLog.reopen(state, "s")
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        {"text": "é" * 50_000},
+        {"a": {"b": [{"text": "x" * 5_000}, "y" * 9_000, "short"]}, "n": 5},
+        {"many": ["word"] * 5_000, "few": [1, 2]},
+        {f"k{n}": "v" * 40 for n in range(500)},
+        {f"k{n}": {"v": "w" * 600} for n in range(500)},
+        {"p": {"blob": "0" * 64, "bytes": 3, "head": "abc"}},
+        {"p": {"blob": "0" * 64, "bytes": 3, "head": "abc"}, "big": ["word"] * 5_000},
+        {"deep": [{"p": {"blob": "0" * 64, "bytes": 3, "head": "abc", "json": True}}] * 200},
+        {"blob": "0" * 64, "bytes": 3, "head": "abc"},
+        {"lone": "\ud800" * 9_000},
+        {},
+    ],
+)
+def test_a_large_payload_is_kept_outside_and_read_back_as_it_was(state, details):
+    with SessionLog.create(state) as log:
+        written = log.append(note("m", **details))
+    assert all(len(line) <= limits.INLINE_BYTES + 1_000 for line in log.path.read_bytes().split(b"\n"))
+    assert read_strict(log.path)[0].details == details
+    assert read_strict(log.path, whole=False) == (written,)
+
+
+def test_the_record_shows_the_head_and_size_of_what_is_outside(state):
+    with SessionLog.create(state) as log:
+        pointer = log.append(note("m", text="Grüße " + "x" * 9_000)).details["text"]
+    data = ("Grüße " + "x" * 9_000).encode()
+    assert pointer["head"].startswith("Grüße xxx")
+    assert (pointer["blob"], pointer["bytes"]) == (hashlib.sha256(data).hexdigest(), len(data))
+    assert blobs.load(state, pointer["blob"]) == data
+
+
+def test_equal_blobs_are_kept_once_and_a_changed_one_is_noticed(state):
+    with SessionLog.create(state) as log:
+        name = log.blob(b"content")
+        assert log.blob(b"content") == name
+        log.append(note("m", text="y" * 9_000))
+    assert len([path for path in (state / "blobs").rglob("*") if path.is_file()]) == 2
+    for path in (state / "blobs").rglob("*/*"):
+        path.write_bytes(b"other")
+    with pytest.raises(LogError, match="changed after it was stored"):
+        blobs.load(state, name)
+    with pytest.raises(LogError, match="changed after it was stored"):
+        read_strict(log.path)
+    with pytest.raises(LogError, match="not the name of a blob"):
+        blobs.load(state, "../../etc/passwd")
+
+
+def test_what_is_not_json_is_refused_before_anything_is_written(state):
+    with SessionLog.create(state) as log:
+        for wrong in (float("nan"), float("inf"), {1, 2}, object()):
+            with pytest.raises((ValueError, TypeError)):
+                log.append(note("m", x=wrong))
+        log.append(note("good"))
+    assert [record.message for record in read_strict(log.path)] == ["good"]
+
+
+def test_the_chain_goes_on_after_reopening(state):
+    with SessionLog.create(state, session_id="s") as log:
+        log.append(note("one"))
+    for text in ("two", "three"):
+        with SessionLog.reopen(state, "s") as log:
+            log.append(note(text))
+    assert [record.message for record in read_strict(log.path)] == ["one", "two", "three"]
+    assert verify(log.path).ok
+
+
+def test_a_second_writer_is_told_who_holds_the_log(state, monkeypatch):
+    monkeypatch.setattr(limits, "LOCK_SECONDS", 0.05)
+    with SessionLog.create(state, session_id="s") as log:
+        log.append(note("one"))
+        with pytest.raises(LogError, match=rf"is being written by process {os.getpid()}"):
+            SessionLog.reopen(state, "s")
+        code = (
+            "import sys; from pathlib import Path; from rails.log.writer import SessionLog\n"
+            "SessionLog.reopen(Path(sys.argv[1]), 's')"
+        )
+        command = [sys.executable, "-c", code, str(state)]
+        other = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert other.returncode != 0
+        assert f"is being written by process {os.getpid()}" in other.stderr
+        log.append(note("two"))
+    SessionLog.reopen(state, "s").close()
+    assert len(read_strict(log.path)) == 2
+
+
+def test_bytes_of_a_stranger_stop_the_writer(state):
+    log = SessionLog.create(state)
+    log.append(note("one"))
+    with log.path.open("ab") as file:
+        file.write(b"forged\n")
+    for _ in range(2):
+        with pytest.raises(LogError, match=r"changed by another program|no longer be written"):
+            log.append(note("two"))
+    log.close()
+    assert log.path.read_bytes().endswith(b"forged\n")
+
+
+class Disk:
+    """Stands between the log and the disk: fails on command, counts what was synced.
+
+    ``room`` is how many bytes of a record it still takes before it is full.
+    """
+
+    def __init__(self, monkeypatch):
+        self.room, self.fail_sync, self.synced = None, False, 0
+        self._write, self._sync = os.write, os.fdatasync
+        monkeypatch.setattr(os, "write", self.write)
+        monkeypatch.setattr(os, "fdatasync", self.sync)
+
+    def write(self, descriptor, data):
+        if self.room is None:
+            return self._write(descriptor, data)
+        if self.room == 0:
+            raise OSError(28, "No space left on device")
+        taken, self.room = self._write(descriptor, bytes(data)[: self.room]), 0
+        return taken
+
+    def sync(self, descriptor):
+        if self.fail_sync:
+            raise OSError(5, "Input/output error")
+        self.synced += 1
+        self._sync(descriptor)
+
+
+@pytest.mark.parametrize("taken", [0, 1, 40])
+def test_a_full_disk_stops_the_log_and_loses_nothing_before(state, monkeypatch, taken):
+    log = SessionLog.create(state, session_id="s")
+    log.append(note("one"))
+    disk = Disk(monkeypatch)
+    disk.room = taken
+    with pytest.raises(LogError, match=r"No space left on device\. No tool runs without it"):
+        log.append(note("two"))
+    disk.room = None
+    with pytest.raises(LogError, match="can no longer be written"):
+        log.append(note("three"))
+    log.close()
+    with SessionLog.reopen(state, "s") as log:
+        log.append(note("four"))
+    assert [record.message for record in read_strict(log.path) if record.event_type != "LOG_RECOVERED"] == [
+        "one",
+        "four",
+    ]
+    assert verify(log.path).ok
+
+
+def test_a_failing_sync_stops_the_log(state, monkeypatch):
+    log = SessionLog.create(state)
+    disk = Disk(monkeypatch)
+    disk.fail_sync = True
+    with pytest.raises(LogError, match="Input/output error"):
+        log.append(Event("EXECUTION_STARTED", "x"))
+    disk.fail_sync = False
+    with pytest.raises(LogError, match="can no longer be written"):
+        log.append(note())
+    log.close()
+
+
+def test_a_short_write_is_completed(state, monkeypatch):
+    log = SessionLog.create(state)
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: real(descriptor, bytes(data)[:7]))
+    log.append(note("a whole record"))
+    log.close()
+    assert read_strict(log.path)[0].message == "a whole record"
+
+
+@pytest.mark.parametrize("kind", sorted(DURABLE))
+def test_a_durable_record_is_on_the_disk_when_append_returns(state, monkeypatch, kind):
+    log = SessionLog.create(state)
+    log.group_s = 3600
+    disk = Disk(monkeypatch)
+    log.append(note())
+    assert disk.synced == 0
+    log.append(Event(kind, "x"))
+    assert disk.synced == 1
+    log.close()
+
+
+def test_records_that_keep_coming_are_synced_in_groups(state, monkeypatch):
+    log = SessionLog.create(state)
+    log.group_s = 0.0
+    disk = Disk(monkeypatch)
+    log.append(note())
+    assert disk.synced == 1
+    log.group_s = 3600
+    for _ in range(50):
+        log.append(note())
+    assert disk.synced == 1
+    log.sync()
+    assert disk.synced == 2
+    log.close()
+
+
+@pytest.mark.parametrize("moment", ["before the write", "after the write"])
+def test_an_interrupt_in_the_middle_of_an_append_leaves_a_whole_log(state, monkeypatch, moment):
+    log = SessionLog.create(state)
+    log.append(note("one"))
+    real = files.write_all
+
+    def interrupted(descriptor, data):
+        if moment == "after the write":
+            real(descriptor, data)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(files, "write_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        log.append(note("two"))
+    monkeypatch.setattr(files, "write_all", real)
+    log.append(note("three"))
+    log.close()
+    expected = ["one", "two", "three"] if moment == "after the write" else ["one", "three"]
+    assert [record.message for record in read_strict(log.path)] == expected
+
+
+def test_threads_may_share_a_log(state):
+    with SessionLog.create(state) as log:
+        threads = [
+            threading.Thread(target=lambda n=n: [log.append(note(f"{n}.{m}")) for m in range(50)]) for n in range(6)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    records = read_strict(log.path)
+    assert [record.seq for record in records] == list(range(1, 301))
+    assert {record.message for record in records} == {f"{n}.{m}" for n in range(6) for m in range(50)}
+
+
+def test_a_closed_log_says_so(state):
+    log = SessionLog.create(state)
+    log.close()
+    log.close()
+    with pytest.raises(LogError, match="it is closed"):
+        log.append(note())
+
+
+def test_a_state_folder_that_cannot_be_made_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LogError, match="cannot be created"):
+        SessionLog.create(tmp_path / "file" / ".rails")
+    with pytest.raises(LogError, match="cannot be opened"):
+        SessionLog.reopen(tmp_path / ".rails", "s")
+
+
+def test_a_line_that_was_written_is_decoded_to_the_same_record():
+    line, record = lines.encode(
+        1,
+        "t",
+        "s",
+        agent_role="a",
+        llm_model_used="m",
+        event_type="E",
+        message="m\u2028",
+        details={"x": [1.5]},
+        prev="",
+    )
+    assert lines.decode(line[:-1]) == (record, True)
