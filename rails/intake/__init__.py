@@ -1,0 +1,12 @@
+"""Find every request in a model's answer; repair only what is safe; never be silently wrong.
+
+:func:`read` takes a whole answer, :class:`Reader` takes it piece by piece. Both return an
+:class:`Intake`: requests, refusals, what was ignored, and the prose around them.
+"""
+
+from __future__ import annotations
+
+from rails.intake.reader import Reader, read
+from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
+
+__all__ = ["Completed", "Ignored", "Intake", "Reader", "Shapes", "Signal", "Started", "read"]

@@ -1,0 +1,156 @@
+"""A small schema check: enough of JSON Schema to tell whether a repaired value can be what was meant.
+
+It answers one question, "does this value fit?", for type, required, closed keys, enum, const, items and
+the combining keywords. Every other keyword counts as satisfied here: the full check, with messages for
+the model, is ``rails.tools.contract``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+from rails.core.requests import Json
+
+#: A schema, or a part of one; anything that is not a mapping allows everything.
+Schema: TypeAlias = "Mapping[str, Json] | Json"
+
+_DEPTH: Final = 32
+
+
+def type_name(value: Json) -> str:
+    """Return JSON's own name for the type of ``value``."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int | float):
+        return "integer" if isinstance(value, int) or value.is_integer() else "number"
+    return "array" if isinstance(value, list) else "object"
+
+
+def types_of(schema: Schema) -> frozenset[str]:
+    """Return the types that ``schema`` allows; empty when it does not say.
+
+    Read from ``type``, else from ``enum``, ``anyOf``/``oneOf`` and the presence of object or array keywords.
+    """
+    if not isinstance(schema, Mapping):
+        return frozenset()
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return frozenset({declared})
+    if isinstance(declared, list):
+        return frozenset(item for item in declared if isinstance(item, str))
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        return frozenset(map(type_name, choices))
+    for keyword in ("anyOf", "oneOf"):
+        parts = schema.get(keyword)
+        if isinstance(parts, list) and parts:
+            kinds = [types_of(part) for part in parts]
+            return frozenset().union(*kinds) if all(kinds) else frozenset()
+    if "properties" in schema or "required" in schema:
+        return frozenset({"object"})
+    return frozenset({"array"}) if "items" in schema else frozenset()
+
+
+def properties(schema: Schema) -> Mapping[str, Json]:
+    """Return the named properties of an object schema."""
+    named = schema.get("properties") if isinstance(schema, Mapping) else None
+    return named if isinstance(named, dict) else {}
+
+
+def required(schema: Schema) -> tuple[str, ...]:
+    """Return the required property names of an object schema."""
+    names = schema.get("required") if isinstance(schema, Mapping) else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
+def is_closed(schema: Schema) -> bool:
+    """Return whether an object schema allows no other keys than its properties."""
+    return isinstance(schema, Mapping) and schema.get("additionalProperties") is False
+
+
+def names(schema: Schema, depth: int = 0) -> frozenset[str]:
+    """Return every property name in ``schema``, at any level."""
+    if depth > _DEPTH:
+        return frozenset()
+    if isinstance(schema, list):
+        return frozenset().union(*(names(part, depth + 1) for part in schema))
+    if not isinstance(schema, Mapping):
+        return frozenset()
+    found = set(properties(schema))
+    for keyword in ("properties", "items", "anyOf", "oneOf", "allOf", "additionalProperties", "$defs", "definitions"):
+        part = schema.get(keyword)
+        inner = (
+            list(part.values())
+            if keyword in ("properties", "$defs", "definitions") and isinstance(part, dict)
+            else part
+        )
+        found |= names(inner, depth + 1)
+    return frozenset(found)
+
+
+def fits(schema: Schema, value: Json, depth: int = 0) -> bool:
+    """Return whether ``value`` satisfies the keywords named above. Too deep a nesting does not fit."""
+    if depth > _DEPTH:
+        return False
+    if not isinstance(schema, Mapping):
+        return schema is not False
+    return (
+        _fits_type(schema, value)
+        and _fits_choices(schema, value)
+        and (not isinstance(value, dict) or _fits_object(schema, value, depth))
+        and (not isinstance(value, list) or _fits_array(schema, value, depth))
+        and _fits_combined(schema, value, depth)
+    )
+
+
+def _fits_type(schema: Mapping[str, Json], value: Json) -> bool:
+    declared = schema.get("type")
+    allowed = {declared} if isinstance(declared, str) else set(declared) if isinstance(declared, list) else None
+    if allowed is None:
+        return True
+    kind = type_name(value)
+    return kind in allowed or (kind == "integer" and "number" in allowed)
+
+
+def _fits_choices(schema: Mapping[str, Json], value: Json) -> bool:
+    choices = schema.get("enum")
+    if isinstance(choices, list) and not any(_same(value, choice) for choice in choices):
+        return False
+    return "const" not in schema or _same(value, schema["const"])
+
+
+def _same(left: Json, right: Json) -> bool:
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _fits_object(schema: Mapping[str, Json], value: dict[str, Json], depth: int) -> bool:
+    named = properties(schema)
+    if any(name not in value for name in required(schema)):
+        return False
+    others = schema.get("additionalProperties", True)
+    if "patternProperties" in schema:
+        others = True
+    return all(fits(named.get(key, others), item, depth + 1) for key, item in value.items())
+
+
+def _fits_array(schema: Mapping[str, Json], value: list[Json], depth: int) -> bool:
+    items = schema.get("items", True)
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    if isinstance(least, int) and len(value) < least:
+        return False
+    if isinstance(most, int) and len(value) > most:
+        return False
+    return not isinstance(items, Mapping | bool) or all(fits(items, item, depth + 1) for item in value)
+
+
+def _fits_combined(schema: Mapping[str, Json], value: Json, depth: int) -> bool:
+    for keyword, enough in (("anyOf", any), ("oneOf", any), ("allOf", all)):
+        parts = schema.get(keyword)
+        if isinstance(parts, list) and not enough(fits(part, value, depth + 1) for part in parts):
+            return False
+    return True
