@@ -74,12 +74,26 @@ def _anthropic(name: str, options: Options) -> Model:
     return AnthropicModel.from_environment(name, base_url=options.base_url, max_tokens=options.max_tokens)
 
 
+def _openai(name: str, options: Options) -> Model:
+    from rails.models.openai import OpenAIModel
+
+    return OpenAIModel.from_environment(name, base_url=options.base_url, max_tokens=options.max_tokens)
+
+
 def _recorded(name: str, options: Options) -> Model:
     from rails.models.recorded import RecordedModel
 
     return RecordedModel.open(name, chunk_chars=options.chunk_chars, pause_s=options.pause_s)
 
 
-PROVIDERS: Final[dict[str, Callable[[str, Options], Model]]] = {"anthropic": _anthropic, "recorded": _recorded}
-
-EXAMPLES: Final = {"anthropic": "anthropic:claude-sonnet-5-5", "recorded": "recorded:FILE"}
+PROVIDERS: Final[dict[str, Callable[[str, Options], Model]]] = {
+    "anthropic": _anthropic,
+    "openai": _openai,
+    "recorded": _recorded,
+}
+#: How a model of each provider is written.
+EXAMPLES: Final = {
+    "anthropic": "anthropic:claude-sonnet-5-5",
+    "openai": "openai:MODEL",
+    "recorded": "recorded:FILE",
+}

@@ -1,0 +1,299 @@
+"""The OpenAI-compatible ``/chat/completions``, as most local and hosted servers speak it, without an SDK.
+
+Servers differ in how they stream tool calls: whole arguments in one piece, several calls without an
+``index``, arguments as an object instead of text. All end here as one text for each call, to be parsed
+strictly by intake. Redirects are not followed, because they would carry the key to another host.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rails.core import limits
+from rails.core.conversation import (
+    Answer,
+    Delta,
+    Message,
+    NativeCall,
+    NativeResult,
+    Part,
+    StopReason,
+    Text,
+    TextDelta,
+    ToolSpec,
+    Usage,
+)
+from rails.core.errors import ModelError, ModelRetryable, UsageError
+from rails.core.requests import Json
+from rails.core.text import one_line
+from rails.models.wire import echo_arguments, encodable, event_status, status_error
+
+DEFAULT_URL: Final = "https://api.openai.com/v1"
+
+_STOPS: Final[Mapping[str, tuple[StopReason, str]]] = {
+    "stop": ("end_turn", ""),
+    "tool_calls": ("tool_use", ""),
+    "function_call": ("tool_use", ""),
+    "length": ("max_tokens", "the answer was cut at its limit of {limit} tokens"),
+    "content_filter": ("refusal", "the model's service refused to answer"),
+}
+#: One line of the stream: a whole answer's call may come in one.
+_LINE_BYTES: Final = limits.BLOCK_CHARS * 2
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAIModel:
+    """One model of one server; every answer is a connection of its own."""
+
+    name: str
+    api_key: str = field(repr=False)
+    base_url: str = DEFAULT_URL
+    max_tokens: int = limits.ANSWER_TOKENS
+    silence_s: float = limits.MODEL_SILENCE_SECONDS
+
+    @classmethod
+    def from_environment(
+        cls, name: str, *, base_url: str | None = None, max_tokens: int = limits.ANSWER_TOKENS
+    ) -> OpenAIModel:
+        """Take the key from ``OPENAI_API_KEY`` and the address from ``base_url`` or ``OPENAI_BASE_URL``.
+
+        The address includes the version, for example ``http://127.0.0.1:11434/v1``. A server of one's own
+        needs no key. Raises UsageError for an address that is not HTTP, and ModelError when OpenAI's own
+        would be asked without a key.
+        """
+        url = (base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL).rstrip("/")
+        if not url.startswith(("http://", "https://")):
+            raise UsageError(f"The base URL {one_line(url)!r} must begin with http:// or https://")
+        key = os.environ.get("OPENAI_API_KEY", "").strip()
+        if not key and url == DEFAULT_URL:
+            raise ModelError("OPENAI_API_KEY is not set. Set it to your key, or give the base URL of a local server.")
+        return cls(name, key, url, max_tokens)
+
+    def for_agent(self, role: str) -> OpenAIModel:
+        """Return this model: all roles ask the same one."""
+        del role
+        return self
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Ask for the next answer; see :class:`rails.models.Model`."""
+        reading = _Reading(self.name, self.max_tokens)
+        body = json.dumps(_request(self, system, messages, tools)).encode()
+        with self._faults_in_words(), closing(self._open(body)) as response:
+            for event in _events(response):
+                yield from reading.take(event)
+                if reading.ended:
+                    break
+        yield reading.answer()
+
+    def _open(self, body: bytes) -> http.client.HTTPResponse:
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream"}
+        if self.api_key:
+            headers["Authorization"] = f"Bearer {self.api_key}"
+        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+            f"{self.base_url}/chat/completions", body, headers, method="POST"
+        )
+        opener = urllib.request.build_opener(_NoRedirect)
+        response: http.client.HTTPResponse = opener.open(request, timeout=self.silence_s)
+        return response
+
+    @contextmanager
+    def _faults_in_words(self) -> Iterator[None]:
+        who = f"The model server {self.base_url}"
+        try:
+            yield
+        except urllib.error.HTTPError as error:
+            with error:
+                detail = _error_text(error.read(limits.INLINE_BYTES))
+            raise status_error(who, error.code, detail, error.headers.get("retry-after")) from error
+        except TimeoutError as error:
+            raise ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.") from error
+        except urllib.error.URLError as error:
+            if isinstance(error.reason, TimeoutError):
+                raise ModelRetryable(f"{who} did not answer within {self.silence_s:g} s.") from error
+            raise ModelRetryable(f"{who} could not be reached: {one_line(str(error.reason))}") from error
+        except (OSError, http.client.HTTPException) as error:
+            raise ModelRetryable(f"{who} broke off in the middle of its answer: {one_line(repr(error))}") from error
+        except _ErrorEventError as error:
+            raise status_error(who, error.status, error.detail) from error
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ModelRetryable(f"{who} sent something that is not its protocol: {one_line(str(error))}") from error
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object, **__: object) -> None:
+        """Let the redirect become an HTTPError."""
+
+
+class _ErrorEventError(Exception):
+    """An error object inside the stream."""
+
+    def __init__(self, error: Mapping[str, Any]) -> None:
+        code = error.get("code")
+        self.status = code if isinstance(code, int) and 400 <= code < 600 else event_status(error.get("type"))
+        self.detail = str(error.get("message", ""))
+
+
+def _events(response: http.client.HTTPResponse) -> Iterator[Mapping[str, Any]]:
+    """Yield the JSON objects of the ``data:`` lines, up to ``[DONE]`` or the end of the body."""
+    for line in _lines(response):
+        name, _, data = line.strip().partition(b":")
+        if name != b"data":
+            continue
+        if data.strip() == b"[DONE]":
+            return
+        event = json.loads(data)
+        if event.get("error"):
+            raise _ErrorEventError(event["error"] if isinstance(event["error"], dict) else {"message": event["error"]})
+        yield event
+
+
+def _lines(response: http.client.HTTPResponse) -> Iterator[bytes]:
+    """Yield the body's lines as they come. ``readline`` would take a lost connection for the end of the body."""
+    rest = b""
+    while piece := response.read1(1 << 16):
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+        if len(rest) > _LINE_BYTES:
+            raise ValueError(f"a line of more than {_LINE_BYTES} bytes")
+    yield rest
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list)
+
+
+class _Reading:
+    """Turns the chunks of one stream into text pieces and, at its end, an answer."""
+
+    def __init__(self, model: str, max_tokens: int) -> None:
+        self.ended = False
+        self._model = model
+        self._max_tokens = max_tokens
+        self._text: list[str] = []
+        self._calls: dict[int, _Call] = {}
+        self._chars = 0
+        self._finish: str | None = None
+        self._usage = Usage()
+
+    def take(self, event: Mapping[str, Any]) -> Iterator[TextDelta]:
+        """Take in one chunk; give out the text in it, if any."""
+        self._model = event.get("model") or self._model
+        if usage := event.get("usage"):
+            self._usage = _usage(usage)
+        for choice in (event.get("choices") or ())[:1]:
+            delta = choice.get("delta") or {}
+            if text := delta.get("content"):
+                self._text.append(text)
+                self._grow(len(text))
+                yield TextDelta(text)
+            for call in delta.get("tool_calls") or ():
+                self._call(call)
+            self._finish = choice.get("finish_reason") or self._finish
+
+    def answer(self) -> Answer:
+        """Return what has arrived; its stop reason is "cut" unless the server said why it stopped."""
+        text = "".join(self._text)
+        parts: list[Part] = [Text(text)] if text else []
+        for number, call in sorted(self._calls.items()):
+            parts.append(NativeCall(call.id or f"call_{number}", call.name, "".join(call.arguments)))
+        stop, note = self._ending()
+        return Answer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)
+
+    def _ending(self) -> tuple[StopReason, str]:
+        if self.ended:
+            return "cut", f"the answer was stopped at {limits.ANSWER_CHARS} characters"
+        if self._finish is None:
+            return "cut", "the server ended the answer before it was complete"
+        if self._finish not in _STOPS:
+            return "cut", f"the answer stopped for an unknown reason: {one_line(self._finish)}"
+        stop, note = _STOPS[self._finish]
+        return stop, note.format(limit=self._max_tokens)
+
+    def _call(self, piece: Mapping[str, Any]) -> None:
+        """Add a piece to its call; without an ``index``, an id that is new begins a new one."""
+        function = piece.get("function") or {}
+        last = max(self._calls, default=-1)
+        index = piece.get("index")
+        if index is None:
+            known = last >= 0 and piece.get("id") in (None, "", self._calls[last].id)
+            index = last if known else last + 1
+        call = self._calls.setdefault(index, _Call("", ""))
+        call.id = piece.get("id") or call.id
+        call.name = call.name or function.get("name") or ""
+        arguments = function.get("arguments")
+        if arguments is not None:
+            text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+            call.arguments.append(text)
+            self._grow(len(text))
+
+    def _grow(self, chars: int) -> None:
+        self._chars += chars
+        self.ended = self._chars > limits.ANSWER_CHARS
+
+
+def _usage(counted: Mapping[str, Any]) -> Usage:
+    cached = (counted.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    prompt = counted.get("prompt_tokens") or 0
+    return Usage(prompt - cached, counted.get("completion_tokens") or 0, cached)
+
+
+def _error_text(data: bytes) -> str:
+    """Return the message of an error body, in whichever of the usual places it is."""
+    text = data.decode("utf-8", "replace")
+    try:
+        body = json.loads(text)
+        error = body.get("error", body)
+        return str(error.get("message", error)) if isinstance(error, dict) else str(error)
+    except (ValueError, AttributeError, RecursionError):
+        return text
+
+
+def _request(
+    model: OpenAIModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]
+) -> dict[str, Json]:
+    sent: list[Json] = [{"role": "system", "content": encodable(system)}] if system.strip() else []
+    for message in messages:
+        sent.extend(_messages(message))
+    # OpenAI's own models refuse the older name, and other servers do not know the newer one.
+    bound = "max_completion_tokens" if model.base_url == DEFAULT_URL else "max_tokens"
+    body: dict[str, Json] = {"model": model.name, "messages": sent, "stream": True, bound: model.max_tokens}
+    body["stream_options"] = {"include_usage": True}
+    if tools:
+        body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
+    return body
+
+
+def _function(tool: ToolSpec) -> dict[str, Json]:
+    return {"name": tool.name, "description": tool.description, "parameters": json.loads(tool.schema)}
+
+
+def _messages(message: Message) -> Iterator[Json]:
+    """Yield a message in this API's form: each tool result is a message, and stands before the text."""
+    for part in message.parts:
+        if isinstance(part, NativeResult):
+            yield {"role": "tool", "tool_call_id": part.id, "content": encodable(part.text)}
+    calls: list[Json] = [
+        {
+            "id": call.id,
+            "type": "function",
+            # Some servers parse the history's arguments and fail on a broken call, so it goes back as an object.
+            "function": {"name": call.name, "arguments": json.dumps(echo_arguments(call.arguments))},
+        }
+        for call in message.calls
+    ]
+    text = encodable(message.text)
+    if calls:
+        yield {"role": message.role, "content": text or None, "tool_calls": calls}
+    elif text.strip() or not any(isinstance(part, NativeResult) for part in message.parts):
+        yield {"role": message.role, "content": text or "(nothing)"}

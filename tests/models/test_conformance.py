@@ -1,0 +1,70 @@
+"""The truthful boundary: over real HTTP and both wire formats, a broken or cut-off call never becomes a request.
+
+Each row is something that a model or a server really sends and that lenient parsing turns into a
+valid-looking call. The rows can be run against any harness: they are only what goes over the wire.
+"""
+
+import pytest
+
+from rails import intake
+from rails.core.conversation import Message, NativeCall, Text
+from rails.models import open_model
+from rails.testing import StubServer, call
+
+SHAPES = {
+    "write_file": {
+        "type": "object",
+        "properties": {"file_path": {"type": "string"}, "content": {"type": "string"}, "line": {"type": "integer"}},
+        "required": ["file_path"],
+    }
+}
+GOOD = '{"file_path": "a.py", "content": "x = 1\\n"}'
+
+BROKEN = {
+    "not JSON": ('{"file_path": a.py}', {}),
+    "cut inside a string": ('{"file_path": "a.py", "content": "x = ', {"stop_reason": "max_tokens"}),
+    "cut inside an array": ('{"file_path": "a.py", "items": ["a", "b"', {"stop_reason": "max_tokens"}),
+    "cut inside a number": ('{"file_path": "a.py", "line": 12', {"stop_reason": "max_tokens"}),
+    "whole, but the answer was cut behind it": (GOOD, {"stop_reason": "max_tokens"}),
+    "whole, but refused": (GOOD, {"stop_reason": "refusal"}),
+    "whole, but paused": (GOOD, {"stop_reason": "pause_turn"}),
+    "whole, but stopped for an unknown reason": (GOOD, {"stop_reason": "compaction"}),
+    "whole, but stopped without a reason": (GOOD, {"stop_reason": None}),
+    "whole, but the body ends before the stop": (GOOD, {"cut_after": {"anthropic": 5, "openai": 2}}),
+    "an array": ('["a.py"]', {}),
+    "a text": ('"a.py"', {}),
+    "two objects": (GOOD + GOOD, {}),
+    "text behind the object": (GOOD + " and so on", {}),
+    "a key twice": ('{"file_path": "a.py", "file_path": "b.py"}', {}),
+    "NaN": ('{"file_path": "a.py", "line": NaN}', {}),
+    "Infinity": ('{"file_path": "a.py", "line": -Infinity}', {}),
+    "a lone surrogate": ('{"file_path": "a\\ud800.py"}', {}),
+    "nested too deep": ('{"file_path": "a.py", "x": ' + "[" * 5_000 + "]" * 5_000 + "}", {}),
+}
+
+
+def read_back(provider, reply):
+    with StubServer([reply]) as stub:
+        url = stub.url + ("/v1" if provider == "openai" else "")
+        *_, answer = open_model(f"{provider}:m", base_url=url).stream(
+            system="", messages=[Message("user", (Text("?"),))], tools=[]
+        )
+    return answer, intake.read(answer.message.text, SHAPES, finish=answer.stop_reason, calls=answer.message.calls)
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize(("raw", "fault"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_call_is_refused_and_its_text_is_kept(provider, raw, fault):
+    fault = {name: value[provider] if isinstance(value, dict) else value for name, value in fault.items()}
+    answer, found = read_back(provider, call("write_file", raw, chunk_chars=64, **fault))
+    assert found.requests == ()
+    assert len(found.refusals) == 1
+    assert answer.message.calls[0].arguments == raw
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_a_good_call_becomes_exactly_one_request(provider):
+    answer, found = read_back(provider, call("write_file", GOOD, chunk_chars=5, call_id="c1"))
+    assert answer.message.calls == (NativeCall("c1", "write_file", GOOD),)
+    assert [dict(request.parameters) for request in found.requests] == [{"file_path": "a.py", "content": "x = 1\n"}]
+    assert found.refusals == ()

@@ -1,0 +1,210 @@
+"""The OpenAI-compatible adapter over real HTTP: what is asked, what is kept, what goes wrong."""
+
+import json
+
+import pytest
+
+from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, Text, ToolSpec
+from rails.core.errors import ModelError, ModelRetryable, UsageError
+from rails.models import open_model
+from rails.models.openai import OpenAIModel
+from rails.testing import Reply, StubServer, call, says
+
+HELLO = [Message("user", (Text("Say hello."),))]
+
+
+def answer_of(stub, messages=HELLO, **options):
+    model = OpenAIModel("local-model", api_key="k", base_url=f"{stub.url}/v1", **options)
+    *pieces, answer = model.stream(system="Be brief.", messages=messages, tools=[])
+    assert "".join(piece.text for piece in pieces) == answer.message.text
+    return answer
+
+
+def chunks(*deltas, finish="tool_calls", done=True):
+    events = [{"choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
+    events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
+    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
+    return Reply(raw=(": keep-alive\n\n" + body + ("data: [DONE]\n\n" if done else "")).encode())
+
+
+def test_text_is_streamed_and_usage_is_counted():
+    with StubServer([says("Hello there, ", "café 🎉", chunk_chars=3)]) as stub:
+        model = OpenAIModel("local-model", api_key="", base_url=f"{stub.url}/v1")
+        *pieces, answer = model.stream(system="", messages=HELLO, tools=[])
+    assert len(pieces) > 5
+    assert (answer.message.text, answer.stop_reason, answer.model) == (
+        "Hello there, café 🎉",
+        "end_turn",
+        "local-model",
+    )
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (11, 7)
+    assert "authorization" not in stub.requests[0].headers
+
+
+def test_a_conversation_with_calls_and_results_goes_in_the_apis_form():
+    tool = ToolSpec("read_file", "Read a file.", '{"type": "object"}')
+    messages = [
+        *HELLO,
+        Message("assistant", (Opaque("anthropic", "{}"), Text("hm"), NativeCall("c1", "t", '{"a": 1}'))),
+        Message("user", (Text("And?"), NativeResult("c1", "no such file", True))),
+        Message("assistant", (NativeCall("c2", "t", '{"a": '),)),
+        Message("user", (NativeResult("c2", "not JSON", True),)),
+    ]
+    with StubServer([says("ok")]) as stub:
+        model = OpenAIModel("m", api_key="k", base_url=f"{stub.url}/v1", max_tokens=9)
+        list(model.stream(system="Be brief.", messages=messages, tools=[tool]))
+        request = stub.requests[0]
+    assert request.path == "/v1/chat/completions"
+    assert request.headers["authorization"] == "Bearer k"
+    assert request.body["max_tokens"] == 9
+    assert request.body["tools"] == [
+        {
+            "type": "function",
+            "function": {"name": "read_file", "description": "Read a file.", "parameters": {"type": "object"}},
+        }
+    ]
+    roles = [message["role"] for message in request.body["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "user", "assistant", "tool"]
+    assert request.body["messages"][2]["tool_calls"][0]["function"] == {"name": "t", "arguments": '{"a": 1}'}
+    broken = json.loads(request.body["messages"][5]["tool_calls"][0]["function"]["arguments"])
+    assert broken == {"INVALID_JSON": '{"a": '}
+
+
+@pytest.mark.parametrize("raw", ['{"path": a.py}', '{"items": ["a", "b"', "", "[1,2]", '{"a":1}{"b":2}', '{"a":NaN}'])
+def test_the_arguments_of_a_call_are_kept_as_the_text_that_came(raw):
+    with StubServer([says("hm", NativeCall("c1", "t", raw), NativeCall("c2", "t", raw), chunk_chars=2)]) as stub:
+        answer = answer_of(stub)
+    assert answer.message.calls == (NativeCall("c1", "t", raw), NativeCall("c2", "t", raw))
+    assert (answer.message.text, answer.stop_reason) == ("hm", "tool_use")
+
+
+def test_whole_arguments_without_an_index_stay_apart_by_their_ids():
+    first = {"id": "a", "function": {"name": "t", "arguments": '{"n": 1}'}}
+    second = {"id": "b", "function": {"name": "u", "arguments": '{"n":'}}
+    more = {"function": {"arguments": " 2}"}}
+    with StubServer([chunks({"tool_calls": [first]}, {"tool_calls": [second]}, {"tool_calls": [more]})]) as stub:
+        assert answer_of(stub).message.calls == (NativeCall("a", "t", '{"n": 1}'), NativeCall("b", "u", '{"n": 2}'))
+
+
+def test_arguments_as_an_object_become_text_and_a_missing_id_is_made_up():
+    piece = {"index": 0, "function": {"name": "t", "arguments": {"path": "ü"}}}
+    with StubServer([chunks({"tool_calls": [piece]}, done=False)]) as stub:
+        assert answer_of(stub).message.calls == (NativeCall("call_0", "t", '{"path": "ü"}'),)
+
+
+@pytest.mark.parametrize(
+    ("finish", "stop", "note"),
+    [
+        ("stop", "end_turn", ""),
+        ("tool_calls", "tool_use", ""),
+        ("length", "max_tokens", "77 tokens"),
+        ("content_filter", "refusal", "refused"),
+        ("tired", "cut", "unknown reason: tired"),
+        (None, "cut", "before it was complete"),
+    ],
+)
+def test_every_finish_reason_is_mapped_and_said_in_words(finish, stop, note):
+    with StubServer([chunks({"content": "a"}, finish=finish)]) as stub:
+        answer = answer_of(stub, max_tokens=77)
+    assert answer.stop_reason == stop
+    assert note in answer.note
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 529])
+def test_a_passing_status_is_retryable(status):
+    with (
+        StubServer([Reply(status=status, message="slow down", retry_after=3)]) as stub,
+        pytest.raises(ModelRetryable, match=r"asks to wait 3 s\. It says: slow down") as caught,
+    ):
+        answer_of(stub)
+    assert caught.value.retry_after_s == 3
+
+
+@pytest.mark.parametrize("status", [302, 400, 401, 404])
+def test_a_lasting_status_is_not(status):
+    with StubServer([Reply(status=status)]) as stub, pytest.raises(ModelError, match=f"HTTP {status}") as caught:
+        answer_of(stub)
+    assert not isinstance(caught.value, ModelRetryable)
+
+
+@pytest.mark.parametrize("body", [b"<html>gone</html>", b'{"error": "gone"}', b'{"message": "gone"}', b"[1]", b""])
+def test_any_error_body_gives_a_message(body):
+    from rails.models.openai import _error_text
+
+    assert "gone" in _error_text(body) or body in (b"[1]", b"")
+
+
+def test_silence_loss_and_absence_are_retryable():
+    silent = [says("late", hang_s=20), says("Hello there, you", chunk_chars=4, pause_s=20)]
+    with StubServer(silent) as stub:
+        for _ in silent:
+            with pytest.raises(ModelRetryable, match=r"did not answer within 0\.2 s"):
+                answer_of(stub, silence_s=0.2)
+    with pytest.raises(ModelRetryable, match="could not be reached"):
+        answer_of(stub)
+    for cut in ("close", "reset"):
+        with (
+            StubServer([says("Hello there", chunk_chars=4, cut_after=2, cut=cut)]) as stub,
+            pytest.raises(ModelRetryable, match=r"broke off|could not be reached"),
+        ):
+            answer_of(stub)
+
+
+def test_a_body_that_ends_early_is_a_cut_answer():
+    with StubServer([says("Hello there", chunk_chars=4, cut_after=2)]) as stub:
+        answer = answer_of(stub)
+    assert (answer.stop_reason, answer.message.text) == ("cut", "Hello th")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        ({"message": "busy", "code": 503}, ModelRetryable),
+        ({"message": "busy", "type": "invalid_request_error"}, ModelError),
+        ("busy", ModelRetryable),
+    ],
+)
+def test_an_error_inside_the_stream_is_told(error, kind):
+    reply = Reply(raw=f"data: {json.dumps({'error': error})}\n\n".encode())
+    with StubServer([reply]) as stub, pytest.raises(ModelError, match="busy") as caught:
+        answer_of(stub)
+    assert type(caught.value) is kind
+
+
+@pytest.mark.parametrize(
+    "raw", [b"data: {not json}\n\n", b"data: []\n\n", b'data: {"choices": 5}\n\n', b"\x00\xff\n", b""]
+)
+def test_a_body_that_is_not_the_protocol_is_never_an_answer(raw):
+    with StubServer([Reply(raw=raw)]) as stub:
+        try:
+            answer = answer_of(stub)
+        except ModelRetryable:
+            return
+    assert (answer.stop_reason, answer.message.parts) == ("cut", ())
+
+
+def test_the_key_and_the_address_come_from_the_environment(monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
+        open_model("openai:m")
+    with pytest.raises(UsageError, match="must begin with http"):
+        open_model("openai:m", base_url="file:///etc/passwd")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1/")
+    model = open_model("openai:m")
+    assert model.base_url == "http://127.0.0.1:9/v1"
+    assert "secret" not in repr(model)
+
+
+def test_openais_own_server_is_told_the_limit_by_its_newer_name():
+    from rails.models.openai import _request
+
+    assert "max_completion_tokens" in _request(OpenAIModel("m", ""), "", HELLO, [])
+
+
+def test_one_call_works_over_both_wire_formats():
+    for url, kind in (("", "anthropic"), ("/v1", "openai")):
+        with StubServer([call("t", '{"a": 1}', call_id="c9")]) as stub:
+            *_, answer = open_model(f"{kind}:m", base_url=stub.url + url).stream(system="", messages=HELLO, tools=[])
+        assert answer.message.calls == (NativeCall("c9", "t", '{"a": 1}'),)
