@@ -56,11 +56,18 @@ class NotChecked:
 
 @dataclass(frozen=True, slots=True)
 class CheckRun:
-    """A check that ran: its tool's version and how long it took."""
+    """A check that ran: its tool's version and how long it took.
+
+    ``config`` says whose rules it used and where they came from, ``files`` on how many files it ran and
+    ``cached`` how many of its answers were already known.
+    """
 
     name: str
     version: str
     duration_ms: float
+    config: str = ""
+    files: int = 0
+    cached: int = 0
 
 
 @dataclass(frozen=True, slots=True)

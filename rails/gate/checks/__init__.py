@@ -85,10 +85,10 @@ class Check(Protocol):
 
     NAME: str
 
-    def accepts(self, path: str, data: bytes) -> bool:
+    def accepts(self, path: str, /) -> bool:
         """Whether the check is for this file."""
 
-    def run(self, jobs: Sequence[Job], desk: Desk) -> Report:
+    def run(self, jobs: Sequence[Job], desk: Desk, /) -> Report:
         """Check the files. Raises CheckError when the check as a whole cannot run."""
 
 
@@ -96,4 +96,4 @@ def every() -> dict[str, Check]:
     """Return the checks by name, in the order in which they run. Imported here, so that start-up is fast."""
     from rails.gate.checks import data, python, text
 
-    return {module.NAME: module for module in (python, data, text)}
+    return {"python": python, "data": data, "text": text}

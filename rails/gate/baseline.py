@@ -1,0 +1,229 @@
+"""What is new: findings after a change that were not there before it.
+
+A finding's identity is its rule, its message with the numbers masked, and its line followed through
+the diff. Comparing line numbers calls nine of ten old findings new as soon as a line is inserted above
+them; looking at changed lines only misses what a change breaks elsewhere (an import that is unused now).
+"""
+
+from __future__ import annotations
+
+import bisect
+import difflib
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NamedTuple
+
+from rails.core.verdict import Finding
+
+_Match = Callable[[Finding, Finding], bool]
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
+_NUMBER: Final = re.compile(r"\d+")
+_HELP_TAIL: Final = re.compile(r"\s*\bhelp: .*", re.S)
+#: Below this share of equal characters a changed line is another line, not a touched one.
+_TOUCHED: Final = 0.6
+#: A gap between anchors is compared line by line up to this many pairs (about 20 ms at worst).
+_PAIRS: Final = 400_000
+
+
+def split_lines(text: str) -> list[str]:
+    """Split at ``\\n``, ``\\r\\n`` and ``\\r`` only, as compilers and linters count lines."""
+    if "\r" not in text:
+        return text.split("\n")
+    return _LINE_END.split(text)
+
+
+class _Span(NamedTuple):
+    """A stretch of lines on both sides that is still to be compared."""
+
+    old_lo: int
+    old_hi: int
+    new_lo: int
+    new_hi: int
+
+
+def line_map(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """Return for each line of ``new`` its 0-based place in ``old``, or -1 where it was added or changed."""
+    result = [-1] * len(new)
+    for start_old, start_new, length in _blocks(old, new, _Span(0, len(old), 0, len(new))):
+        result[start_new : start_new + length] = range(start_old, start_old + length)
+    return result
+
+
+def _blocks(old: Sequence[str], new: Sequence[str], span: _Span) -> Iterator[tuple[int, int, int]]:
+    """Yield runs of equal lines: common head and tail, then between lines that occur once on both sides."""
+    old_lo, old_hi, new_lo, new_hi = span
+    head = _common(old, new, old_lo, new_lo, limit=min(old_hi - old_lo, new_hi - new_lo))
+    if head:
+        yield old_lo, new_lo, head
+        old_lo, new_lo = old_lo + head, new_lo + head
+    tail = 0
+    while tail < min(old_hi - old_lo, new_hi - new_lo) and old[old_hi - 1 - tail] == new[new_hi - 1 - tail]:
+        tail += 1
+    if tail:
+        old_hi, new_hi = old_hi - tail, new_hi - tail
+        yield old_hi, new_hi, tail
+    if old_lo == old_hi or new_lo == new_hi:
+        return
+    rest = _Span(old_lo, old_hi, new_lo, new_hi)
+    if (old_hi - old_lo) * (new_hi - new_lo) <= _PAIRS:
+        matcher = difflib.SequenceMatcher(None, old[old_lo:old_hi], new[new_lo:new_hi], autojunk=False)
+        blocks = matcher.get_matching_blocks()
+        yield from ((old_lo + block.a, new_lo + block.b, block.size) for block in blocks if block.size)
+        return
+    for next_old, next_new in _anchors(old, new, rest):
+        yield from _blocks(old, new, _Span(old_lo, next_old, new_lo, next_new))
+        yield next_old, next_new, 1
+        old_lo, new_lo = next_old + 1, next_new + 1
+    if old_lo > rest.old_lo:
+        yield from _blocks(old, new, _Span(old_lo, old_hi, new_lo, new_hi))
+
+
+def _common(old: Sequence[str], new: Sequence[str], at_old: int, at_new: int, *, limit: int) -> int:
+    """Count the equal lines from two places on."""
+    count = 0
+    while count < limit and old[at_old + count] == new[at_new + count]:
+        count += 1
+    return count
+
+
+def _anchors(old: Sequence[str], new: Sequence[str], span: _Span) -> list[tuple[int, int]]:
+    """Return the longest increasing chain of lines that occur exactly once on both sides."""
+    old_count = Counter(old[span.old_lo : span.old_hi])
+    new_count = Counter(new[span.new_lo : span.new_hi])
+    place = {old[i]: i for i in range(span.old_lo, span.old_hi) if old_count[old[i]] == 1}
+    once = (j for j in range(span.new_lo, span.new_hi) if new_count[new[j]] == 1)
+    pairs = [(place[new[j]], j) for j in once if new[j] in place]
+    tops: list[int] = []
+    ends: list[int] = []
+    previous = [-1] * len(pairs)
+    for index, (at, _) in enumerate(pairs):
+        pile = bisect.bisect_left(tops, at)
+        previous[index] = ends[pile - 1] if pile else -1
+        tops[pile : pile + 1] = [at]
+        ends[pile : pile + 1] = [index]
+    chain: list[tuple[int, int]] = []
+    index = ends[-1] if ends else -1
+    while index >= 0:
+        chain.append(pairs[index])
+        index = previous[index]
+    return chain[::-1]
+
+
+def masked(message: str) -> str:
+    """Return a message without its numbers and help tail: "defined on line 12" is the same at line 14."""
+    return _NUMBER.sub("#", _HELP_TAIL.sub("", message)).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One side of a comparison: the lines of a file and what was found in them."""
+
+    lines: Sequence[str]
+    findings: Sequence[Finding]
+
+
+def mark(
+    old: Text, new: Text, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
+) -> list[Finding]:
+    """Return the findings of ``new``, each with ``new`` set to whether the change brought it.
+
+    ``old_is_broken``: the old text did not parse, so nothing is known of it; unchanged lines are then
+    taken as they were. ``moved``: identities of findings that left other files of the change.
+    """
+    return _Comparison(old, new, old_is_broken, moved).run()
+
+
+def identity(finding: Finding, lines: Sequence[str]) -> tuple[str, str, str]:
+    """Return what a finding keeps when its line moves: rule, masked message, text without spaces."""
+    return finding.rule, masked(finding.message), "".join(_line(lines, finding.line - 1).split())
+
+
+def _line(lines: Sequence[str], index: int) -> str:
+    return lines[index] if 0 <= index < len(lines) else ""
+
+
+class _Comparison:
+    """One comparison: each old finding can explain at most one new finding."""
+
+    def __init__(self, old: Text, new: Text, old_is_broken: bool, moved: Sequence[tuple[str, str, str]]) -> None:
+        self.old, self.new, self.old_is_broken = old, new, old_is_broken
+        self.map = line_map(old.lines, new.lines)
+        self.kept = frozenset(self.map)
+        self.by_line: dict[tuple[str, str, int], int] = defaultdict(int)
+        for finding in old.findings:
+            self.by_line[finding.rule, masked(finding.message), finding.line - 1] += 1
+        self.elsewhere = Counter(moved)
+
+    def run(self) -> list[Finding]:
+        """Match unchanged lines first, then exact moves, then touched lines."""
+        verdicts: dict[int, bool] = {}
+        pending: list[int] = []
+        for index, finding in enumerate(self.new.findings):
+            old_line = self._old_line(finding)
+            if old_line < 0:
+                pending.append(index)
+            else:
+                verdicts[index] = not (self.old_is_broken or self._take(finding, old_line))
+        left = self._left_over()
+        for matches in (self._same_text, self._touched):
+            pending = [i for i in pending if not self._explain(i, left, matches, verdicts)]
+        for index in pending:
+            verdicts[index] = not self._came_from_elsewhere(self.new.findings[index])
+        return [replace(finding, new=verdicts[index]) for index, finding in enumerate(self.new.findings)]
+
+    def _old_line(self, finding: Finding) -> int:
+        index = finding.line - 1
+        if index < 0:
+            return 0
+        # A position after the last line (end of file) belongs to the last line.
+        return self.map[min(index, len(self.map) - 1)] if self.map else -1
+
+    def _take(self, finding: Finding, old_line: int) -> bool:
+        key = finding.rule, masked(finding.message), old_line
+        if self.by_line.get(key, 0) == 0:
+            return False
+        self.by_line[key] -= 1
+        return True
+
+    def _left_over(self) -> list[Finding]:
+        left = []
+        remaining = dict(self.by_line)
+        for finding in self.old.findings:
+            key = finding.rule, masked(finding.message), finding.line - 1
+            if remaining.get(key, 0):
+                remaining[key] -= 1
+                left.append(finding)
+        return left
+
+    def _explain(self, index: int, left: list[Finding], matches: _Match, verdicts: dict[int, bool]) -> bool:
+        finding = self.new.findings[index]
+        for position, candidate in enumerate(left):
+            same = candidate.rule == finding.rule and masked(candidate.message) == masked(finding.message)
+            if same and matches(candidate, finding):
+                del left[position]
+                verdicts[index] = False
+                return True
+        return False
+
+    def _same_text(self, old: Finding, new: Finding) -> bool:
+        return identity(old, self.old.lines)[2] == identity(new, self.new.lines)[2]
+
+    def _touched(self, old: Finding, new: Finding) -> bool:
+        if old.line - 1 in self.kept or not self._same_hunk(old.line - 1, new.line - 1):
+            return False
+        before, after = _line(self.old.lines, old.line - 1), _line(self.new.lines, new.line - 1)
+        return difflib.SequenceMatcher(None, before.strip(), after.strip(), autojunk=False).ratio() >= _TOUCHED
+
+    def _same_hunk(self, old_index: int, new_index: int) -> bool:
+        above = next((self.map[i] for i in range(min(new_index, len(self.map) - 1), -1, -1) if self.map[i] >= 0), -1)
+        below = next((line for line in self.map[new_index:] if line >= 0), len(self.old.lines))
+        return above < old_index < below
+
+    def _came_from_elsewhere(self, finding: Finding) -> bool:
+        key = identity(finding, self.new.lines)
+        if not self.elsewhere[key]:
+            return False
+        self.elsewhere[key] -= 1
+        return True

@@ -1,0 +1,220 @@
+"""JSON, YAML and TOML: does it parse, where not, and is a key given twice. n8n workflows go to their own room."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from rails.core.text import decode, line_column, one_line
+from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.gate.checks import Desk, Job, Outcome, Report
+from rails.gate.checks.text import cause
+
+if TYPE_CHECKING:
+    from yaml import Node
+
+NAME: Final = "data"
+_JSON: Final = frozenset(
+    {".json", ".jsonc", ".json5", ".jsonl", ".ndjson", ".ipynb", ".webmanifest", ".geojson", ".har"}
+)
+_YAML: Final = frozenset({".yaml", ".yml"})
+_TOML: Final = frozenset({".toml"})
+#: Files called .json whose readers allow comments and trailing commas.
+_WITH_COMMENTS: Final = re.compile(
+    r"(?:ts|js)config(?:\..*)?\.json|\.(?:eslintrc|babelrc|swcrc)(?:\.json)?|devcontainer\.json|(?:biome|deno|renovate)\.jsonc?"
+    r"|(?:settings|launch|tasks|extensions|keybindings)\.json|.*\.jsonc",
+    re.I,
+)
+_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
+_COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?://[^\n]*\s*|/\*.*?\*/\s*)*[}\]])', re.S)
+_TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+def accepts(path: str) -> bool:
+    """Files that are data by their ending."""
+    return _suffix(path) in _JSON | _YAML | _TOML
+
+
+def run(jobs: Sequence[Job], _desk: Desk) -> Report:
+    """Parse each file, before and after."""
+    start = time.perf_counter()
+    outcomes = tuple(_outcome(job) for job in jobs)
+    duration = round((time.perf_counter() - start) * 1000, 2)
+    return Report(outcomes, (CheckRun("data", "", duration, "syntax and duplicate keys", len(jobs)),))
+
+
+def _outcome(job: Job) -> Outcome:
+    found, reason = check(job.path, job.after)
+    before, _ = check(job.path, job.before) if job.before is not None else ((), "")
+    not_checked = (NotChecked(job.path, "data", reason),) if reason else ()
+    return Outcome(job.path, job.after, tuple(found), tuple(before), not_checked=not_checked)
+
+
+def check(path: str, data: bytes) -> tuple[Sequence[Finding], str]:
+    """Return the findings of one file and, when it could not be checked, why."""
+    decoded = decode(data)
+    if decoded is None:
+        return (), "it is not UTF-8 text"
+    suffix, text = _suffix(path), decoded.text
+    if suffix in _YAML:
+        if "{{" in text and "/templates/" in f"/{path}":
+            return (), "it is a template, not YAML yet"
+        return list(_yaml(path, text)), ""
+    if suffix in _TOML:
+        return list(_toml(path, text)), ""
+    if suffix == ".json5":
+        return (), "there is no check for JSON5"
+    return _json_file(path, data, text)
+
+
+def _json_file(path: str, data: bytes, text: str) -> tuple[Sequence[Finding], str]:
+    if _suffix(path) in (".jsonl", ".ndjson"):
+        return list(_json_lines(path, text)), ""
+    commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2]) is not None
+    source = _COMMENT.sub(_blank, text) if commented else text
+    value, findings = parse_json(path, source)
+    if findings or commented or not isinstance(value, dict):
+        return findings, ""
+    return _n8n(path, data, value)
+
+
+def _n8n(path: str, data: bytes, value: object) -> tuple[Sequence[Finding], str]:
+    """Give a workflow to the n8n room. Anything else has no further check."""
+    if not (isinstance(value, dict) and {"nodes", "connections"} & value.keys()):
+        return (), ""
+    try:
+        from rails.gate.checks import n8n
+    except ImportError as error:
+        return (), f"the n8n checks cannot be loaded: {error}"
+    if not n8n.looks_like_workflow(value):
+        return (), ""
+    return list(n8n.check(data, path, "import")), ""
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Replace a comment or trailing comma by spaces, so that every position stays right."""
+    text = found[0]
+    return text if text.startswith('"') else re.sub(r"[^\n]", " ", text)
+
+
+def _json_lines(path: str, text: str) -> Iterator[Finding]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            for finding in parse_json(path, line)[1]:
+                yield Finding(path, number, finding.column, finding.rule, finding.message, "json", end_line=number)
+
+
+def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
+    """Parse JSON strictly. Returns the value and, when there are any, the findings: syntax or duplicate keys."""
+    try:
+        value: object = json.loads(text, parse_constant=_refuse_constant, parse_int=str)
+    except json.JSONDecodeError as error:
+        why, remedy = cause(text, error.lineno, "")
+        message = f"{error.msg}. {why}" if why else error.msg
+        return None, [_at(path, (error.lineno, error.colno), "json-syntax", message, remedy)]
+    except RecursionError:
+        return None, [_at(path, (1, 1), "json-syntax", "the value is nested too deeply")]
+    except ValueError as error:
+        name = str(error)
+        place = line_column(text, max(0, text.find(name)))
+        return None, [_at(path, place, "json-syntax", f"{name} is not JSON", "Use null or a string.")]
+    return value, list(_duplicates(path, text))
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(name)
+
+
+def _duplicates(path: str, text: str) -> Iterator[Finding]:
+    """Yield the second and further uses of a key in one object. ``text`` is valid JSON."""
+    stack: list[dict[str, int] | None] = []
+    last = (0, "")
+    for token in _TOKEN.finditer(text):
+        char = token[0][0]
+        if char == "{":
+            stack.append({})
+        elif char == "[":
+            stack.append(None)
+        elif char in "}]":
+            stack.pop()
+        elif char == '"':
+            last = token.start(), token[0]
+        elif char == ":" and (keys := stack[-1]) is not None:
+            line, column = line_column(text, last[0])
+            key = json.loads(last[1], strict=False)
+            if key in keys:
+                words = f"The key {one_line(last[1], 60)} is given twice in one object (first on line {keys[key]})."
+                yield _at(path, (line, column), "json-duplicate-key", words, "Keep one of them.")
+            keys.setdefault(key, line)
+
+
+def _yaml(path: str, text: str) -> Iterator[Finding]:
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        for document in yaml.compose_all(text, Loader=loader):
+            yield from _yaml_duplicates(path, document, set())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        parts = (getattr(error, "context", None), getattr(error, "problem", None))
+        message = one_line(", ".join(part for part in parts if part) or str(error), 160)
+        why, remedy = cause(text, line, "")
+        yield _at(path, (line, column), "yaml-syntax", f"{message}. {why}" if why else message, remedy)
+    except RecursionError:
+        yield _at(path, (1, 1), "yaml-syntax", "the value is nested too deeply")
+
+
+def _yaml_duplicates(path: str, root: Node, seen: set[int]) -> Iterator[Finding]:
+    import yaml
+
+    pending: list[Node | None] = [root]
+    while pending:
+        node = pending.pop()
+        if node is None or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            pending += node.value
+        elif isinstance(node, yaml.MappingNode):
+            keys: dict[tuple[str, str], int] = {}
+            for key, value in node.value:
+                pending.append(value)
+                if not isinstance(key, yaml.ScalarNode) or key.value == "<<":
+                    continue
+                line, name = key.start_mark.line + 1, (key.tag, key.value)
+                if name in keys:
+                    shown, first = one_line(key.value, 60), keys[name]
+                    words = f"The key {shown!r} is given twice in one mapping (first on line {first})."
+                    column = key.start_mark.column + 1
+                    yield _at(path, (line, column), "yaml-duplicate-key", words, "Keep one of them.")
+                keys.setdefault(name, line)
+
+
+def _toml(path: str, text: str) -> Iterator[Finding]:
+    import tomllib
+
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _TOML_PLACE.search(str(error))
+        message = _TOML_PLACE.sub("", str(error))
+        line, column = (int(place[1]), int(place[2])) if place and place[1] else line_column(text, len(text))
+        why, remedy = cause(text, line, "")
+        yield _at(path, (line, column), "toml-syntax", f"{message}. {why}" if why else message, remedy)
+    except RecursionError:
+        yield _at(path, (1, 1), "toml-syntax", "the value is nested too deeply")
+
+
+def _at(path: str, place: tuple[int, int], rule: str, message: str, remedy: str = "") -> Finding:
+    (line, column), tool = place, rule.partition("-")[0]
+    return Finding(path, line, column, rule, message, tool, end_line=line, end_column=column, remedy=remedy)
+
+
+def _suffix(path: str) -> str:
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return f".{ending.lower()}" if dot and stem else ""

@@ -1,0 +1,132 @@
+"""Text that does not belong in a file: conflict and edit markers, Markdown fences, chat around the code.
+
+For a file with a parser of its own, :func:`cause` says in words why the parser stopped; a parser's
+"invalid syntax" at a fence helps nobody. For every other text file this module is the check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rails.core.text import decode
+from rails.core.verdict import Finding, NotChecked
+from rails.gate.baseline import split_lines
+from rails.gate.checks import Desk, Job, Outcome, Report
+
+NAME: Final = "text"
+#: Files whose meaning is prose: a fence in them is content.
+_PROSE: Final = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt"})
+#: Code that no check of ours parses; said so in the verdict.
+_UNPARSED: Final = re.compile(
+    r"\.(c|cc|cpp|cs|css|go|h|hpp|html?|java|kt|less|lua|php|pl|r|rb|rs|s[ac]ss|scala|sh|bash|sql|svelte|swift|vue|xml)$",
+    re.I,
+)
+_OPEN: Final = re.compile(r"<{7}(?: .*)?$")
+_MIDDLE: Final = re.compile(r"={7}$")
+_CLOSE: Final = re.compile(r">{7}(?: .*)?$")
+_FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[\w+.-]*\s*$")
+_PROSE_START: Final = re.compile(
+    r"(?:sure|certainly|of course|here(?:'s| is| are)|below is|i(?:'ll| will|'ve| have)|this (?:is|code|script|file)|"
+    r"note|let me|explanation|the (?:following|code|above|updated|complete)|in this|to (?:run|use|fix)|okay|great)\b"
+    r"[^=(){}\[\]]*[.:,!]?",
+    re.I,
+)
+_CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d\u00ab\u00bb\u2032\u2033]")
+
+
+def accepts(_path: str) -> bool:
+    """Every text file is looked at, whatever else checks it."""
+    return True
+
+
+def run(jobs: Sequence[Job], _desk: Desk) -> Report:
+    """Look for markers and fences; say which files nothing else could check."""
+    return Report(tuple(_outcome(job) for job in jobs))
+
+
+def _outcome(job: Job) -> Outcome:
+    decoded = decode(job.after)
+    if decoded is None:
+        return Outcome(job.path, job.after, not_checked=(NotChecked(job.path, "text", "it is not UTF-8 text", False),))
+    missing: tuple[NotChecked, ...] = ()
+    if ending := _UNPARSED.search(job.path):
+        missing = (NotChecked(job.path, "syntax", f"there is no check for {ending[0].lower()} files", False),)
+    old = decode(job.before) if job.before is not None else None
+    before = tuple(_findings(job.path, old.text)) if old else ()
+    return Outcome(job.path, job.after, tuple(_findings(job.path, decoded.text)), before, not_checked=missing)
+
+
+def _findings(path: str, text: str) -> Iterator[Finding]:
+    lines = split_lines(text)
+    name = path.rpartition("/")[2].lower()
+    prose = any(name.endswith(suffix) for suffix in _PROSE)
+    for number, words in _conflicts(lines, skip_fenced=prose):
+        yield Finding(path, number, 1, "conflict-marker", words, "text", end_line=number)
+    if not prose and (number := _wrapping_fence(lines)):
+        words = "The file is wrapped in a Markdown code fence."
+        yield Finding(
+            path, number, 1, "markdown-fence", words, "text", end_line=number, remedy="Leave the fence lines out."
+        )
+
+
+def _conflicts(lines: Sequence[str], *, skip_fenced: bool) -> Iterator[tuple[int, str]]:
+    """Yield the first line of each complete conflict or edit block."""
+    start = middle = 0
+    fenced = False
+    for number, line in enumerate(lines, 1):
+        if skip_fenced and _FENCE.match(line):
+            fenced = not fenced
+        if fenced:
+            continue
+        if _OPEN.match(line):
+            start, middle = number, 0
+        elif start and _MIDDLE.match(line):
+            middle = number
+        elif start and middle and _CLOSE.match(line):
+            kind = "a search/replace block" if "REPLACE" in line else "a merge conflict"
+            yield start, f"The markers of {kind} are left in the file (lines {start} to {number})."
+            start = middle = 0
+
+
+def _wrapping_fence(lines: Sequence[str]) -> int:
+    """Return the line of a fence that opens or closes the whole file, or 0."""
+    filled = [number for number, line in enumerate(lines, 1) if line.strip()]
+    if filled and _FENCE.match(lines[filled[0] - 1]):
+        return filled[0]
+    if len(filled) > 1 and _FENCE.match(lines[filled[-1] - 1]):
+        return filled[-1]
+    return 0
+
+
+def cause(text: str, line: int, message: str = "") -> tuple[str, str]:
+    """Say why a file that should be code does not parse: a sentence and what to do, or two empty strings.
+
+    ``line`` is where the parser stopped (1-based), ``message`` what it said.
+    """
+    lines = split_lines(text)
+    if found := next(_conflicts(lines, skip_fenced=False), None):
+        return found[1], "Write the file as it shall be, without the marker lines."
+    if any(_OPEN.match(text) or _CLOSE.match(text) for text in lines):
+        return "A line of conflict or edit markers is left in the file.", "Leave the marker lines out."
+    if fence := next((number for number, text in enumerate(lines, 1) if _FENCE.match(text)), 0):
+        return f"A Markdown code fence is left in the file (line {fence}).", "Send the code only, without fence lines."
+    filled = [number for number, text in enumerate(lines, 1) if text.strip()]
+    if not filled:
+        return "", ""
+    first, last = filled[0], filled[-1]
+    here = lines[line - 1] if 0 < line <= len(lines) else ""
+    if _PROSE_START.fullmatch(here.strip()) or (line == first and _is_prose(here)):
+        return f"Line {line} is prose, not code.", "Send the code only; put remarks in comments."
+    if _CURLY.search(here):
+        return f"Line {line} has typographic quotation marks.", "Use plain ' and \" quotation marks."
+    if line >= last or "never closed" in message or "unterminated triple" in message or "EOF" in message:
+        return "The file ends in the middle of a statement: it may have been cut off.", "Send the whole file again."
+    return "", ""
+
+
+def _is_prose(line: str) -> bool:
+    words = line.split()
+    plain = sum(1 for word in words if re.fullmatch(r"[A-Za-z][A-Za-z'’-]*[.,:;!?]?", word))
+    return len(words) >= 4 and plain >= 0.8 * len(words)

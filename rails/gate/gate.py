@@ -1,0 +1,263 @@
+"""The gate itself: a change set in, a verdict out. Start reading here.
+
+Each file goes to the checks that want it; each check sees the old and the new bytes and works on the new
+ones without touching the workspace. What counts is what the change brought (``rails.gate.baseline``).
+A check that is missing, crashes, hangs or did not look at a file makes the verdict "error", never "pass".
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from rails.core import limits
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.errors import CheckError
+from rails.core.paths import WorkspacePath
+from rails.core.text import decode, one_line
+from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
+from rails.gate import suppressions
+from rails.gate.baseline import Text, identity, line_map, mark, split_lines
+from rails.gate.checks import Check, Desk, Job, Outcome, every
+from rails.gate.workers import PythonPool
+
+#: A created file that shares this much of its lines with a deleted one is that file, moved.
+_MOVED: Final = 0.5
+
+
+class Gate:
+    """Judges changes of one project. Keeps its tools warm until :meth:`close`.
+
+    ``strict`` makes everything that was not checked count. ``keep_old`` keeps findings that were there
+    before the change in the verdict, marked ``new=False``; they never count.
+    """
+
+    def __init__(self, project: Path, *, strict: bool = False, keep_old: bool = False) -> None:
+        self.project = project.resolve()
+        self.strict, self.keep_old = strict, keep_old
+        self._desk = Desk(self.project, PythonPool())
+
+    def judge(self, changes: ChangeSet) -> Verdict:
+        """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting."""
+        files = [
+            _File(str(change.path), change, before, change.after, change.mode)
+            for change, before in _with_baselines(changes)
+            if change.after is not None
+        ]
+        gone = [change for change in changes.changes if change.after is None]
+        self._desk.fix = True
+        return self._verdict(files, gone)
+
+    def check_files(self, paths: Sequence[WorkspacePath], *, base: str | None = None, fix: bool = False) -> Verdict:
+        """Judge files as they are on disk.
+
+        ``base`` is a git revision to compare with; without one every finding counts. ``fix`` puts safe
+        fixes and formatting into the verdict's proposal (from the bytes on disk to the repaired bytes);
+        nothing is written here. Raises UsageError for an unknown revision.
+        """
+        from rails.gate import revisions
+
+        names = [str(path) for path in paths]
+        old = revisions.contents(self.project, base, names) if base is not None and names else {}
+        files, not_checked = [], []
+        for path in paths:
+            read = _read(self.project, path)
+            if isinstance(read, str):
+                not_checked.append(NotChecked(str(path), "read", read))
+            else:
+                data, mode = read
+                files.append(_File(str(path), FileChange(path, data, data, mode), old.get(str(path)), data, mode))
+        self._desk.fix = fix
+        verdict = self._verdict(files, [], not_checked)
+        repaired = [change for change in verdict.proposal.changes if change.after != change.before]
+        return replace(verdict, proposal=ChangeSet(tuple(repaired)))
+
+    def close(self) -> None:
+        """Stop every tool."""
+        self._desk.pool.close()
+        for resource in self._desk.resources.values():
+            resource.close()
+        self._desk.resources.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _verdict(
+        self, files: Sequence[_File], gone: Sequence[FileChange], not_checked: Sequence[NotChecked] = ()
+    ) -> Verdict:
+        runs: list[CheckRun] = []
+        for check in every().values():
+            jobs = [file.job for file in files if self._wants(check, file)]
+            if jobs:
+                runs += self._run(check, jobs, {file.path: file for file in files})
+        left = _left_elsewhere(files)
+        findings = [finding for file in files for finding in file.judged(left)]
+        missed = [*not_checked, *(miss for file in files for miss in file.not_checked)]
+        if self.strict:
+            missed = [replace(miss, required=True) for miss in missed]
+        shown = tuple(sorted((f for f in findings if f.new or self.keep_old), key=_importance))
+        proposal = ChangeSet((*(file.proposal() for file in files), *gone))
+        return Verdict(
+            _status(shown, missed),
+            proposal,
+            shown,
+            tuple(fixed for file in files for fixed in file.fixed),
+            tuple(missed),
+            tuple(runs),
+        )
+
+    def _wants(self, check: Check, file: _File) -> bool:
+        if check.NAME == "text":
+            return not file.taken
+        return check.accepts(file.path)
+
+    def _run(self, check: Check, jobs: Sequence[Job], files: dict[str, _File]) -> Sequence[CheckRun]:
+        for job in jobs:
+            files[job.path].taken = True
+        try:
+            report = check.run(jobs, self._desk)
+        except CheckError as error:
+            return _all_missed(check, jobs, files, str(error))
+        except Exception as error:  # a bug of ours must not look like a clean file
+            return _all_missed(check, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
+        answered = set()
+        for outcome in report.outcomes:
+            files[outcome.path].take(outcome)
+            answered.add(outcome.path)
+        silent = [job for job in jobs if job.path not in answered]
+        _all_missed(check, silent, files, "the check did not answer for this file")
+        return report.runs
+
+
+@dataclass(slots=True)
+class _File:
+    """One file and everything the checks said about it."""
+
+    path: str
+    change: FileChange
+    before: bytes | None
+    after: bytes
+    mode: int
+    outcomes: list[Outcome] = field(default_factory=list)
+    fixed: list[Fixed] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+    taken: bool = False
+
+    @property
+    def job(self) -> Job:
+        return Job(self.path, self.before, self.after)
+
+    def take(self, outcome: Outcome) -> None:
+        self.after = outcome.after
+        self.outcomes.append(outcome)
+        self.fixed += outcome.fixed
+        self.not_checked += outcome.not_checked
+
+    def proposal(self) -> FileChange:
+        written = self.change.after
+        return replace(self.change, after=self.after, proposed=None if self.after == written else written)
+
+    def judged(self, moved: Sequence[tuple[str, str, str]]) -> list[Finding]:
+        """Return the findings with ``new`` decided, and the new suppressions."""
+        findings = [finding for outcome in self.outcomes for finding in outcome.found]
+        if self.before is not None:
+            broken = any(outcome.before_is_broken for outcome in self.outcomes)
+            findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
+        return findings + suppressions.new_ones(self.path, self.before, self.after)
+
+    @property
+    def old(self) -> Text:
+        before = [finding for outcome in self.outcomes for finding in outcome.before]
+        return Text(_lines(self.before or b""), before)
+
+
+def _all_missed(check: Check, jobs: Sequence[Job], files: dict[str, _File], reason: str) -> Sequence[CheckRun]:
+    for job in jobs:
+        files[job.path].not_checked.append(NotChecked(job.path, check.NAME, reason))
+    return ()
+
+
+def _status(findings: Sequence[Finding], missed: Sequence[NotChecked]) -> Status:
+    if any(finding.new and finding.severity == "error" for finding in findings):
+        return "fail"
+    return "error" if any(miss.required for miss in missed) else "pass"
+
+
+_ORDER: Final = {"error": 0, "warning": 1, "info": 2}
+
+
+def _importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
+    """Sort: new first, errors first, what breaks the program before what is only untidy, then by place."""
+    rule = finding.rule
+    if rule.endswith("syntax") or rule in ("syntax-error", "conflict-marker", "markdown-fence"):
+        weight = 0
+    elif rule.startswith(("F", "E9")):
+        weight = 1
+    else:
+        weight = 3 if rule.startswith(("E", "W", "I", "D")) else 2
+    return not finding.new, _ORDER[finding.severity], weight, finding.path, finding.line, finding.column, rule
+
+
+def _left_elsewhere(files: Sequence[_File]) -> list[tuple[str, str, str]]:
+    """Return identities of old findings whose lines left their file: code that may have moved to another."""
+    left: list[tuple[str, str, str]] = []
+    if sum(file.before is not None for file in files) == 0 or len(files) < 2:
+        return left
+    for file in files:
+        old = file.old
+        kept = set(line_map(old.lines, _lines(file.after)))
+        left += [identity(finding, old.lines) for finding in old.findings if finding.line - 1 not in kept]
+    return left
+
+
+def _with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
+    """Pair each change with the bytes to compare it with: its own old ones, or a deleted file's it came from."""
+    gone = [change.before for change in changes.changes if change.after is None and change.before]
+    pairs = []
+    for change in changes.changes:
+        before = change.before
+        if before is None and change.after is not None:
+            before = next((old for old in gone if _alike(old, change.after)), None)
+        pairs.append((change, before))
+    return pairs
+
+
+def _alike(old: bytes, new: bytes) -> bool:
+    if old == new:
+        return True
+    ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
+    return (ours & theirs).total() >= _MOVED * max(ours.total(), theirs.total(), 1)
+
+
+def _lines(data: bytes) -> Sequence[str]:
+    decoded = decode(data)
+    return split_lines(decoded.text if decoded else data.decode("latin-1"))
+
+
+def _read(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
+    """Return a file's bytes and permission bits, or why it is not read. Links are not followed."""
+    place = project.joinpath(*path.parts)
+    try:
+        if project not in place.parent.resolve(strict=True).parents and place.parent.resolve() != project:
+            return "it is outside the project"
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    with os.fdopen(handle, "rb") as file:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            return "it is not a regular file"
+        if facts.st_size > limits.FILE_BYTES:
+            return f"it is larger than {limits.FILE_BYTES} bytes"
+        return file.read(), stat.S_IMODE(facts.st_mode)

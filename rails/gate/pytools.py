@@ -1,0 +1,235 @@
+"""ruff, black and flake8 behind one face: each answer is kept, and each answer has evidence behind it.
+
+"No findings" is what a linter prints for a clean file and for a file it did not look at. So each file is
+also linted and formatted with a canary in its place; a tool that says nothing about the canary is not
+looking at that file, and the file is "not checked".
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from rails.core.errors import CheckError
+from rails.core.requests import Json
+from rails.core.text import decode
+from rails.core.verdict import Finding
+from rails.gate import ruff, settings, syntax, tools
+from rails.gate.checks import Desk
+from rails.gate.ruff import Diagnostic, RuffCli
+from rails.gate.settings import PythonSettings, RuffSettings
+
+#: Breaks at least one rule of nearly every family a project can select.
+_LINT_CANARY: Final = b"""import sys,os
+from os.path import *
+import re, collections
+def F(a, B = [], l=1):
+    x = 1
+    if a == None: return not a in B
+    try:
+        eval("1")
+    except:
+        pass
+    print("%s" % a)  # TODO
+    assert a
+    return dict([(i, i) for i in a]);
+class c(object):
+    def M(self): return undefined_name
+password = 'hunter2'
+# x = 1
+"""
+_FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
+_EXCLUDED: Final = "the project's configuration excludes this file"
+
+
+class NotCheckedError(Exception):
+    """A tool did not look at a file, for a reason that lies in the file or the configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a linter found in one text, with ruff's fixes where there are any."""
+
+    findings: tuple[Finding, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class PythonTools:
+    """The tools for one project and one state of its configuration."""
+
+    def __init__(self, desk: Desk, config: PythonSettings) -> None:
+        self.desk, self.config = desk, config
+        self.ruff_tool = tools.find_ruff()
+        self.black_tool = tools.find_module("black")
+        self.flake8_tool = tools.find_module("flake8")
+        self._ruff_settings: dict[str, RuffSettings] = {}
+
+    # -- ruff -------------------------------------------------------------------------------------
+
+    @cached_property
+    def ruff(self) -> RuffCli:
+        """The ruff to ask. Raises CheckError when it isn't installed."""
+        if self.ruff_tool is None:
+            raise CheckError("ruff is not installed beside AI-Rails; install it with: pip install ruff")
+        return RuffCli(self.ruff_tool, self.desk.project)
+
+    def ruff_settings(self, path: str) -> RuffSettings:
+        """How ruff runs on ``path``."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._ruff_settings:
+            self._ruff_settings[folder] = settings.ruff_for(self.desk.project, path, self.config)
+        return self._ruff_settings[folder]
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
+        how = self.ruff_settings(path)
+        if not self._diagnostics(path, _LINT_CANARY, how):
+            raise NotCheckedError(_EXCLUDED)
+        if all(found.rule == ruff.SYNTAX for found in self._diagnostics(path, _LINT_CANARY, how)):
+            raise NotCheckedError("the project's configuration selects no ruff rule for this file")
+        found = self._diagnostics(path, data, how)
+        return Findings(_as_findings(path, found), tuple(found))
+
+    def _diagnostics(self, path: str, data: bytes, how: RuffSettings) -> list[Diagnostic]:
+        key = ("ruff", self.ruff.tool.version, self.config.digest, how, path, data)
+        return self.desk.once(key, lambda: self.ruff.lint(path, data, how))
+
+    def seen_settings(self) -> Collection[RuffSettings]:
+        """The settings of every folder that was asked for so far."""
+        return self._ruff_settings.values()
+
+    # -- formatting -------------------------------------------------------------------------------
+
+    @cached_property
+    def formatter(self) -> str:
+        """Which formatter: "ruff", "black", or "" when the project uses another one."""
+        return "ruff" if self.config.formatter == "undecided" else self.config.formatter
+
+    @property
+    def formatter_name(self) -> str:
+        """The formatter as reports call it."""
+        return "ruff format" if self.formatter == "ruff" else self.formatter
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted. Raises CheckError or NotCheckedError."""
+        if self.formatter == "black":
+            return self._black(path, data)
+        if self._ruff_format(path, _FORMAT_CANARY) == _FORMAT_CANARY:
+            raise NotCheckedError(_EXCLUDED)
+        return self._ruff_format(path, data)
+
+    def _ruff_format(self, path: str, data: bytes) -> bytes:
+        how = self.ruff_settings(path)
+        key = ("ruff format", self.ruff.tool.version, self.config.digest, how, path, data)
+        return self.desk.once(key, lambda: self.ruff.format(path, data, how))
+
+    def _black(self, path: str, data: bytes) -> bytes:
+        if self.black_tool is None:
+            raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
+        if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
+            raise NotCheckedError(_EXCLUDED)
+        decoded = decode(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        options = {**self.config.black, "requires-python": self.config.requires_python}
+        request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
+        key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), data)
+        return self.desk.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+
+    # -- flake8 -----------------------------------------------------------------------------------
+
+    def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
+        if self.flake8_tool is None:
+            raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
+        if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
+            raise NotCheckedError(_EXCLUDED)
+        if not self._flake8(path, _LINT_CANARY.decode()):
+            raise NotCheckedError("the project's configuration selects no flake8 code for this file")
+        decoded = decode(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        return self._flake8(path, decoded.text)
+
+    def _flake8(self, path: str, text: str) -> tuple[Finding, ...]:
+        arguments = list(self.config.flake8 or ())
+        request: dict[str, Json] = {"op": "flake8", "text": text, "path": path, "arguments": list[Json](arguments)}
+        version = self.flake8_tool.version if self.flake8_tool else ""
+        return self.desk.once(
+            ("flake8", version, tuple(arguments), path, text), lambda: self._flake8_now(path, request)
+        )
+
+    def _flake8_now(self, path: str, request: Mapping[str, Json]) -> tuple[Finding, ...]:
+        answer = self._asked(request)
+        if answer.get("skipped"):
+            raise NotCheckedError(str(answer["skipped"]))
+        found = answer["findings"]
+        if not isinstance(found, list):
+            raise CheckError("flake8 answered something unknown.")
+        return tuple(
+            Finding(path, line, column, code, text, "flake8", end_line=line, end_column=column)
+            for code, line, column, text in found
+        )
+
+    def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
+        answer = self.desk.pool.ask(request)
+        if not answer.get("ok"):
+            raise CheckError(f"{request['op']} failed: {answer.get('error')}")
+        return answer
+
+
+def _as_findings(path: str, diagnostics: list[Diagnostic]) -> tuple[Finding, ...]:
+    """Turn ruff's findings into ours; of many syntax errors only the first is told."""
+    findings = []
+    seen_syntax = False
+    for found in diagnostics:
+        if found.rule == ruff.SYNTAX:
+            if seen_syntax:
+                continue
+            seen_syntax = True
+        findings.append(
+            Finding(
+                path,
+                found.start[0],
+                found.start[1],
+                syntax.RULE if found.rule == ruff.SYNTAX else found.rule,
+                found.message,
+                "ruff",
+                end_line=found.end[0],
+                end_column=found.end[1],
+                fixable=found.safe,
+                remedy=found.remedy,
+            )
+        )
+    return tuple(findings)
+
+
+def without_doubles(mine: tuple[Finding, ...], others: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the findings of ``mine`` that ``others`` don't tell already (same rule on the same line)."""
+    told = {(found.rule, found.line) for found in others}
+    return tuple(found for found in mine if (found.rule, found.line) not in told)
+
+
+def _searches(pattern: str, path: str) -> bool:
+    """Whether black's exclude pattern matches; black writes them verbose when they span lines."""
+    try:
+        return bool(re.search(pattern, path, re.VERBOSE if "\n" in pattern else 0))
+    except re.error as error:
+        raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
+
+
+def _excludes(pattern: str, path: str) -> bool:
+    """Whether flake8's exclude pattern matches the path, one of its folders or one of its names."""
+    clean = pattern.strip().removeprefix("./").rstrip("/")
+    parts = path.split("/")
+    above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+    return any(fnmatch.fnmatch(text, clean) for text in (*above, *parts))
+
+
+def old(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the findings marked as not new."""
+    return tuple(replace(found, new=False) for found in findings)

@@ -1,0 +1,51 @@
+"""Does a Python file compile? One finding when it does not, in CPython's words, with the cause named."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from dataclasses import replace
+from typing import Final
+
+from rails.core.text import decode, one_line
+from rails.core.verdict import Finding
+
+RULE: Final = "syntax-error"
+# Warning filters belong to the whole process, so only one thread at a time may change them.
+_LOCK: Final = threading.Lock()
+
+
+def error_in(path: str, data: bytes) -> Finding | None:
+    """Compile ``data`` without running it; return what is wrong, or ``None``."""
+    found = _compile_error(path, data)
+    decoded = decode(data)
+    if found is None or decoded is None:
+        return found
+    from rails.gate.checks.text import cause
+
+    why, remedy = cause(decoded.text, found.line, found.message)
+    return replace(found, message=f"{found.message}. {why}" if why else found.message, remedy=remedy)
+
+
+def _compile_error(path: str, data: bytes) -> Finding | None:
+    try:
+        with _LOCK, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(data, path, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line, column = error.lineno or 1, max(error.offset or 1, 1)
+        return Finding(
+            path,
+            line,
+            column,
+            RULE,
+            one_line(error.msg or "invalid syntax", 200),
+            "python",
+            end_line=max(error.end_lineno or line, line),
+            end_column=max(error.end_offset or column, 1),
+        )
+    except ValueError as error:
+        return Finding(path, 1, 1, RULE, one_line(str(error), 200), "python")
+    except (RecursionError, MemoryError, OverflowError):
+        return Finding(path, 1, 1, RULE, "the code is nested too deeply for Python to compile", "python")
+    return None

@@ -1,0 +1,69 @@
+"""One project folder with real files, and one gate with real tools."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.paths import WorkspacePath
+from rails.gate import Gate
+
+
+class World:
+    """A project folder and a gate for it. Texts are given as str or bytes."""
+
+    def __init__(self, project: Path, gate: Gate) -> None:
+        self.project, self.gate = project, gate
+
+    def put(self, name, text):
+        place = self.project / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(_bytes(text))
+        return place
+
+    def judge(self, *files, **options):
+        """Judge (path, after) or (path, before, after) tuples; the old text is on disk, as in real life."""
+        changes = []
+        for path, *texts in files:
+            before, after = (None, *texts) if len(texts) == 1 else texts
+            if before is not None:
+                self.put(path, before)
+            changes.append(FileChange(WorkspacePath(path), _bytes(before), _bytes(after)))
+        return self.gate.judge(ChangeSet(tuple(changes)))
+
+    def check(self, *paths, **options):
+        return self.gate.check_files([WorkspacePath(path) for path in paths], **options)
+
+    def git(self, *arguments):
+        settings = ["-c", "user.name=T", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *settings, *arguments], cwd=self.project, check=True, capture_output=True)
+
+
+def _bytes(text):
+    return text.encode() if isinstance(text, str) else text
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def world(project):
+    with Gate(project) as gate:
+        yield World(project, gate)
+
+
+@pytest.fixture
+def strict(project):
+    with Gate(project, strict=True) as gate:
+        yield World(project, gate)
+
+
+@pytest.fixture
+def with_old(project):
+    with Gate(project, keep_old=True) as gate:
+        yield World(project, gate)

@@ -1,0 +1,114 @@
+"""What is new: lines followed through the diff, identities without numbers."""
+
+import random
+import time
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rails.core.verdict import Finding
+from rails.gate.baseline import Text, line_map, mark, masked, split_lines
+
+LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
+
+
+def finding(line, rule="F401", message="`os` imported but unused"):
+    return Finding("a.py", line, 1, rule, message, "ruff")
+
+
+def new_of(old_lines, new_lines, old, new, **options):
+    marked = mark(Text(old_lines, old), Text(new_lines, new), **options)
+    return [item.new for item in marked]
+
+
+@given(LINES, LINES)
+@settings(max_examples=200)
+def test_mapped_lines_are_equal_and_keep_their_order(old, new):
+    places = [(place, line) for line, place in enumerate(line_map(old, new)) if place >= 0]
+    assert all(old[place] == new[line] for place, line in places)
+    assert places == sorted(places)
+    assert len({place for place, _ in places}) == len(places)
+
+
+def test_a_large_change_is_mapped_by_the_lines_that_occur_once():
+    old = [f"line {n}" for n in range(6000)]
+    new = list(old)
+    for n in range(0, 6000, 5):
+        new[n] = f"changed {n}"
+    start = time.perf_counter()
+    mapped = line_map(old, new)
+    assert time.perf_counter() - start < 2
+    assert [n for n in range(6000) if mapped[n] < 0] == list(range(0, 6000, 5))
+
+
+def test_lines_inserted_above_do_not_make_old_findings_new():
+    old, new = ["import os", "x = 1"], ["'''Doc.'''", "", "import os", "x = 1"]
+    assert new_of(old, new, [finding(1)], [finding(3)]) == [False]
+
+
+def test_a_finding_on_an_untouched_line_is_new_when_it_was_not_there():
+    old, new = ["import os", "print(os)"], ["import os", "print(1)"]
+    assert new_of(old, new, [], [finding(1)]) == [True]
+
+
+def test_numbers_in_messages_are_not_part_of_the_identity():
+    one, two = "Redefinition of `f` from line 12", "Redefinition of `f` from line 14"
+    assert new_of(["a"], ["b", "a"], [finding(1, "F811", one)], [finding(2, "F811", two)]) == [False]
+    assert masked("unused. help: Remove it") == masked("unused.")
+
+
+def test_a_moved_line_keeps_its_old_finding():
+    old, new = ["import os", "a", "b"], ["a", "b", "    import os"]
+    assert new_of(old, new, [finding(1)], [finding(3)]) == [False]
+
+
+def test_a_touched_line_keeps_its_old_finding():
+    old, new = ["a", "value = some_function(argument) + 1", "b"], ["a", "value = some_function(argument) + 2", "b"]
+    assert new_of(old, new, [finding(2, "E501", "long")], [finding(2, "E501", "long")]) == [False]
+
+
+def test_a_rewritten_line_does_not_inherit_a_finding():
+    old, new = ["a", "import os", "b"], ["a", "totally = different(text)", "b"]
+    assert new_of(old, new, [finding(2, "X1", "m")], [finding(2, "X1", "m")]) == [True]
+
+
+def test_a_second_equal_finding_is_new():
+    old, new = ["import os", "z"], ["import os", "import os", "z"]
+    assert sorted(new_of(old, new, [finding(1)], [finding(1), finding(2)])) == [False, True]
+
+
+def test_nothing_is_known_of_an_old_text_that_did_not_parse():
+    old, new = ["import os", "def f(:"], ["import os", "def f():", "    import re"]
+    found = [finding(1), finding(3)]
+    assert new_of(old, new, [], found, old_is_broken=True) == [False, True]
+
+
+def test_a_finding_that_left_another_file_is_not_new_here():
+    moved = [("F401", "`os` imported but unused", "importos")]
+    assert new_of(["a"], ["a", "import os"], [], [finding(2)], moved=moved) == [False]
+
+
+def test_random_edit_histories_have_no_noise_and_no_misses_on_unchanged_lines():
+    chance = random.Random(5)
+    for _ in range(200):
+        old = [chance.choice(["import os", "x = 1", "y = 2", "", f"z = {chance.random()}"]) for _ in range(40)]
+        new = list(old)
+        for _ in range(chance.randint(1, 6)):
+            at = chance.randrange(len(new) or 1)
+            action = chance.choice(["insert", "delete", "change"])
+            if action == "insert":
+                new.insert(at, f"added = {chance.random()}")
+            elif new and action == "delete":
+                del new[at]
+            elif new:
+                new[at] = f"changed = {chance.random()}"
+        flag = {line: chance.random() < 0.3 for line in {*old, *new}}
+        before = [finding(n, "R", "m") for n, line in enumerate(old, 1) if flag[line]]
+        after = [finding(n, "R", "m") for n, line in enumerate(new, 1) if flag[line]]
+        verdicts = new_of(old, new, before, after)
+        kept = line_map(old, new)
+        assert not any(is_new for item, is_new in zip(after, verdicts, strict=True) if kept[item.line - 1] >= 0)
+
+
+def test_lines_end_where_compilers_end_them():
+    assert split_lines("a\r\nb\rc\nd\x0ce\u2028f") == ["a", "b", "c", "d\x0ce\u2028f"]

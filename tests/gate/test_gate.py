@@ -1,0 +1,205 @@
+"""The gate as a whole: files on disk, git revisions, honesty about what did not run."""
+
+import json
+
+import pytest
+
+from rails.core.changes import ChangeSet
+from rails.core.errors import CheckError, UsageError
+from rails.gate import Gate, checks, report, tools
+
+
+def test_an_empty_change_set_passes(world):
+    verdict = world.gate.judge(ChangeSet())
+    assert (verdict.status, verdict.findings, verdict.checks) == ("pass", (), ())
+
+
+def test_a_deleted_file_stays_in_the_proposal(world):
+    verdict = world.judge(("a.py", "x = 1\n", None))
+    assert verdict.status == "pass"
+    assert verdict.proposal.changes[0].kind == "delete"
+
+
+def test_several_files_at_once(world):
+    files = [(f"m{n}.py", f"import os\n\nx = {n}\n") for n in range(12)]
+    verdict = world.judge(*files, ("a.json", "{}"), ("b.py", "def f(:\n"))
+    assert [f.path for f in verdict.findings] == ["b.py"]
+    assert {f.path for f in verdict.fixed} == {name for name, _ in files}
+
+
+def test_judging_does_not_touch_the_workspace(world):
+    world.put("a.py", "import os\n")
+    world.judge(("a.py", "import os\n", "import os, sys\n"), ("new.py", "x=1\n"), ("c.json", "{}"))
+    assert sorted(path.name for path in world.project.rglob("*")) == ["a.py"]
+    assert (world.project / "a.py").read_text() == "import os\n"
+
+
+def test_files_on_disk_are_judged_without_being_changed(world):
+    world.put("a.py", "import os\nx = {'a':1}\n")
+    verdict = world.check("a.py")
+    assert verdict.status == "fail"
+    fixable = {f.rule: f.fixable for f in verdict.findings}
+    assert fixable["F401"]
+    assert fixable["format"]
+    assert verdict.proposal.changes == ()
+
+
+def test_fixes_for_files_on_disk_come_as_a_proposal(world):
+    place = world.put("a.py", "import os\nx = {'a':1}\n")
+    world.put("b.py", "y = 1\n")
+    verdict = world.check("a.py", "b.py", fix=True)
+    assert verdict.status == "pass"
+    (change,) = verdict.proposal.changes
+    assert (change.before, change.after) == (place.read_bytes(), b'x = {"a": 1}\n')
+
+
+def test_files_are_compared_with_a_revision(world):
+    world.git("init", "-q")
+    world.put("pkg/a.py", "import os\n")
+    world.git("add", ".")
+    world.git("commit", "-qm", "one")
+    world.put("pkg/a.py", "x = 1\nimport os\nprint(y)\n")
+    assert [f.rule for f in world.check("pkg/a.py", base="HEAD").findings][:1] == ["F821"]
+    assert "F401" not in [f.rule for f in world.check("pkg/a.py", base="HEAD").findings]
+    world.put("pkg/b.py", "import os\n")
+    assert [f.rule for f in world.check("pkg/b.py", base="HEAD").findings] == ["F401"]
+
+
+def test_an_unknown_revision_is_a_usage_error(world):
+    world.put("a.py", "x = 1\n")
+    with pytest.raises(UsageError, match="not in a git repository"):
+        world.check("a.py", base="HEAD")
+    world.git("init", "-q")
+    with pytest.raises(UsageError, match="no git revision 'HEAD'"):
+        world.check("a.py", base="HEAD")
+
+
+def test_a_file_that_cannot_be_read_is_not_a_pass(world):
+    (world.project / "link.py").symlink_to("/etc/hostname")
+    verdict = world.check("missing.py", "link.py")
+    assert verdict.status == "error"
+    assert len(verdict.not_checked) == 2
+
+
+def test_a_missing_tool_is_an_error_and_never_a_pass(world, monkeypatch):
+    monkeypatch.setattr(tools, "find_ruff", lambda: None)
+    verdict = world.judge(("a.py", "x = 1\n"))
+    assert verdict.status == "error"
+    assert any("ruff is not installed" in miss.reason and miss.required for miss in verdict.not_checked)
+
+
+@pytest.mark.parametrize("name", ["black", "flake8"])
+def test_a_missing_python_tool_is_an_error_and_never_a_pass(world, monkeypatch, name):
+    monkeypatch.setattr(tools, "find_module", lambda asked: None if asked == name else tools.Tool(asked, (), "1"))
+    verdict = world.judge(("a.py", "x = 1\n"))
+    assert verdict.status == "error"
+    assert {miss.check for miss in verdict.not_checked} == {name}
+
+
+def test_findings_weigh_more_than_a_missing_tool(world, monkeypatch):
+    monkeypatch.setattr(tools, "find_module", lambda name: None)
+    assert world.judge(("a.py", "print(undefined)\n")).status == "fail"
+
+
+def test_a_tool_that_crashes_is_an_error(world, monkeypatch, tmp_path):
+    fake = tmp_path / "ruff"
+    fake.write_text("#!/bin/sh\necho broken >&2\nexit 70\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(tools, "find_ruff", lambda: tools.Tool("ruff", (str(fake),), "0"))
+    verdict = world.judge(("a.py", "x = 1\n"))
+    assert verdict.status == "error"
+    assert any(miss.check == "ruff" for miss in verdict.not_checked)
+
+
+def test_a_bug_of_ours_is_an_error_and_not_a_pass(world, monkeypatch):
+    def broken(jobs, desk):
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(checks.every()["python"], "run", broken)
+    verdict = world.judge(("a.py", "x = 1\n"))
+    assert verdict.status == "error"
+    assert "ZeroDivisionError" in verdict.not_checked[0].reason
+
+
+def test_a_worker_that_dies_is_replaced(world):
+    assert world.judge(("a.py", "x = 1\n")).status == "pass"
+    pids = [worker.pid for worker in world.gate._desk.pool.workers if worker.pid]
+    for worker in world.gate._desk.pool.workers:
+        if worker._pipe:
+            worker._pipe._process.kill()
+            worker._pipe._process.wait()
+    assert world.judge(("b.py", "y = 1\n")).status == "pass"
+    assert {worker.pid for worker in world.gate._desk.pool.workers}.isdisjoint(pids)
+
+
+def test_closing_stops_every_process(project):
+    gate = Gate(project)
+    gate.judge(ChangeSet())
+    worker = gate._desk.pool.workers[0]
+    worker.ask({"op": "ping"})
+    process = worker._pipe._process
+    gate.close()
+    assert process.poll() is not None
+
+
+def test_a_program_is_stopped_at_its_time_limit_with_its_children(tmp_path):
+    script = (
+        f"import subprocess, sys, time\nsubprocess.Popen(['sleep', '61'], stdout=open({str(tmp_path / 'o')!r}, 'w'))\n"
+    )
+    with pytest.raises(CheckError, match=r"did not finish within 0\.5 seconds"):
+        tools.run([tools.sys.executable, "-c", script + "time.sleep(60)"], timeout=0.5)
+
+
+def test_a_program_that_prints_without_end_is_stopped(tmp_path):
+    with pytest.raises(CheckError, match="printed more than 1000 bytes"):
+        tools.run(["/usr/bin/yes"], most=1000, timeout=20)
+
+
+def test_a_tool_gets_no_environment_of_ours(monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
+    monkeypatch.setenv("PYTHONPATH", ".")
+    ran = tools.run([tools.sys.executable, "-c", "import os; print(sorted(os.environ), os.getcwd())"])
+    assert b"SECRET" not in ran.out.upper().replace(b"SECRETS", b"")
+    assert b"ANTHROPIC" not in ran.out
+    assert b"PYTHONPATH" not in ran.out
+    assert ran.out.endswith(b"/\n")
+
+
+def test_the_json_report_has_the_documented_form(world):
+    verdict = world.judge(("a.py", "import os\nprint(x)\n"), ("b.go", "package main\n"))
+    shape = report.as_json(verdict)
+    assert json.loads(json.dumps(shape)) == shape
+    assert list(shape) == ["verdict", "findings", "fixed", "not_checked", "checks"]
+    assert shape["verdict"] == "fail"
+    keys = {"path", "line", "column", "end_line", "end_column", "rule", "message", "severity", "tool", "fixable", "new"}
+    assert set(shape["findings"][0]) == keys
+    assert set(shape["not_checked"][0]) == {"path", "check", "reason"}
+    assert set(shape["checks"][0]) == {"name", "version", "duration_ms"}
+
+
+def test_the_text_report_shows_line_caret_and_remedy(world):
+    verdict = world.judge(("pkg/a.py", "import os\n\n\ndef f():\n    x = 1\n"))
+    text = report.as_text(verdict)
+    assert "pkg/a.py\n  2:5      F841 Local variable `x`" in text
+    assert "           |     x = 1\n           |     ^\n" in text
+    assert "Remove assignment to unused variable" in text
+    assert "F401 (1)" in text
+    assert text.endswith("Fail: 1 new finding in 1 file.\n")
+    assert "\033[" not in text
+    assert "\033[31m" in report.as_text(verdict, colour=True)
+
+
+def test_the_text_report_lets_no_control_character_through(world):
+    verdict = world.judge(("a.json", '{"a\x1b[31m": 1, "\u202e": }'))
+    assert "\x1b" not in report.as_text(verdict)
+    assert "\u202e" not in report.as_text(verdict)
+
+
+def test_a_window_shows_the_enclosing_function():
+    text = "x = 1\n\n\ndef one():\n    a = 1\n    if a:\n        return b\n\n\ndef two():\n    pass\n"
+    from rails.core.verdict import Finding
+
+    shown = report.window(Finding("a.py", 7, 16, "F821", "m", "ruff"), text)
+    assert shown.splitlines() == ["  4 | def one():", "  5 |     a = 1", "  6 |     if a:", "> 7 |         return b"]
+    assert report.window(Finding("a.py", 1, 1, "F821", "m", "ruff"), text).startswith("> 1 | x = 1")
+    assert report.window(Finding("a.py", 99, 1, "F821", "m", "ruff"), text) == ""

@@ -1,0 +1,183 @@
+"""Python files: one syntax finding, safe fixes, the project's formatter, only new findings."""
+
+import pytest
+
+CLEAN = (
+    '"""A module."""\n\n\ndef double(number: int) -> int:\n    """Return twice the number."""\n    return number * 2\n'
+)
+
+
+def rules(verdict):
+    return [finding.rule for finding in verdict.findings]
+
+
+def after(verdict, index=0):
+    return verdict.proposal.changes[index].after.decode()
+
+
+def test_a_clean_file_passes_and_every_tool_ran(world):
+    verdict = world.judge(("a.py", CLEAN))
+    assert verdict.status == "pass", verdict
+    assert verdict.findings == verdict.fixed == verdict.not_checked == ()
+    assert {run.name for run in verdict.checks} == {"python", "ruff", "black", "flake8"}
+    assert all(run.version for run in verdict.checks)
+    assert verdict.proposal.changes[0].proposed is None
+
+
+def test_safe_fixes_and_formatting_are_done_for_the_agent(world):
+    text = "import os, sys\nfrom typing import List\n\ndef f(a:List[int]):\n    return  sys.argv\n"
+    verdict = world.judge(("a.py", text))
+    assert verdict.status == "pass", verdict.findings
+    assert after(verdict) == "import sys\n\n\ndef f(a: list[int]):\n    return sys.argv\n"
+    assert verdict.proposal.changes[0].proposed == text.encode()
+    assert {fixed.rule for fixed in verdict.fixed} >= {"F401", "UP006", "format"}
+
+
+def test_the_result_is_stable(world):
+    text = "import re,os\nclass A(object):\n  def f(self): return {'a':1 ,}\nx = lambda: 0\n"
+    first = world.judge(("a.py", text))
+    second = world.judge(("a.py", after(first)))
+    assert after(second) == after(first)
+    assert second.fixed == ()
+
+
+def test_what_needs_the_model_is_told_with_place_and_remedy(world):
+    verdict = world.judge(("a.py", CLEAN + "\n\nprint(undefined_name)\n"))
+    assert verdict.status == "fail"
+    (finding,) = verdict.findings
+    assert (finding.path, finding.line, finding.column, finding.rule) == ("a.py", 9, 7, "F821")
+    assert (finding.end_line, finding.end_column, finding.tool, finding.new) == (9, 21, "ruff", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("def f(:\n    pass\n", 1, "invalid syntax"),
+        ("x = (1,\ny = 2\nz = 3\n", 1, "'(' was never closed"),
+        ("```python\nx = 1\n```\n", 1, "Markdown code fence"),
+        ("Here is the code you asked for:\n\nx = 1\n", 1, "prose, not code"),
+        ("x = 1\n<<<<<<< HEAD\ny = 1\n=======\ny = 2\n>>>>>>> other\n", 2, "merge conflict"),
+        ("x = 1\n<<<<<<< SEARCH\ny = 1\n=======\ny = 2\n>>>>>>> REPLACE\n", 2, "search/replace"),
+        ("x = \u201cquoted\u201d\n", 1, "typographic"),
+        ("def f():\n    x = 1\n    if x:\n", 3, "cut off"),
+        ("def f():\nreturn 1\n", 2, "indented block"),
+        ("return 1\n", 1, "'return' outside function"),
+        ("x = 1\0\n", 1, "null bytes"),
+        ("def f(x):\n    \u20ac = 1\n", 2, "invalid character"),
+        ("x = " + "(" * 400 + ")" * 400, 1, "too many nested parentheses"),
+        ("x = " + "-" * 200_000 + "1", 1, "nested too deeply"),
+    ],
+)
+def test_a_broken_file_is_one_finding_in_the_parsers_words_with_its_cause(world, text, line, words):
+    verdict = world.judge(("a.py", text))
+    assert verdict.status == "fail"
+    (finding,) = verdict.findings
+    assert (finding.rule, finding.line) == ("syntax-error", line), finding
+    assert words in finding.message
+    assert after(verdict) == text
+    assert verdict.fixed == ()
+
+
+def test_markers_inside_a_string_are_content(world):
+    text = '"""Conflict markers."""\n\nTEXT = """\\\n<<<<<<< HEAD\n=======\n>>>>>>> other\n```\n"""\n'
+    assert world.judge(("a.py", text)).status == "pass"
+
+
+def test_only_new_findings_are_told(world):
+    before = "import os\nimport sys\n\nprint(sys.argv, undefined)\n"
+    edited = before.replace("sys.argv", "1")
+    verdict = world.judge(("a.py", before, edited))
+    assert [(f.rule, f.line) for f in verdict.findings] == []
+    assert after(verdict) == "import os\n\nprint(1, undefined)\n"
+
+
+def test_old_findings_are_kept_where_asked(with_old):
+    before = "import os\n\nprint(undefined)\n"
+    verdict = with_old.judge(("a.py", before, before + "print(other)\n"))
+    assert {(f.rule, f.new) for f in verdict.findings} == {("F401", False), ("F821", False), ("F821", True)}
+
+
+def test_an_old_unused_import_is_left_alone(world):
+    before = "import os\n\nx = 1\n"
+    verdict = world.judge(("a.py", before, before + "y = 2\n"))
+    assert verdict.status == "pass"
+    assert after(verdict) == before + "y = 2\n"
+
+
+def test_an_unformatted_file_is_not_reformatted(world):
+    before = "x = {  'a':1 }\n"
+    verdict = world.judge(("a.py", before, before + "y = {'b': 2}\n"))
+    assert after(verdict) == before + "y = {'b': 2}\n"
+
+
+def test_a_file_that_stays_broken_is_not_the_agents_fault_and_not_a_pass(world):
+    before = "def f(:\n    pass\n"
+    verdict = world.judge(("a.py", before, before + "# more\n"))
+    assert verdict.status == "error"
+    assert verdict.findings == ()
+    assert "as before" in verdict.not_checked[0].reason
+
+
+def test_repairing_a_broken_file_is_not_blamed_for_what_was_there(world):
+    before = "import os\n\n\ndef f(:\n    return undefined\n"
+    verdict = world.judge(("a.py", before, before.replace("(:", "():")))
+    assert verdict.status == "pass", verdict.findings
+
+
+def test_two_unused_imports_of_one_block_leave_a_valid_block(world):
+    verdict = world.judge(("a.py", "try:\n    import os\n    import re\nexcept ImportError:\n    pass\n"))
+    compile(after(verdict), "a.py", "exec")
+
+
+def test_line_endings_and_byte_order_mark_are_kept(world):
+    verdict = world.judge(("a.py", b"\xef\xbb\xbfimport os\r\nx = {'a':1}\r\n"))
+    assert verdict.status == "pass", verdict
+    assert verdict.proposal.changes[0].after == b'\xef\xbb\xbfx = {"a": 1}\r\n'
+
+
+def test_a_move_is_compared_with_the_file_it_came_from(world):
+    text = "import os\n\nprint(undefined)\n"
+    verdict = world.judge(("old.py", text, None), ("new.py", text))
+    assert verdict.status == "pass", verdict.findings
+    assert {str(change.path): change.kind for change in verdict.proposal.changes} == {
+        "old.py": "delete",
+        "new.py": "create",
+    }
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# noqa",
+        "# noqa: F401",
+        "# type: ignore",
+        "# fmt: skip",
+        "# ruff: noqa",
+        "# flake8: noqa",
+        "# pylint: disable=all",
+    ],
+)
+def test_a_new_suppression_is_a_finding(world, comment):
+    verdict = world.judge(("a.py", "x = 1\n", f"x = 1  {comment}\n"))
+    assert "new-suppression" in rules(verdict)
+    assert verdict.status == "fail"
+
+
+def test_an_old_suppression_may_move(world):
+    before = "import os  # noqa: F401\n\nx = 1\n"
+    verdict = world.judge(("a.py", before, '"""Doc."""\n\n' + before))
+    assert verdict.status == "pass", verdict.findings
+
+
+def test_words_about_suppressions_in_strings_are_not_suppressions(world):
+    verdict = world.judge(("a.py", 'x = "put # noqa there"\n'))
+    assert verdict.status == "pass"
+
+
+def test_black_ruff_and_flake8_agree_on_the_default_profile(world):
+    text = (
+        "def f(a, b):\n    return a[1 + 1 : b], (\n        'something long enough to make the formatter split the line here'"
+        " + 'and more'\n        + 'end'\n    )\n\n\nclass A: ...\n"
+    )
+    verdict = world.judge(("a.py", text))
+    assert verdict.status == "pass", verdict.findings
