@@ -62,18 +62,24 @@ def _drawn(line: Line, colour: bool, width: int) -> Iterator[str]:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least."""
+    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
+
+    Cuts after a space where there is one near the end; the pieces joined are ``text``.
+    """
     if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
         return [text]
-    pieces, piece, used = [], "", 0
-    for char in text:
+    pieces = []
+    start = used = 0
+    for position, char in enumerate(text):
         cells = _cells(char)
         if used + cells > width:
-            pieces.append(piece)
-            piece, used = "", 0
-        piece += char
+            space = text.rfind(" ", start + (position - start) * 2 // 3, position)
+            cut = space + 1 if space >= 0 else position
+            pieces.append(text[start:cut])
+            used = sum(map(_cells, text[cut:position]))
+            start = cut
         used += cells
-    return [*pieces, piece]
+    return [*pieces, text[start:]]
 
 
 def _cells(char: str) -> int:

@@ -1,0 +1,275 @@
+"""One turn's records, gathered into a :class:`~rails.review.views.TurnView`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final, Literal
+
+from rails.core.events import Record
+from rails.review import details as d
+from rails.review.details import Details
+from rails.review.views import (
+    ApprovalView,
+    ChangeView,
+    FindingView,
+    GateView,
+    RefusalView,
+    RequestView,
+    ResultView,
+    TurnOutcome,
+    TurnView,
+)
+
+
+class TurnBuilder:
+    """Takes the records of one turn in order; ``build`` gives the view."""
+
+    def __init__(self, number: int, first: Record) -> None:
+        self.number = number
+        self.answered = False
+        self._first = self._last = first
+        self._agent = self._model = self._text = self._stop = self._feedback = ""
+        self._tokens = (0, 0)
+        self._requests: dict[str, RequestView] = {}
+        self._refusals: list[RefusalView] = []
+        self._ignored: list[str] = []
+        self._notes: list[str] = []
+        self._gates: list[GateView] = []
+        self._approvals: list[ApprovalView] = []
+        self._results: list[ResultView] = []
+        self._checkpoints: list[int] = []
+        self._errors: list[str] = []
+        self._seconds: dict[str, float] = {}
+        self._started_work = False
+
+    def add(self, record: Record) -> None:
+        """Take in one record; types without a place in the view only move the end of the turn."""
+        self._last = record
+        self._agent = self._agent or record.agent_role
+        self._model = self._model or record.llm_model_used
+        if take := _TAKERS.get(record.event_type):
+            take(self, record.details, record)
+
+    def build(self) -> TurnView:
+        """Return the turn as it stands."""
+        return TurnView(
+            number=self.number,
+            agent=self._agent,
+            model=self._model,
+            started=self._first.timestamp,
+            first_seq=self._first.seq,
+            last_seq=self._last.seq,
+            outcome=self._outcome(),
+            text=self._text,
+            stop_reason=self._stop,
+            input_tokens=self._tokens[0],
+            output_tokens=self._tokens[1],
+            requests=tuple(self._requests.values()),
+            refusals=tuple(self._refusals),
+            ignored=tuple(self._ignored),
+            notes=tuple(dict.fromkeys(self._notes)),
+            gates=tuple(self._gates),
+            approvals=tuple(self._approvals),
+            results=tuple(self._results),
+            checkpoints=tuple(self._checkpoints),
+            errors=tuple(self._errors),
+            feedback=self._feedback,
+            seconds={stage: round(spent, 3) for stage, spent in self._seconds.items()},
+        )
+
+    def _outcome(self) -> TurnOutcome:
+        """Say what became of the turn; where several things happened, the one that stopped it."""
+        answers = {approval.answer for approval in self._approvals}
+        if "abort" in answers:
+            return "aborted"
+        if "deny" in answers:
+            return "denied"
+        if self._refusals:
+            return "refused"
+        if any(gate.status != "pass" for gate in self._gates) and "approve" not in answers:
+            return "findings" if self._gates[-1].status == "fail" else "failed"
+        if any(not result.ok for result in self._results):
+            return "failed"
+        if "" in answers or (self._started_work and not self._results) or not (self.answered or self._finished):
+            return "failed" if self._errors and not self._approvals else "open"
+        if any(result.changes for result in self._results):
+            return "applied"
+        return "ran" if self._results else "answered"
+
+    @property
+    def _finished(self) -> bool:
+        return bool(self._results or self._gates or self._feedback)
+
+    def _spend(self, stage: str, seconds: float) -> None:
+        if seconds > 0:
+            self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+
+    def _response(self, details: Details, record: Record) -> None:
+        del record
+        self.answered = True
+        self._text = d.text(details, "prose") or d.text(details, "text")
+        self._stop = d.text(details, "stop_reason")
+        usage = d.inner(details, "usage")
+        self._tokens = (int(d.number(usage, "input_tokens")), int(d.number(usage, "output_tokens")))
+        self._spend("model", d.number(details, "duration_ms") / 1000)
+
+    def _request(self, details: Details, record: Record) -> None:
+        request_id = d.text(details, "id") or f"#{record.seq}"
+        self._requests[request_id] = RequestView(
+            id=request_id,
+            tool=d.text(details, "tool_name"),
+            explanation=d.text(details, "explanation"),
+            dialect=d.text(details, "dialect"),
+            parameters=details.get("parameters"),
+            repairs=tuple(_repair(repair) for repair in d.objects(details, "repairs")),
+        )
+
+    def _valid(self, details: Details, record: Record) -> None:
+        del record
+        request_id = d.text(details, "id")
+        if known := self._requests.get(request_id):
+            self._requests[request_id] = replace(known, valid=True, coerced=d.texts(details, "coerced"))
+
+    def _invalid(self, details: Details, record: Record) -> None:
+        request_id = d.text(details, "id")
+        if known := self._requests.get(request_id):
+            self._requests[request_id] = replace(known, valid=False)
+        self._refuse("request", details, record)
+
+    def _change_refused(self, details: Details, record: Record) -> None:
+        self._refuse("edit", details, record)
+
+    def _refuse(self, stage: Literal["request", "edit"], details: Details, record: Record) -> None:
+        refusals = d.objects(details, "refusals") or ({"code": "refused", "message": record.message},)
+        for refusal in refusals:
+            code, message, hint, path = (d.text(refusal, key) for key in ("code", "message", "hint", "path"))
+            request_id = d.text(refusal, "request_id") or d.text(details, "id")
+            self._refusals.append(RefusalView(stage, code, message, hint, path, request_id))
+
+    def _block_ignored(self, details: Details, record: Record) -> None:
+        self._ignored.append(d.text(details, "reason") or record.message)
+
+    def _planned(self, details: Details, record: Record) -> None:
+        del record
+        self._notes += d.texts(details, "notes")
+
+    def _gate(self, details: Details, record: Record) -> None:
+        del record
+        fixed = d.objects(details, "fixed")
+        seconds = d.number(details, "duration_ms") / 1000
+        self._spend("gate", seconds)
+        self._gates.append(
+            GateView(
+                status=d.text(details, "status"),
+                findings=tuple(_finding(finding) for finding in d.objects(details, "findings")),
+                fixed=tuple(_fixed(one) for one in fixed),
+                fixes=sum(int(d.number(one, "count")) or 1 for one in fixed),
+                not_checked=tuple(_skipped(one) for one in d.objects(details, "not_checked")),
+                checks=tuple(
+                    f"{d.text(check, 'name')} {d.text(check, 'version')}".strip()
+                    for check in d.objects(details, "checks")
+                ),
+                seconds=round(seconds, 3),
+            )
+        )
+
+    def _asked(self, details: Details, record: Record) -> None:
+        self._approvals.append(
+            ApprovalView(
+                id=d.text(details, "id"),
+                digest=d.text(details, "digest"),
+                kind=d.text(details, "kind"),
+                tools=d.texts(details, "tools"),
+                diff=d.text(details, "diff"),
+                risks=d.texts(details, "risks"),
+                notes=d.texts(details, "notes"),
+                asked_at=record.timestamp,
+            )
+        )
+
+    def _decided(self, details: Details, record: Record) -> None:
+        self._spend("human", d.number(details, "seconds"))
+        key = d.text(details, "id"), d.text(details, "digest")
+        waiting = [n for n, asked in enumerate(self._approvals) if not asked.answer and (asked.id, asked.digest) == key]
+        if not waiting:
+            waiting = [len(self._approvals)]
+            self._approvals.append(ApprovalView(*key, "", (), "", (), (), asked_at=record.timestamp))
+        self._approvals[waiting[0]] = replace(
+            self._approvals[waiting[0]],
+            answer=d.text(details, "answer"),
+            reason=d.text(details, "reason"),
+            by=d.text(details, "by"),
+            at=d.text(details, "at") or record.timestamp,
+            seconds=float(d.number(details, "seconds")),
+        )
+
+    def _execution(self, details: Details, record: Record) -> None:
+        del details, record
+        self._started_work = True
+
+    def _result(self, details: Details, record: Record) -> None:
+        changes = tuple(_change(change) for change in d.objects(details, "changes"))
+        seconds = d.number(details, "duration_ms") / 1000
+        tool = d.text(details, "tool")
+        self._spend("run" if tool else "write", seconds)
+        words = d.text(details, "text") or record.message
+        self._results.append(ResultView(d.flag(details, "ok", True), words, tool, changes, round(seconds, 3)))
+
+    def _checkpoint(self, details: Details, record: Record) -> None:
+        del record
+        self._checkpoints.append(int(d.number(details, "step")))
+
+    def _told(self, details: Details, record: Record) -> None:
+        self._feedback = d.text(details, "text") or record.message
+
+    def _error(self, details: Details, record: Record) -> None:
+        self._errors.append(d.text(details, "error") or record.message)
+
+
+_TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
+    "LLM_RESPONSE": TurnBuilder._response,
+    "LLM_ERROR": TurnBuilder._error,
+    "MCP_REQUEST_FORMULATED": TurnBuilder._request,
+    "TOOL_REQUEST_VALIDATED": TurnBuilder._valid,
+    "TOOL_REQUEST_VALIDATION_FAILED": TurnBuilder._invalid,
+    "BLOCK_IGNORED": TurnBuilder._block_ignored,
+    "CHANGE_PLANNED": TurnBuilder._planned,
+    "CHANGE_REFUSED": TurnBuilder._change_refused,
+    "GATE_VERDICT": TurnBuilder._gate,
+    "APPROVAL_REQUESTED": TurnBuilder._asked,
+    "HUMAN_DECISION": TurnBuilder._decided,
+    "EXECUTION_STARTED": TurnBuilder._execution,
+    "TOOL_EXECUTION_RESULT": TurnBuilder._result,
+    "CHECKPOINT": TurnBuilder._checkpoint,
+    "FEEDBACK_SENT": TurnBuilder._told,
+    "ERROR": TurnBuilder._error,
+}
+
+
+def _repair(repair: Details) -> str:
+    before, after = d.text(repair, "before"), d.text(repair, "after")
+    change = f": {before!r} → {after!r}" if before or after else ""
+    return f"{d.text(repair, 'name')} at {d.number(repair, 'offset'):.0f}{change}"
+
+
+def _finding(finding: Details) -> FindingView:
+    path, rule, message, tool, severity = (
+        d.text(finding, key) for key in ("path", "rule", "message", "tool", "severity")
+    )
+    line, column = (int(d.number(finding, key)) for key in ("line", "column"))
+    return FindingView(path, line, column, rule, message, tool, severity or "error", d.flag(finding, "new", True))
+
+
+def _fixed(fixed: Details) -> str:
+    count = int(d.number(fixed, "count")) or 1
+    return f"{d.text(fixed, 'tool')} {d.text(fixed, 'rule')} ×{count} in {d.text(fixed, 'path')}"
+
+
+def _skipped(skip: Details) -> str:
+    return f"{d.text(skip, 'path')} by {d.text(skip, 'check')}: {d.text(skip, 'reason')}"
+
+
+def _change(change: Details) -> ChangeView:
+    before, after = (d.text(change, key) or None for key in ("before_sha256", "after_sha256"))
+    return ChangeView(d.text(change, "path"), d.text(change, "kind"), before, after)

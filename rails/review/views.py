@@ -1,0 +1,194 @@
+"""What a review shows: plain values, made from log records by ``rails.review.queries``.
+
+Everything here is a function of the log; nothing is stored. Times are UTC in ISO 8601, durations in
+seconds. Texts are as logged, not yet printable: whoever draws them passes them through ``core.text``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rails.core.requests import Json
+
+#: What became of a turn. "open": the log ends in the middle of it.
+TurnOutcome = Literal["applied", "ran", "refused", "findings", "denied", "aborted", "failed", "answered", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestView:
+    """A tool request that was found. ``valid`` is ``None`` when the log does not say."""
+
+    id: str
+    tool: str
+    explanation: str
+    dialect: str
+    parameters: Json
+    repairs: tuple[str, ...] = ()
+    coerced: tuple[str, ...] = ()
+    valid: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalView:
+    """A refusal: ``stage`` is where it happened ("request" or "edit")."""
+
+    stage: Literal["request", "edit"]
+    code: str
+    message: str
+    hint: str = ""
+    path: str = ""
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A finding of the gate; ``new`` is whether the change introduced it."""
+
+    path: str
+    line: int
+    column: int
+    rule: str
+    message: str
+    tool: str
+    severity: str
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class GateView:
+    """A verdict. ``fixed`` and ``not_checked`` are sentences; ``fixes`` counts the places repaired."""
+
+    status: str
+    findings: tuple[FindingView, ...]
+    fixed: tuple[str, ...]
+    fixes: int
+    not_checked: tuple[str, ...]
+    checks: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """A changed file and its hashes."""
+
+    path: str
+    kind: str
+    before_sha256: str | None
+    after_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalView:
+    """A question and its answer. ``answer`` is "" while nobody has answered."""
+
+    id: str
+    digest: str
+    kind: str
+    tools: tuple[str, ...]
+    diff: str
+    risks: tuple[str, ...]
+    notes: tuple[str, ...]
+    asked_at: str
+    answer: str = ""
+    reason: str = ""
+    by: str = ""
+    at: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """What running a tool or writing files gave. ``tool`` is "" for written files."""
+
+    ok: bool
+    text: str
+    tool: str
+    changes: tuple[ChangeView, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One turn: the model is asked, and everything that follows until it is asked again.
+
+    ``number`` counts from 1 within the session; 0 is what happened before the model was asked, such as
+    an answer that was applied from a file. ``first_seq`` and ``last_seq`` are the turn's log records.
+    ``progress`` says how this turn's failures compare with those of the turn before.
+    """
+
+    number: int
+    agent: str
+    model: str
+    started: str
+    first_seq: int
+    last_seq: int
+    outcome: TurnOutcome
+    text: str = ""
+    stop_reason: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    requests: tuple[RequestView, ...] = ()
+    refusals: tuple[RefusalView, ...] = ()
+    ignored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    gates: tuple[GateView, ...] = ()
+    approvals: tuple[ApprovalView, ...] = ()
+    results: tuple[ResultView, ...] = ()
+    checkpoints: tuple[int, ...] = ()
+    errors: tuple[str, ...] = ()
+    feedback: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    progress: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the agent had to try again, or a human said no."""
+        return self.outcome in ("refused", "findings", "denied", "aborted", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over a session. ``retries`` are turns that followed a failed one. ``findings_fixed`` counts
+    what the tools repaired and new findings that a later attempt no longer had. ``seconds`` by stage:
+    model, gate, human, write, run.
+    """
+
+    turns: int = 0
+    requests: int = 0
+    repairs: int = 0
+    refusals: int = 0
+    retries: int = 0
+    findings: int = 0
+    findings_fixed: int = 0
+    approved: int = 0
+    denied: int = 0
+    files_changed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A whole session. ``outcome`` is "" while it runs or when it broke off. ``failures`` explains every
+    row of failed turns in a sentence; ``damage`` are the log's unreadable lines, ``undone`` the steps taken back.
+    """
+
+    session_id: str
+    started: str
+    ended: str
+    task: str
+    project: str
+    agents: tuple[str, ...]
+    models: tuple[str, ...]
+    outcome: str
+    message: str
+    turns: tuple[TurnView, ...]
+    totals: Totals
+    failures: tuple[str, ...] = ()
+    undone: tuple[int, ...] = ()
+    resumed: int = 0
+    damage: tuple[str, ...] = ()
+    unknown_events: int = 0

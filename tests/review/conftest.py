@@ -1,0 +1,192 @@
+from types import SimpleNamespace
+
+import pytest
+
+from rails.core.events import Record
+
+
+def records(*events, agent="coder", model="recorded:demo"):
+    """Log records from (type, details) pairs; a details key "agent_role" overrides the agent."""
+    made = []
+    for seq, (event_type, given) in enumerate(events, start=1):
+        details = dict(given)
+        role = details.pop("agent_role", agent)
+        stamp = f"2026-11-21T23:{seq // 60:02d}:{seq % 60:02d}.000000Z"
+        head = (seq, stamp, "20261121-230000-abcd", role, model, event_type, f"{event_type.lower()} {seq}")
+        made.append(Record(*head, details, "", f"{seq:064x}"))
+    return made
+
+
+FINDING = {
+    "path": "app.py",
+    "line": 3,
+    "column": 8,
+    "rule": "F401",
+    "message": "'os' imported but unused",
+    "tool": "ruff",
+    "severity": "error",
+    "new": True,
+}
+CHANGE = {"path": "app.py", "kind": "modify", "before_sha256": "a" * 64, "after_sha256": "b" * 64}
+DIFF = "--- a/app.py\n+++ b/app.py\n@@ -1,1 +1,1 @@\n-a = 1\n+a = 2"
+
+
+def call(turn):
+    return ("LLM_CALL", {"messages": 1, "turn": turn})
+
+
+def answer(text="I edit.", stop="end_turn"):
+    usage = {"input_tokens": 100, "output_tokens": 20}
+    return ("LLM_RESPONSE", {"text": text, "prose": text, "stop_reason": stop, "usage": usage, "duration_ms": 1500.0})
+
+
+def formulated(request_id="t1.1", tool="edit_file", repairs=()):
+    return (
+        "MCP_REQUEST_FORMULATED",
+        {
+            "id": request_id,
+            "tool_name": tool,
+            "parameters": {"file_path": "app.py"},
+            "explanation": "bump a",
+            "dialect": "s0",
+            "start": 0,
+            "end": 9,
+            "repairs": [{"name": name, "offset": 7, "before": ",]", "after": "]"} for name in repairs],
+        },
+    )
+
+
+def invalid(request_id="t1.1", code="schema", message="content is missing", path="$.content"):
+    refusal = {"code": code, "message": message, "hint": "Send content.", "path": path, "start": 0, "end": 9}
+    return ("TOOL_REQUEST_VALIDATION_FAILED", {"id": request_id, "refusals": [refusal]})
+
+
+def valid(request_id="t1.1", coerced=()):
+    return ("TOOL_REQUEST_VALIDATED", {"id": request_id, "tool_name": "edit_file", "coerced": list(coerced)})
+
+
+def gate(status="pass", findings=(), fixed=()):
+    run = {"checks": [{"name": "ruff", "version": "0.17.1", "duration_ms": 9.0}], "duration_ms": 250.0}
+    return (
+        "GATE_VERDICT",
+        {
+            "status": status,
+            "findings": list(findings),
+            "fixed": list(fixed),
+            "not_checked": [],
+            **run,
+        },
+    )
+
+
+KEY = {"id": "t1.1", "digest": "d" * 64}
+
+
+def asked():
+    return (
+        "APPROVAL_REQUESTED",
+        {
+            "id": "t1.1",
+            "digest": "d" * 64,
+            "kind": "changes",
+            "tools": ["edit_file"],
+            "diff": DIFF,
+            "risks": [],
+            "notes": [],
+        },
+    )
+
+
+def decided(word="approve", reason=""):
+    return (
+        "HUMAN_DECISION",
+        {
+            "id": "t1.1",
+            "digest": "d" * 64,
+            "answer": word,
+            "reason": reason,
+            "by": "human",
+            "seconds": 4.5,
+            "scope": "once",
+        },
+    )
+
+
+def written():
+    return (
+        "TOOL_EXECUTION_RESULT",
+        {"ids": ["t1.1"], "ok": True, "text": "Edited app.py", "changes": [CHANGE], "duration_ms": 12.0},
+    )
+
+
+def told(text="Correct this.", codes=("schema",)):
+    return ("FEEDBACK_SENT", {"text": text, "attempt": 1, "codes": list(codes)})
+
+
+START = ("WORKFLOW_START", {"task": "bump a", "project": "/p", "agents": ["coder"], "model": "recorded:demo"})
+END = ("WORKFLOW_END", {"outcome": "done", "message": "All done."})
+
+
+def demo():
+    """A session with a repair, a schema failure, a finding, a denial, and a good end."""
+    fixed = {"path": "app.py", "rule": "format", "tool": "black", "count": 2}
+    return records(
+        START,
+        ("AGENT_ENGAGE", {"agent": "coder", "task": "bump a"}),
+        call(1),
+        answer(),
+        formulated(repairs=["trailing_comma"]),
+        invalid(),
+        told(),
+        call(2),
+        answer(),
+        formulated("t2.1"),
+        valid("t2.1", ["edits: text to array"]),
+        ("CHANGE_PLANNED", {"ids": ["t2.1"], "changes": [CHANGE], "notes": ["matched at rung 5"]}),
+        gate("fail", [FINDING], [fixed]),
+        told("F401 in line 3", ["gate"]),
+        call(3),
+        answer(),
+        formulated("t3.1"),
+        valid("t3.1"),
+        gate(),
+        asked(),
+        decided("deny", "use argparse"),
+        told("Human Feedback: use argparse", ["denied"]),
+        call(4),
+        answer(),
+        formulated("t4.1"),
+        valid("t4.1"),
+        gate(),
+        asked(),
+        decided(),
+        ("EXECUTION_STARTED", {"ids": ["t4.1"], "digest": "d" * 64, "changes": [CHANGE]}),
+        written(),
+        ("CHECKPOINT", {"step": 1, "paths": ["app.py"]}),
+        told("Edited app.py", []),
+        call(5),
+        answer("Done."),
+        END,
+    )
+
+
+@pytest.fixture(scope="session")
+def log():
+    """Factories for log records."""
+    names = [START, END, FINDING, CHANGE, DIFF]
+    made = SimpleNamespace(
+        records=records,
+        call=call,
+        answer=answer,
+        formulated=formulated,
+        invalid=invalid,
+        valid=valid,
+        gate=gate,
+        asked=asked,
+        decided=decided,
+        written=written,
+        told=told,
+        demo=demo,
+    )
+    made.START, made.END, made.FINDING, made.CHANGE, made.DIFF = names
+    return made

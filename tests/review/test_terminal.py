@@ -1,0 +1,112 @@
+"""A review reads as a story and no text of the log can do anything to the terminal."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rails.log.reader import SessionSummary
+from rails.review.queries import session_view
+from rails.review.terminal import render_session, render_sessions
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_a_session_is_told_turn_by_turn(log):
+    text = render_session(session_view(log.demo(), ["line 9 (byte 3, 4 bytes): torn"]))
+    for words in (
+        "Session 20261121-230000-abcd",
+        "  task     │ bump a",
+        "  damaged  │ line 9 (byte 3, 4 bytes): torn",
+        "── turn 1  coder  refused  [first try]",
+        "  asks     │ edit_file (not valid) app.py: bump a",
+        "  repaired │ trailing_comma at 7: ',]' → ']'",
+        "  refused  │ schema: content is missing Send content.",
+        "  told     │ Correct this.",
+        "── turn 2  coder  stopped by the checks  [1 corrected, 1 new]",
+        "  converted│ edits: text to array",
+        "  note     │ matched at rung 5",
+        "           │ app.py:3:8 F401 'os' imported but unused",
+        "  fixed    │ black format ×2 in app.py",
+        "  decision │ deny by human after 4.5 s: use argparse",
+        "           │ -a = 1\n           │ +a = 2",
+        "  decision │ approve by human after 4.5 s",
+        "  written  │ modify app.py",
+        "  why      │ coder failed 3 times (turn 1, 2, 3): schema, F401, denied",
+        "  totals   │ 4 requests, 1 repaired, 1 refused, 3 retries, ",
+        "  time     │ model 7.5 s, gate 0.8 s, human 9.0 s, write 0.0 s",
+        "  outcome  │ done: All done.",
+    ):
+        assert words in text, words
+    assert "\x1b" not in text
+
+
+def test_colour_only_adds_colour(log):
+    view = session_view(log.demo())
+    coloured = render_session(view, colour=True)
+    assert ANSI.sub("", coloured) == render_session(view)
+    assert coloured != render_session(view)
+
+
+def test_an_unfinished_session_says_so(log):
+    text = render_session(session_view(log.records(log.START, log.call(1), log.answer(), log.asked())))
+    assert "nobody has answered yet" in text
+    assert "unfinished: the log has no end of the session" in text
+
+
+def test_long_diffs_and_texts_are_cut_with_counts(log):
+    asked = log.asked()
+    asked[1]["diff"] = "\n".join(f"+line {n}" for n in range(1000))
+    text = render_session(session_view(log.records(log.call(1), log.answer("\n".join(map(str, range(100)))), asked)))
+    assert "[… 880 lines not shown …]" in text
+    assert "+line 999" in text
+    assert "[… 88 more lines …]" in text
+
+
+@pytest.mark.parametrize("evil", ["\x1b[2J", "\r", "\u202e", "\x9b", "a\nb\u2028", "\x07", "\U000e0001"], ids=ascii)
+def test_no_text_of_the_log_reaches_the_terminal_raw(log, evil):
+    def poisoned(value):
+        if isinstance(value, str):
+            return f"{value}{evil}"
+        if isinstance(value, list):
+            return [poisoned(item) for item in value]
+        return {key: poisoned(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    from dataclasses import replace
+
+    records = [
+        replace(record, details=poisoned(dict(record.details)), agent_role=evil, llm_model_used=evil, session_id=evil)
+        for record in log.demo()
+    ]
+    text = render_session(session_view(records, [evil]))
+    assert all(char == "\n" or char.isprintable() for char in text), ascii(text)
+
+
+def test_the_list_of_sessions(tmp_path):
+    def summary(name, outcome, task):
+        return SessionSummary(name, Path(name), "2026-11-21T23:00:00.000000Z", "", task, outcome, 36, 9000)
+
+    text = render_sessions([summary("s1", "All done.", "bump\x1b[2J a"), summary("s2", "", "other")])
+    assert text.splitlines() == [
+        "session  started (UTC)     records  outcome     task",
+        "s1       2026-11-21 23:00  36       All done.   bump\\x1b[2J a",
+        "s2       2026-11-21 23:00  36       unfinished  other",
+    ]
+    assert render_sessions([]) == ""
+
+
+def test_a_session_from_a_real_log(tmp_path):
+    from rails.core.events import Event
+    from rails.log.reader import full, read_lenient
+    from rails.log.writer import SessionLog
+
+    log = SessionLog.create(tmp_path / ".rails")
+    log.append(Event("WORKFLOW_START", "bump a", {"task": "bump a"}))
+    log.append(Event("LLM_CALL", "asking", {"turn": 1}, "coder", "m"))
+    log.append(Event("LLM_RESPONSE", "answer", {"text": "x" * 50_000, "stop_reason": "end_turn"}, "coder", "m"))
+    log.append(Event("WORKFLOW_END", "Done.", {"outcome": "done"}))
+    log.close()
+    records, damage = read_lenient(log.path)
+    view = session_view(records, damage, load=lambda record: full(record, tmp_path / ".rails"))
+    assert view.turns[0].text == "x" * 50_000
+    assert "outcome  │ done: Done." in render_session(view)
