@@ -1,6 +1,6 @@
 """Secrets are masked once, before the bytes of a record exist.
 
-Two kinds are found: exact values that were registered (keys from the environment), in plain, JSON, URL
+Two kinds are found: exact values that were registered (the environment's keys always are), in plain, JSON, URL
 and Base64 form; and shapes so specific that nothing else has them: prefixes of providers' keys, private
 key blocks, authorization headers, passwords in URLs. Not found: a secret without such a shape that
 nobody registered.
@@ -62,6 +62,19 @@ _SHAPES: Final[Sequence[tuple[str, str, re.Pattern[str]]]] = [
     ),
     ("password", "://", re.compile(r"://[^/\s:@\"']{1,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
 ]
+
+
+_SECRET_NAME: Final = re.compile(r"(?i)(?:^|_)(?:key|token|secret|password|passwd|passphrase|pat|credentials?)$")
+
+
+def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of the variables whose names say that they are secret; paths and numbers are none."""
+    return tuple(
+        value
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and len(value) >= limits.SECRET_CHARS and not value.startswith(("/", "~"))
+        if not value.isdecimal()
+    )
 
 
 class Masker:

@@ -34,7 +34,7 @@ from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.log import blobs, files, lines
 from rails.log.reader import LOG_NAME, Position, verify
-from rails.log.secrets import Masker
+from rails.log.secrets import Masker, of_environment
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HOLDER: Final = "writer"
@@ -64,8 +64,10 @@ class SessionLog:
 
     @classmethod
     def create(cls, state: Path, *, session_id: str | None = None, secrets: Sequence[str] = ()) -> SessionLog:
-        """Begin a new session below ``state``; ``secrets`` are values that must never be written.
+        """Begin a new session below ``state``.
 
+        ``secrets`` are values that must never be written, besides those that the environment's variable
+        names call secret (``…_KEY``, ``…_TOKEN``, ``…_PASSWORD``) and those of a known shape.
         Raises LogError when the log cannot be made, or when ``session_id`` exists already.
         """
         try:
@@ -253,7 +255,7 @@ def _masker(state: Path, values: Sequence[str]) -> Masker:
     with files.folder(state) as folder:
         with contextlib.suppress(FileExistsError):
             files.place(folder, _KEY, randomness.token_bytes(32))
-        return Masker(files.read(folder, _KEY), values)
+        return Masker(files.read(folder, _KEY), (*values, *of_environment(os.environ)))
 
 
 def _hide_from_git(state: Path) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from rails.core.events import Event
-from rails.log.secrets import Masker
+from rails.log.secrets import Masker, of_environment
 from rails.log.writer import SessionLog
 
 MASK = re.compile(r"«secret:([a-z-]+):[0-9a-f]{8}»")
@@ -170,3 +170,18 @@ def test_masking_takes_time_in_proportion_to_the_text(masker):
             times.append(time.perf_counter() - start)
         assert times[1] < 0.05 + 12 * times[0], unit
         assert times[1] < 3, unit
+
+
+def test_variables_with_a_secret_name_are_registered_without_being_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("SHOP_API_TOKEN", "plain-words-token")
+    with SessionLog.create(tmp_path / "s") as log:
+        record = log.append(Event("ERROR", "x", {"env": "SHOP_API_TOKEN=plain-words-token"}))
+    assert MASK.sub("*", record.details["env"]) == "SHOP_API_TOKEN=*"
+
+
+def test_only_variables_with_a_secret_name_and_a_secret_value_count():
+    environment = {
+        "A_KEY": "abcdef", "TOKEN": "abcdefg", "db_password": "abcdefgh",
+        "KEYBOARD": "qwertz-layout", "SSH_KEY": "/home/me/.ssh/id", "MAX_TOKEN": "1000000", "X_KEY": "abc",
+    }  # fmt: skip
+    assert of_environment(environment) == ("abcdef", "abcdefg", "abcdefgh")
