@@ -1,0 +1,322 @@
+"""One file on its way through an answer's requests: what it was, what has been asked, what it will be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rails.core import limits
+from rails.core.changes import FileChange
+from rails.core.errors import WorkspaceError
+from rails.core.paths import WorkspacePath
+from rails.core.text import one_line, sha256
+from rails.edits import codec, omission
+from rails.edits.codec import Coded
+from rails.edits.files import Snapshot
+from rails.edits.match import Match, Miss, Span, locate
+from rails.edits.view import View
+from rails.edits.wanted import Wanted
+
+_NEW_MODE: Final = 0o644
+_HASH_CHARS: Final = 8  # a base hash may be shortened to this many hexadecimal digits
+
+
+class Problem(Exception):
+    """Why a request cannot be planned: the parts of a Refusal, on the way to becoming one."""
+
+    def __init__(self, code: str, message: str, hint: str = "", miss: Miss | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.miss = code, message, hint, miss
+
+
+@dataclass(slots=True)
+class _Stage:
+    """A text and the disjoint spans that this answer wants changed in it, in the order they were asked."""
+
+    coded: Coded
+    view: View
+    spans: list[Span]
+
+
+class Draft:
+    """The future of one file. Every method either takes a request in or raises :class:`Problem`."""
+
+    def __init__(self, path: WorkspacePath, found: Snapshot | None) -> None:
+        self.path = path
+        self.found = found
+        self.mode = _NEW_MODE if found is None else found.mode
+        self.before = None if found is None else found.data
+        self._data = self.before  # as of the last whole write, move or flush
+        self._stage: _Stage | None = None
+        self._fate = ""  # "edited", "written", "deleted", "moved away": what was done last, in words
+        self._replaced = False
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def edit(self, wanted: Wanted, base: str) -> Sequence[str]:
+        """Replace text. Returns notes for the reader."""
+        stage = self._open_stage(base)
+        if line := omission.placeholder(wanted.new, wanted.old):
+            raise Problem(
+                "placeholder",
+                f"Line {line[0]} of new_string stands for code that was left out: {one_line(line[1])!r}.",
+                "Send the complete new text; to leave lines as they are, leave them out of old_string too.",
+            )
+        if not stage.coded.accepts(wanted.new):
+            raise Problem("format", "The file is not UTF-8, and new_string has more than plain ASCII.", _ENCODING)
+        found = locate(stage.view, wanted)
+        if isinstance(found, Miss) and found.code in ("not_found", "already_applied") and stage.spans:
+            self._flush()
+            stage = self._open_stage("")
+            chained = locate(stage.view, wanted)
+            found = chained if isinstance(chained, Match) or chained.code == "ambiguous" else found
+        if isinstance(found, Miss):
+            raise Problem(found.code, found.message, found.hint, found)
+        self._check(stage, wanted, found)
+        for span in found.spans:
+            self._add(stage, span)
+        self._fate = "edited"
+        return (*found.notes, *self._link_note())
+
+    def insert(self, line: int, end_line: int | None, text: str, base: str) -> Sequence[str]:
+        """Put ``text`` before line ``line``, or in place of lines ``line`` to ``end_line`` (1-based, inclusive)."""
+        stage = self._open_stage(base)
+        view = stage.view
+        count = len(view.lines) - (1 if view.lines[-1] == "" else 0)
+        last = line - 1 if end_line is None else end_line
+        if not (1 <= line <= count + (end_line is None) and line - 1 <= last <= count):
+            hint = f"Send a line from 1 to {count + 1}, and an end_line from line to {count}."
+            raise Problem("not_found", f"The file has {count} lines; line {line} to {last} is not in it.", hint)
+        if not stage.coded.accepts(text):
+            raise Problem("format", "The file is not UTF-8, and text has more than plain ASCII.", _ENCODING)
+        if marker := omission.placeholder(text, ""):
+            raise Problem("placeholder", f"Line {marker[0]} of text stands for left-out code.", "Send all of it.")
+        span = _line_span(view, line, last, text, count)
+        if stage.view.text[span.start : span.end] == span.text:
+            raise Problem("no_change", "No changes made (content identical after replacement).", "Leave this edit out.")
+        self._add(stage, span)
+        self._fate = "edited"
+        return self._link_note()
+
+    def write(self, content: str, base: str) -> Sequence[str]:
+        """Take ``content`` as the whole file, in the file's own encoding and line ends."""
+        if self._fate in ("edited", "written", "moved away"):
+            raise Problem("overlap", f"The file is {self._fate} and written in one answer.", _ONE_WRITE)
+        self._check_writable()
+        self._check_base(base)
+        data, notes = self._encode_whole(content)
+        if len(data) > limits.FILE_BYTES:
+            raise Problem("limit", f"The file would have {len(data)} bytes; {limits.FILE_BYTES} are allowed.")
+        if data == self.before:
+            raise Problem("no_change", "No changes made (content identical after replacement).", "Leave it out.")
+        self._data, self._stage, self._fate = data, None, "written"
+        return (*notes, *self._link_note())
+
+    def delete(self) -> Sequence[str]:
+        """Take the file away."""
+        self._check_there()
+        if self._fate:
+            raise Problem("overlap", f"The file is {self._fate} and deleted in one answer.", "Send one of the two.")
+        self._check_writable()
+        self._data, self._stage, self._fate = None, None, "deleted"
+        return ()
+
+    def receive(self, source: Draft) -> Sequence[str]:
+        """Become what ``source`` is; ``source`` goes."""
+        if source is self:
+            raise Problem("no_change", "The file is to be moved onto itself.", "Leave this request out.")
+        if self._fate or source._fate in ("deleted", "moved away"):
+            raise Problem(
+                "overlap", f"{self.path} or {source.path} is used twice in one answer.", "Send one of the two."
+            )
+        source._check_there()
+        if self.before is not None:
+            raise Problem("exists", f"{self.path} exists already.", "Choose a free name, or delete that file first.")
+        source._check_writable()
+        source._flush()
+        self._data, self.mode, self._fate = source._data, source.mode, "written"
+        source._data, source._stage, source._fate = None, None, "moved away"
+        return (f"moved from {source.path}",)
+
+    def finish(self) -> FileChange | None:
+        """Return what the requests come to, or ``None`` if none touched the file."""
+        if not self._fate:
+            return None
+        self._flush()
+        if self._data == self.before:
+            raise Problem("no_change", "The edits of this answer cancel each other out.", "Leave them out.")
+        if self._data is not None and len(self._data) > limits.FILE_BYTES:
+            raise Problem("limit", f"The file would have {len(self._data)} bytes; {limits.FILE_BYTES} are allowed.")
+        return FileChange(self.path, self.before, self._data, self.mode)
+
+    # -- what must hold ---------------------------------------------------------------------------
+
+    def _check_there(self) -> None:
+        if self._fate in ("deleted", "moved away"):
+            raise Problem("overlap", f"The file is {self._fate} in the same answer.", "Send one of the two.")
+        if self._data is None:
+            raise Problem("not_found", f"File not found: {self.path}", "Check the path, or create it with write_file.")
+
+    def _check_writable(self) -> None:
+        if self.found is not None and not self.found.mode & 0o222:
+            raise Problem("read_only", "The file is read-only.", "Ask the human to make it writable.")
+
+    def _check_base(self, base: str) -> None:
+        if not base:
+            return
+        now = "" if self.before is None else sha256(self.before)
+        given = base.lower().removeprefix("sha256:")
+        if len(given) < _HASH_CHARS or not now.startswith(given):
+            hint = f"Read it again{f'; its hash is now {now}' if now else ''}."
+            raise Problem("stale", "The file has changed since you read it (base_hash differs).", hint)
+
+    def _check(self, stage: _Stage, wanted: Wanted, found: Match) -> None:
+        texts = [stage.view.text[span.start : span.end] for span in found.spans]
+        if all(text == span.text for text, span in zip(texts, found.spans, strict=True)):
+            raise Problem("no_change", "No changes made (content identical after replacement).", "Leave this edit out.")
+        if len(found.spans) == 1 and _is_done(stage.view.text, wanted, found.spans[0]):
+            line = found.spans[0].first_line
+            raise Problem(
+                "already_applied",
+                f"The lines that new_string adds are already there, at line {line}.",
+                "Leave this edit out: it seems to be done. To add them twice, quote a line more of the file.",
+            )
+
+    def _link_note(self) -> Sequence[str]:
+        if self.found is None or self.found.links < 2:
+            return ()
+        return (f"it has {self.found.links} names (hard links); only this one will change",)
+
+    # -- the text ---------------------------------------------------------------------------------
+
+    def _open_stage(self, base: str) -> _Stage:
+        self._check_there()
+        self._check_writable()
+        self._check_base(base)
+        if self._stage is None:
+            coded = codec.read(self._data or b"")
+            if coded is None:
+                raise Problem(
+                    "format", "The file is binary, not text.", "It can only be replaced or deleted as a whole."
+                )
+            self._stage = _Stage(coded, View(coded.text), [])
+        return self._stage
+
+    def _add(self, stage: _Stage, span: Span) -> None:
+        for other in stage.spans:
+            if span.start < other.end and other.start < span.end:
+                raise Problem(
+                    "overlap",
+                    f"Two edits of this answer change the same text, lines {span.first_line}–{span.last_line} and "
+                    f"{other.first_line}–{other.last_line}.",
+                    "Send them as one edit.",
+                )
+        stage.spans.append(span)
+
+    def _flush(self) -> None:
+        """Turn the spans asked for so far into bytes; later edits see those."""
+        stage, self._stage = self._stage, None
+        if stage is not None and stage.spans:
+            self._data = _splice(stage)
+
+    def _encode_whole(self, content: str) -> tuple[bytes, list[str]]:
+        old = codec.read(self.before) if self.before else None
+        if any("\ud800" <= char <= "\udfff" for char in content):
+            raise Problem("format", "content has half of a character (a lone surrogate).", "Send valid Unicode text.")
+        if old is None:
+            _check_omission("", content)
+            return content.encode(), []
+        if self._fate != "deleted":
+            _check_omission(old.text, content)
+        notes = []
+        view = View(old.text)
+        if view.eol != "\n" and not view.mixed and "\r" not in content and "\n" in content:
+            content, notes = content.replace("\n", view.eol), ["line ends kept as they were"]
+        if not old.clean:
+            return content.encode(), [*notes, "it was not UTF-8 and will be"]
+        if old.mark and content.startswith("\ufeff"):
+            content = content[1:]
+        return old.encode(content), notes
+
+
+_ENCODING: Final = "Use ASCII (escapes, entities), or write the whole file anew as UTF-8."
+_ONE_WRITE: Final = "Send either the whole file or the edits, once."
+
+
+def _check_omission(old: str, new: str) -> None:
+    if line := omission.placeholder(new, old):
+        raise Problem(
+            "omission",
+            f"Line {line[0]} of content stands for code that was left out: {one_line(line[1])!r}.",
+            "Send the complete file, or change only the lines concerned with edit_file.",
+        )
+    if old and (lost := omission.lost_lines(old, new)):
+        raise Problem(
+            "omission",
+            f"The new content drops {lost[0]} of the file's {lost[1]} lines.",
+            "Change the lines concerned with edit_file. If the file shall really shrink so much, send delete_file "
+            "for it right before write_file.",
+        )
+
+
+def _is_done(text: str, wanted: Wanted, span: Span) -> bool:
+    """Whether the place already reads as ``new``, of which ``old`` is only a part, in whole lines."""
+    if wanted.occurrence is not None or wanted.replace_all or "\n" not in span.text.strip("\n"):
+        return False
+    old = text[span.start : span.end]
+    offset = span.text.find(old) if old else -1
+    if offset < 0 or span.text.count(old) != 1:
+        return False
+    start = span.start - offset
+    end = start + len(span.text)
+    lines = (start <= 0 or text[start - 1] == "\n") and (
+        end >= len(text) or text[end] in "\r\n" or text[end - 1] == "\n"
+    )
+    return start >= 0 and lines and text[start:end] == span.text
+
+
+def _line_span(view: View, line: int, last: int, text: str, count: int) -> Span:
+    """Return the span of whole lines; ``text`` gets the file's line ends and a final one where lines follow."""
+    body = text.replace("\r\n", "\n")
+    start = len(view.text) if line > count else view.real(view.starts[line - 1])
+    if last >= len(view.lines):
+        end = len(view.text)
+    else:
+        end = start if last < line else view.real(view.starts[last])
+    follows = end < len(view.text) or view.text.endswith(view.eol)
+    if body and not body.endswith("\n") and follows:
+        body += "\n"
+    if line > count and view.text and not view.text.endswith(view.eol):
+        body = "\n" + body.removesuffix("\n")
+    return Span(start, end, body.replace("\n", view.eol), line, max(line, last))
+
+
+def _splice(stage: _Stage) -> bytes:
+    """Return the bytes with every span replaced, and prove that nothing else has changed."""
+    text, pieces, gaps, at = stage.view.text, [], [], 0
+    for span in sorted(stage.spans, key=lambda span: (span.start, span.end)):
+        gaps.append((at, span.start))
+        pieces += [text[at : span.start], span.text]
+        at = span.end
+    gaps.append((at, len(text)))
+    pieces.append(text[at:])
+    before, after = stage.coded.encode(text), stage.coded.encode("".join(pieces))
+    _prove(stage, before, after, gaps)
+    return after
+
+
+def _prove(stage: _Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, int]]) -> None:
+    """Compare the bytes outside the spans, before and after. Raises WorkspaceError: then it is our fault."""
+    coded, text, spans = stage.coded, stage.view.text, sorted(stage.spans, key=lambda span: (span.start, span.end))
+    old_at = new_at = 0
+    for number, (start, end) in enumerate(gaps):
+        length = coded.size(text[start:end]) + (len(coded.mark) if number == 0 else 0)
+        if before[old_at : old_at + length] != after[new_at : new_at + length]:
+            raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")
+        old_at, new_at = old_at + length, new_at + length
+        if number < len(spans):
+            old_at += coded.size(text[spans[number].start : spans[number].end])
+            new_at += coded.size(spans[number].text)
+    if old_at != len(before) or new_at != len(after):
+        raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")

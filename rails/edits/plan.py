@@ -1,0 +1,230 @@
+"""Tool requests to a change set: what exactly every file will be, before anything is written.
+
+All edits of an answer are one unit. They are matched against one look at each file; an edit whose text
+is not in the file, but is in what the edits before it in the same answer made of it, is applied to that
+(a chain). Two edits that touch the same characters are refused as an overlap, and so are requests that
+contradict each other: two whole writes, an edit followed by a whole write, two moves onto one name. If
+one request is refused, none is planned.
+
+The tools and their parameters: write_file{file_path, content}; edit_file{file_path, old_string, new_string,
+replace_all?, occurrence?, near_line?, expected_count?, base_hash?, handle?}; multi_edit{edits[]};
+insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits, paths
+from rails.core.changes import ChangeSet
+from rails.core.errors import Refusal
+from rails.core.paths import WorkspacePath
+from rails.core.requests import Json, ToolRequest
+from rails.edits.draft import Draft, Problem
+from rails.edits.files import UnsafeFileError, Workspace, opened
+from rails.edits.match import Miss
+from rails.edits.wanted import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the requests come to. If there are refusals, ``changes`` is empty.
+
+    ``notes`` tell a reader what is not plain from the diff ("lines 3–9 matched after indentation
+    correction (rung 5)"). ``misses`` are the refusals' facts in full: rungs, candidates, handles.
+    """
+
+    changes: ChangeSet
+    refusals: tuple[Refusal, ...] = ()
+    notes: tuple[str, ...] = ()
+    misses: tuple[Miss, ...] = ()
+
+
+def plan(requests: Sequence[ToolRequest], project: Path) -> Plan:
+    """Plan all edit requests of one answer against the files as they are now. Nothing is written."""
+    with opened(project) as workspace:
+        planner = _Planner(workspace)
+        for request in requests:
+            planner.take(request)
+        return planner.result()
+
+
+class _Planner:
+    """Drafts of all files that the requests name, and what went wrong on the way."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.drafts: dict[WorkspacePath, Draft] = {}
+        self.refusals: list[Refusal] = []
+        self.misses: list[Miss] = []
+        self.notes: list[str] = []
+        self.done: dict[str, str] = {}
+
+    def take(self, request: ToolRequest) -> None:
+        """Plan one request; refusals are collected, not raised."""
+        handler = _HANDLERS.get(request.tool_name)
+        if handler is None:
+            self.refuse(request, Problem("unknown_tool", f"{request.tool_name} is not an edit tool."), "")
+            return
+        fingerprint = repr((request.tool_name, sorted(request.parameters.items(), key=lambda item: item[0])))
+        if first := self.done.get(fingerprint):
+            self.notes.append(f"{request.id} repeats {first} and was taken once")
+            return
+        self.done[fingerprint] = request.id
+        handler(self, request)
+
+    def refuse(self, request: ToolRequest, problem: Problem, where: str) -> None:
+        """Keep a refusal of ``request``."""
+        message = f"{where}: {problem.message}" if where else problem.message
+        self.refusals.append(Refusal(problem.code, message, problem.hint, path=where, request_id=request.id))
+        if problem.miss is not None:
+            self.misses.append(problem.miss)
+
+    def draft(self, request: ToolRequest, raw: Json) -> Draft | None:
+        """Return the draft of the file that ``raw`` names, or refuse."""
+        path = paths.parse(raw)
+        if isinstance(path, Refusal):
+            self.refusals.append(replace(path, request_id=request.id))
+            return None
+        try:
+            return self.drafts.get(path) or self._open(path)
+        except UnsafeFileError as error:
+            self.refuse(request, Problem("path", str(error), "Name a plain file inside the project."), str(path))
+        except Problem as problem:
+            self.refuse(request, problem, str(path))
+        return None
+
+    def _open(self, path: WorkspacePath) -> Draft:
+        if reason := paths.forbidden(path):
+            raise Problem("protected", f"Not allowed: {reason}.", "Work on the project's own files.")
+        if len(self.drafts) >= limits.FILES_PER_CHANGE:
+            raise Problem("limit", f"More than {limits.FILES_PER_CHANGE} files in one answer.", "Send them in parts.")
+        found = self.workspace.read(path)
+        if found is None:
+            self._check_spelling(path)
+        draft = self.drafts[path] = Draft(path, found)
+        return draft
+
+    def _check_spelling(self, path: WorkspacePath) -> None:
+        """Refuse a new name that some file system takes for an existing one, or that lies below a file."""
+        for depth, part in enumerate(path.parts):
+            parent = path.parts[:depth]
+            names = set(self.workspace.names(parent)) | {
+                other.parts[depth]
+                for other in self.drafts
+                if other.parts[:depth] == parent and len(other.parts) > depth
+            }
+            if part in names:
+                continue
+            folded = paths.folded(part)
+            if same := next((name for name in sorted(names) if paths.folded(name) == folded), None):
+                real = "/".join((*parent, same, *path.parts[depth + 1 :]))
+                raise Problem("path", f"{same!r} exists and differs only in spelling.", f'Write the path as "{real}".')
+
+    def edit(self, request: ToolRequest, raw: Json, wanted: Wanted, base: Json) -> None:
+        """Plan one replacement."""
+        draft = self.draft(request, raw)
+        if draft is not None:
+            self._try(request, draft, lambda: draft.edit(wanted, base if isinstance(base, str) else ""))
+
+    def _try(self, request: ToolRequest, draft: Draft, step: Callable[[], Sequence[str]]) -> None:
+        try:
+            self.notes += [f"{draft.path}: {note}" for note in step()]
+        except Problem as problem:
+            self.refuse(request, problem, str(draft.path))
+
+    def result(self) -> Plan:
+        """Return the plan: all of it, or only the refusals."""
+        changes = []
+        for draft in self.drafts.values():
+            try:
+                change = draft.finish()
+            except Problem as problem:
+                self.refusals.append(
+                    Refusal(problem.code, f"{draft.path}: {problem.message}", problem.hint, path=str(draft.path))
+                )
+                continue
+            if change is not None:
+                changes.append(change)
+        if not self.refusals and sum(len(c.after or b"") for c in changes) > limits.CHANGE_BYTES:
+            message = f"The files of this answer come to more than {limits.CHANGE_BYTES} bytes."
+            self.refusals.append(Refusal("limit", message, "Send them in parts."))
+        if self.refusals:
+            return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses))
+        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes))
+
+    # -- one method per tool ----------------------------------------------------------------------
+
+    def write_file(self, request: ToolRequest) -> None:
+        """write_file: the whole file."""
+        draft = self.draft(request, request.parameters.get("file_path"))
+        if draft is not None:
+            content, base = request.parameters.get("content"), request.parameters.get("base_hash")
+            self._try(request, draft, lambda: draft.write(_text(content), base if isinstance(base, str) else ""))
+
+    def edit_file(self, request: ToolRequest) -> None:
+        """edit_file: one replacement."""
+        p = request.parameters
+        self.edit(request, p.get("file_path"), _wanted(p), p.get("base_hash"))
+
+    def multi_edit(self, request: ToolRequest) -> None:
+        """multi_edit: several replacements, in one or more files."""
+        edits = request.parameters.get("edits")
+        for item in edits if isinstance(edits, list) else []:
+            if isinstance(item, dict):
+                self.edit(request, item.get("file_path"), _wanted(item), item.get("base_hash"))
+
+    def insert_lines(self, request: ToolRequest) -> None:
+        """insert_lines: new lines before ``line``, or in place of ``line`` to ``end_line``."""
+        p = request.parameters
+        draft = self.draft(request, p.get("file_path"))
+        if draft is not None:
+            line, end, base = _number(p.get("line")) or 0, _number(p.get("end_line")), p.get("base_hash")
+            step = lambda: draft.insert(line, end, _text(p.get("text")), base if isinstance(base, str) else "")  # noqa: E731
+            self._try(request, draft, step)
+
+    def delete_file(self, request: ToolRequest) -> None:
+        """delete_file: the file goes."""
+        draft = self.draft(request, request.parameters.get("file_path"))
+        if draft is not None:
+            self._try(request, draft, draft.delete)
+
+    def move_file(self, request: ToolRequest) -> None:
+        """move_file: the same bytes and mode under another name that is still free."""
+        source = self.draft(request, request.parameters.get("file_path"))
+        target = self.draft(request, request.parameters.get("new_path"))
+        if source is not None and target is not None:
+            self._try(request, source, lambda: target.receive(source))
+
+
+_HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
+    "write_file": _Planner.write_file,
+    "edit_file": _Planner.edit_file,
+    "multi_edit": _Planner.multi_edit,
+    "insert_lines": _Planner.insert_lines,
+    "delete_file": _Planner.delete_file,
+    "move_file": _Planner.move_file,
+}
+
+
+def _wanted(p: Mapping[str, Json]) -> Wanted:
+    return Wanted(
+        _text(p.get("old_string")),
+        _text(p.get("new_string")),
+        p.get("replace_all") is True,
+        _number(p.get("occurrence")),
+        _number(p.get("near_line")),
+        _number(p.get("expected_count")),
+        _text(p.get("handle")),
+    )
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: Json) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,96 @@
+"""Checkpoints and the way back: exact, merged where disjoint, never over a person's later work."""
+
+import pytest
+
+from rails.core.changes import ChangeSet
+from rails.core.errors import WorkspaceError
+from rails.edits.apply import apply
+from rails.edits.history import History
+
+from .helpers import approved, change, save, tree
+
+
+def step(project, *changes, session="s1", message="step"):
+    apply(approved(changes), project)
+    return History(project).checkpoint(ChangeSet(changes), session=session, message=message)
+
+
+def test_steps_are_numbered_in_each_session(tmp_path):
+    assert step(tmp_path, change("a.txt", None, b"1"), message="first") == 1
+    assert step(tmp_path, change("a.txt", b"1", b"2"), message="second") == 2
+    assert step(tmp_path, change("b.txt", None, b"1"), session="s2") == 1
+    steps = History(tmp_path).steps("s1")
+    assert [(s.session, s.step, s.title, [str(f) for f in s.files]) for s in steps] == [
+        ("s1", 1, "first", ["a.txt"]),
+        ("s1", 2, "second", ["a.txt"]),
+    ]
+    assert len(History(tmp_path).steps()) == 3
+
+
+def test_undo_restores_bytes_modes_and_absence(tmp_path):
+    save(tmp_path, "a.bin", b"\0\xff\r\n").chmod(0o751)
+    save(tmp_path, "gone.txt", "was here")
+    before = tree(tmp_path)
+    step(
+        tmp_path,
+        change("a.bin", b"\0\xff\r\n", b"new", 0o751),
+        change("gone.txt", b"was here", None),
+        change("new dir/ünï.txt", None, b"x"),
+    )
+    undone = History(tmp_path).undo("s1")
+    assert undone.step == 1
+    assert tree(tmp_path) == before
+
+
+def test_any_step_can_be_undone_and_done_again(tmp_path):
+    step(tmp_path, change("a.txt", None, b"a"))
+    step(tmp_path, change("b.txt", None, b"b"))
+    history = History(tmp_path)
+    history.undo("s1", 1)
+    assert set(tree(tmp_path)) == {"b.txt"}
+    assert [s.undone for s in history.steps("s1") if s.kind == "change"] == [True, False]
+    history.redo("s1")
+    assert set(tree(tmp_path)) == {"a.txt", "b.txt"}
+    history.undo_session("s1")
+    assert tree(tmp_path) == {}
+
+
+def test_undo_refuses_to_destroy_a_later_human_edit(tmp_path):
+    save(tmp_path, "a.txt", "one\n")
+    save(tmp_path, "b.txt", "one\n")
+    step(tmp_path, change("a.txt", b"one\n", b"two\n"), change("b.txt", b"one\n", b"two\n"))
+    save(tmp_path, "a.txt", "two, by hand\n")
+    now = tree(tmp_path)
+    with pytest.raises(WorkspaceError, match=r"a\.txt were changed since"):
+        History(tmp_path).undo("s1")
+    assert tree(tmp_path) == now
+
+
+def test_undo_merges_with_a_human_edit_of_other_lines(tmp_path):
+    lines = "".join(f"line {n}\n" for n in range(20))
+    save(tmp_path, "a.txt", lines)
+    edited = lines.replace("line 3\n", "LINE 3\n")
+    step(tmp_path, change("a.txt", lines.encode(), edited.encode()))
+    save(tmp_path, "a.txt", edited.replace("line 15\n", "by hand\n"))
+    undone = History(tmp_path).undo("s1")
+    assert (tmp_path / "a.txt").read_text() == lines.replace("line 15\n", "by hand\n")
+    assert [str(path) for path in undone.merged] == ["a.txt"]
+
+
+@pytest.mark.parametrize(("session", "number"), [("s1", 7), ("nobody", None), ("s1", None)])
+def test_there_must_be_something_to_undo(tmp_path, session, number):
+    step(tmp_path, change("a.txt", None, b"1"))
+    History(tmp_path).undo("s1")
+    with pytest.raises(WorkspaceError):
+        History(tmp_path).undo(session, number)
+
+
+def test_an_empty_history_has_no_steps_and_makes_nothing(tmp_path):
+    assert History(tmp_path).steps() == ()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("session", ["../../evil", "a..b", "-x", "a b", "x.lock", "ü", "a/b"])
+def test_any_session_name_is_safe(tmp_path, session):
+    step(tmp_path, change("a.txt", None, b"1"), session=session)
+    assert [s.session for s in History(tmp_path).steps(session)] == [session]

@@ -1,0 +1,254 @@
+"""From requests to a change set: exact bytes, one unit, every "no" with a reason."""
+
+import pytest
+
+from rails.core.changes import ChangeSet
+from rails.edits.plan import plan
+
+from .helpers import at, edit, request, save
+
+
+def one(project, *requests):
+    """The change set of requests that must be accepted."""
+    planned = plan(requests, project)
+    assert planned.refusals == ()
+    return planned.changes
+
+
+def after(project, path, *requests):
+    return one(project, *requests).get(at(path)).after
+
+
+def codes(project, *requests):
+    planned = plan(requests, project)
+    assert planned.changes == ChangeSet()
+    return [refusal.code for refusal in planned.refusals]
+
+
+def test_an_exact_unique_text_is_replaced_and_nothing_else(tmp_path):
+    save(tmp_path, "a.py", "x = 1\ny = 2\nz = 3\n")
+    (change,) = one(tmp_path, edit("a.py", "y = 2", "y = 20")).changes
+    assert change.before == b"x = 1\ny = 2\nz = 3\n"
+    assert change.after == b"x = 1\ny = 20\nz = 3\n"
+    assert change.mode == 0o644
+
+
+@pytest.mark.parametrize(
+    "new", ["$& $1 $$ $`", r"\1 \g<0> \n \\", "a\0b", "x" * 100_000, "{}%s{0}", "\u2028 \U0001f600", ""]
+)
+def test_new_text_is_literal(tmp_path, new):
+    save(tmp_path, "a.txt", "one MARK two\n")
+    assert after(tmp_path, "a.txt", edit("a.txt", "MARK", new)) == f"one {new} two\n".encode()
+
+
+def test_several_places_are_refused_with_their_lines(tmp_path):
+    save(tmp_path, "a.py", "x = 1\ny = 2\nx = 1\n")
+    planned = plan([edit("a.py", "x = 1", "x = 3")], tmp_path)
+    (refusal,) = planned.refusals
+    assert refusal.code == "ambiguous"
+    assert "line 1, line 3" in refusal.hint
+    assert '"occurrence"' in refusal.hint
+    assert refusal.request_id == "r1"
+    assert refusal.path == "a.py"
+
+
+@pytest.mark.parametrize(
+    ("more", "result"),
+    [
+        ({"replace_all": True}, b"b b b"),
+        ({"occurrence": 2}, b"a b a"),
+        ({"expected_count": 3}, b"b b b"),
+    ],
+)
+def test_several_places_are_taken_when_the_request_says_which(tmp_path, more, result):
+    save(tmp_path, "a.txt", "a a a")
+    assert after(tmp_path, "a.txt", edit("a.txt", "a", "b", **more)) == result
+
+
+def test_a_wrong_count_or_occurrence_is_refused(tmp_path):
+    save(tmp_path, "a.txt", "a a a")
+    assert codes(tmp_path, edit("a.txt", "a", "b", expected_count=2)) == ["ambiguous"]
+    planned = plan([edit("a.txt", "a", "b", occurrence=4)], tmp_path)
+    assert "Requested occurrence 4 but only 3 found" in planned.refusals[0].message
+
+
+def test_near_line_picks_the_clearly_nearest_place_only(tmp_path):
+    save(tmp_path, "a.txt", "mark\n" + "filler\n" * 20 + "mark\n")
+    assert after(tmp_path, "a.txt", edit("a.txt", "mark", "M", near_line=20)).endswith(b"M\n")
+    assert codes(tmp_path, edit("a.txt", "mark", "M", near_line=11)) == ["ambiguous"]
+
+
+def test_if_one_request_is_refused_nothing_is_planned(tmp_path):
+    save(tmp_path, "a.txt", "one")
+    save(tmp_path, "b.txt", "two")
+    requests = [edit("a.txt", "one", "1"), edit("b.txt", "three", "3", 2), edit("c.txt", "x", "y", 3)]
+    planned = plan(requests, tmp_path)
+    assert not planned.changes
+    assert [(r.code, r.request_id) for r in planned.refusals] == [("not_found", "r2"), ("not_found", "r3")]
+
+
+def test_edits_of_one_answer_are_matched_against_one_look_at_the_file(tmp_path):
+    save(tmp_path, "a.txt", "a b")
+    swap = [edit("a.txt", "a", "b"), edit("a.txt", "b", "a", 2)]
+    assert after(tmp_path, "a.txt", *swap) == b"b a"
+
+
+def test_an_edit_of_text_that_an_earlier_edit_made_is_a_chain(tmp_path):
+    save(tmp_path, "a.txt", "start\nend\n")
+    steps = [edit("a.txt", "start", "start\nmiddle = 1"), edit("a.txt", "middle = 1", "middle = 2", 2)]
+    assert after(tmp_path, "a.txt", *steps) == b"start\nmiddle = 2\nend\n"
+
+
+def test_edits_that_overlap_are_refused(tmp_path):
+    save(tmp_path, "a.txt", "one two three")
+    assert codes(tmp_path, edit("a.txt", "one two", "1 2"), edit("a.txt", "two three", "2 3", 2)) == ["overlap"]
+
+
+def test_the_same_request_twice_is_taken_once(tmp_path):
+    save(tmp_path, "a.txt", "one")
+    planned = plan([edit("a.txt", "one", "two"), edit("a.txt", "one", "two", 2)], tmp_path)
+    assert planned.changes.get(at("a.txt")).after == b"two"
+    assert planned.notes == ("r2 repeats r1 and was taken once",)
+
+
+def test_write_creates_and_replaces(tmp_path):
+    save(tmp_path, "old.txt", "before")
+    changes = one(
+        tmp_path,
+        request("write_file", 1, file_path="new/deep/a.txt", content=""),
+        request("write_file", 2, file_path="old.txt", content="after"),
+    )
+    assert [(str(c.path), c.kind, c.after) for c in changes.changes] == [
+        ("new/deep/a.txt", "create", b""),
+        ("old.txt", "modify", b"after"),
+    ]
+
+
+def test_delete_and_move_keep_bytes_and_mode(tmp_path):
+    save(tmp_path, "run.sh", "#!/bin/sh\n").chmod(0o755)
+    save(tmp_path, "gone.txt", "x")
+    changes = one(
+        tmp_path,
+        request("move_file", 1, file_path="run.sh", new_path="bin/run.sh"),
+        request("delete_file", 2, file_path="gone.txt"),
+    )
+    assert {str(c.path): (c.kind, c.mode) for c in changes.changes} == {
+        "run.sh": ("delete", 0o755),
+        "bin/run.sh": ("create", 0o755),
+        "gone.txt": ("delete", 0o644),
+    }
+
+
+@pytest.mark.parametrize(
+    ("requests", "code"),
+    [
+        ([edit("missing.txt", "a", "b")], "not_found"),
+        ([request("delete_file", file_path="missing.txt")], "not_found"),
+        ([request("move_file", file_path="missing.txt", new_path="b.txt")], "not_found"),
+        ([request("move_file", file_path="a.txt", new_path="b.txt")], "exists"),
+        ([request("write_file", file_path="a.txt", content="one\ntwo\n")], "no_change"),
+        ([edit("a.txt", "one", "one")], "no_change"),
+        ([edit("a.txt", "", "x")], "format"),
+        ([edit("../a.txt", "one", "x")], "path"),
+        ([edit(".git/config", "one", "x")], "protected"),
+        ([edit("sub", "one", "x")], "path"),
+        ([edit("A.TXT", "one", "x")], "path"),
+        ([edit("link.txt", "one", "x")], "path"),
+        ([edit("linked/a.txt", "one", "x")], "path"),
+        ([edit("pipe", "one", "x")], "path"),
+        ([edit("a.txt/b.txt", "one", "x")], "path"),
+        ([edit("binary.dat", "one", "x")], "format"),
+        ([edit("fixed.txt", "one", "x")], "read_only"),
+        ([edit("a.txt", "one", "# ... rest of the code unchanged ...")], "placeholder"),
+        ([edit("a.txt", "gone\n", "two\n")], "already_applied"),
+        ([edit("a.txt", "one", "x", base_hash="0" * 64)], "stale"),
+        ([edit("a.txt", "one", "x"), request("write_file", 2, file_path="a.txt", content="y")], "overlap"),
+        ([edit("a.txt", "one", "x"), request("delete_file", 2, file_path="a.txt")], "overlap"),
+    ],
+)
+def test_what_has_no_safe_reading_is_refused(tmp_path, requests, code):
+    import os
+
+    save(tmp_path, "a.txt", "one\ntwo\n")
+    save(tmp_path, "b.txt", "other")
+    save(tmp_path, "sub/a.txt", "one")
+    save(tmp_path, "binary.dat", b"one\0\xff\xfe")
+    save(tmp_path, "fixed.txt", "one").chmod(0o444)
+    (tmp_path / "link.txt").symlink_to("a.txt")
+    (tmp_path / "linked").symlink_to("sub")
+    os.mkfifo(tmp_path / "pipe")
+    assert codes(tmp_path, *requests) == [code]
+
+
+def test_bytes_around_the_place_stay_as_they_are(tmp_path):
+    odd = b"\xef\xbb\xbfone\r\ntwo \t\r\nthree\nfour\x0c\r\nlast"
+    save(tmp_path, "a.txt", odd).chmod(0o640)
+    (change,) = one(tmp_path, edit("a.txt", "two \t\nthree", "2\n3\n3b")).changes
+    assert change.after == b"\xef\xbb\xbfone\r\n2\r\n3\n3b\nfour\x0c\r\nlast"
+    assert change.mode == 0o640
+
+
+def test_a_file_with_bytes_that_are_not_utf8_takes_ascii_only(tmp_path):
+    save(tmp_path, "a.txt", b"caf\xe9 one\n")
+    assert after(tmp_path, "a.txt", edit("a.txt", "one", "two")) == b"caf\xe9 two\n"
+    assert codes(tmp_path, edit("a.txt", "one", "zwö")) == ["format"]
+
+
+def test_utf16_stays_utf16(tmp_path):
+    save(tmp_path, "a.txt", "\ufeffone\r\ntwo\r\n".encode("utf-16-le"))
+    result = after(tmp_path, "a.txt", edit("a.txt", "one", "1\nü"))
+    assert result == "\ufeff1\r\nü\r\ntwo\r\n".encode("utf-16-le")
+
+
+def test_a_whole_write_keeps_line_ends_and_mark(tmp_path):
+    save(tmp_path, "a.txt", b"\xef\xbb\xbfa\r\nb\r\n")
+    result = after(tmp_path, "a.txt", request("write_file", file_path="a.txt", content="a\nc\n"))
+    assert result == b"\xef\xbb\xbfa\r\nc\r\n"
+
+
+def test_a_file_that_loses_most_of_its_lines_is_held_unless_it_is_deleted_first(tmp_path):
+    save(tmp_path, "a.txt", "".join(f"line {n}\n" for n in range(40)))
+    write = request("write_file", 2, file_path="a.txt", content="line 1\n")
+    assert codes(tmp_path, write) == ["omission"]
+    assert after(tmp_path, "a.txt", request("delete_file", file_path="a.txt"), write) == b"line 1\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "end", "text", "result"),
+    [
+        (1, None, "zero", "zero\none\ntwo\nthree\n"),
+        (3, None, "x\ny\n", "one\ntwo\nx\ny\nthree\n"),
+        (4, None, "four", "one\ntwo\nthree\nfour\n"),
+        (2, 2, "2", "one\n2\nthree\n"),
+        (1, 3, "all", "all\n"),
+        (2, 3, "", "one\n"),
+    ],
+)
+def test_lines_are_inserted_and_replaced_by_number(tmp_path, line, end, text, result):
+    save(tmp_path, "a.txt", "one\ntwo\nthree\n")
+    asked = request("insert_lines", file_path="a.txt", line=line, text=text, **({"end_line": end} if end else {}))
+    assert after(tmp_path, "a.txt", asked) == result.encode()
+
+
+def test_appending_to_a_file_without_a_final_newline_keeps_it_without(tmp_path):
+    save(tmp_path, "a.txt", "one\r\ntwo")
+    asked = request("insert_lines", file_path="a.txt", line=3, text="three\n")
+    assert after(tmp_path, "a.txt", asked) == b"one\r\ntwo\r\nthree"
+
+
+def test_several_edits_in_several_files_are_one_change_set(tmp_path):
+    save(tmp_path, "a.txt", "one two")
+    save(tmp_path, "b.txt", "three")
+    edits = [
+        {"file_path": "a.txt", "old_string": "one", "new_string": "1"},
+        {"file_path": "b.txt", "old_string": "three", "new_string": "3"},
+        {"file_path": "a.txt", "old_string": "two", "new_string": "2"},
+    ]
+    changes = one(tmp_path, request("multi_edit", edits=edits))
+    assert [(str(c.path), c.after) for c in changes.changes] == [("a.txt", b"1 2"), ("b.txt", b"3")]
+
+
+def test_planning_writes_nothing(tmp_path):
+    save(tmp_path, "a.txt", "one")
+    one(tmp_path, edit("a.txt", "one", "two"), request("write_file", 2, file_path="x/y.txt", content="z"))
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["a.txt"]
