@@ -156,7 +156,7 @@ def parse(raw: object) -> WorkspacePath | Refusal:
 
 def protected(path: WorkspacePath) -> str | None:
     """Say why ``path`` needs an approval of its own, or return ``None`` for an ordinary file."""
-    *folders, name = (_folded(part) for part in path.parts)
+    *folders, name = (folded(part) for part in path.parts)
     for folder in folders:
         if folder in PROTECTED_DIRECTORIES:
             return PROTECTED_DIRECTORIES[folder]
@@ -170,13 +170,13 @@ def protected(path: WorkspacePath) -> str | None:
 #: Never written by an agent, not even with an approval: a write here could forge or run anything.
 def forbidden(path: WorkspacePath) -> str | None:
     """Say why no approval can allow a write to ``path``, or return ``None``."""
-    folded = {_folded(part) for part in path.parts}
-    if folded & {".git", ".rails"} or any(_SHORT_NAME.fullmatch(part) for part in folded):
+    names = {folded(part) for part in path.parts}
+    if names & {".git", ".rails"} or any(_SHORT_NAME.fullmatch(name) for name in names):
         return "it is inside .git or .rails, which no agent may write"
     return None
 
 
-def _folded(part: str) -> str:
+def folded(part: str) -> str:
     """Reduce a name to what the most forgiving file system would take it for."""
     visible = "".join(char for char in unicodedata.normalize("NFKC", part) if unicodedata.category(char) != "Cf")
     return visible.casefold().split(":", 1)[0].rstrip(". ")
