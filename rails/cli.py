@@ -1,9 +1,203 @@
-"""Verbs only, no logic."""
+"""The command line: verbs and their options. What a verb does is in ``rails/commands/``, a file each.
+
+Only the standard library is imported before a verb is known, so that help and hooks answer at once.
+"""
 
 from __future__ import annotations
 
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line and return the exit code."""
-    del argv
-    return 0
+from rails import __version__
+from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
+
+DESCRIPTION: Final = """\
+Let a model write code in your repository, and trust none of what it writes.
+
+AI-Rails finds the tool requests in a model's answer, repairs their syntax where that is safe, validates
+them, turns edits into an exact change set, runs formatters and linters on the proposed bytes, sends every
+failure back to the model, asks you, and only then writes: all or nothing, and undoable.
+"""
+
+EPILOG: Final = """\
+examples:
+  ai-rails demo                                    the shipped example, no key needed
+  ai-rails run "add a --json flag" --agent coder   let an agent work on this folder
+  ai-rails apply answer.md                         any saved answer, from any chat
+  ai-rails gate --diff main                        only what is new since main
+  ai-rails review                                  what happened, session by session
+  ai-rails undo                                    take the last step back
+
+exit codes:
+  0  done, or passed
+  1  findings, or refused, or denied
+  2  the command line, a setting or a file of yours is wrong
+  3  something could not be checked or run
+
+environment:
+  ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the model's service; a local server needs only the second
+  AI_RAILS_MODEL                          the model when --model is not given
+  AI_RAILS_CONFIG_DIR                     where your policy and definitions are, instead of the usual place
+  AI_RAILS_LANG                           en or ja; else from the locale
+  NO_COLOR                                no colours
+
+files:
+  .rails/                  in the project: session logs, checkpoints. Ignored by git by itself.
+  mcp_definitions/*.json   in the project: one file adds one tool
+  agent_templates/*.md     in the project: one file adds one agent
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. Every message for the operator goes to standard error."""
+    options = _parser().parse_args(argv)
+    if not hasattr(options, "verb"):
+        _parser().print_help()
+        return EXIT_USAGE
+    try:
+        module = importlib.import_module(f"rails.commands.{options.verb}")
+        code = module.run(options)
+        assert isinstance(code, int), "a command returns its exit code"
+        return code
+    except RailsError as error:
+        print(f"ai-rails: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("\nai-rails: stopped. What was approved and written stays; nothing is half done.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_BROKEN
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="ai-rails",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"ai-rails {__version__}")
+    verbs = parser.add_subparsers(metavar="command", title="commands")
+    _add_work(verbs)
+    _add_look(verbs)
+    _add_setup(verbs)
+    return parser
+
+
+def _verb(
+    verbs: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str, *, more: str = ""
+) -> argparse.ArgumentParser:
+    verb = verbs.add_parser(
+        name,
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}. {more}".strip(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    verb.set_defaults(verb=name)
+    return verb
+
+
+def _project(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("--project", metavar="DIR", default=".", help="the project folder (default: this one)")
+
+
+def _approval(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--approve",
+        choices=("ask", "policy"),
+        default="ask",
+        help="ask you each time, or let your policy file decide and deny what it would ask (default: ask)",
+    )
+
+
+def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    run = _verb(verbs, "run", "let an agent work on a task")
+    run.add_argument("task", nargs="?", help="what to do, in words")
+    run.add_argument("--agent", default="coder", help="which agent (default: coder)")
+    run.add_argument("--then", metavar="AGENT=TASK", action="append", default=[], help="then this agent with its task")
+    run.add_argument("--model", help="anthropic:MODEL, openai:MODEL or recorded:FILE")
+    run.add_argument("--base-url", help="a local or other server that speaks the provider's API")
+    run.add_argument("--max-attempts", type=int, default=3, metavar="N", help="failed attempts in a row (default: 3)")
+    run.add_argument("--max-turns", type=int, default=25, metavar="N", help="turns of an agent (default: 25)")
+    run.add_argument(
+        "--resume", nargs="?", const="", metavar="SESSION", help="go on with a session (default: the last)"
+    )
+    run.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
+    _project(run)
+    _approval(run)
+
+    apply = _verb(verbs, "apply", "apply a saved answer: find, validate, gate, show, approve, write")
+    apply.add_argument("file", nargs="?", default="-", help="the answer (default: standard input)")
+    apply.add_argument("--agent", default="coder", help="whose tools the answer may use (default: coder)")
+    apply.add_argument("--dry-run", action="store_true", help="do everything but ask and write")
+    apply.add_argument("--json", action="store_true", help="the result as JSON")
+    apply.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
+    apply.add_argument("--debug", action="store_true", help="show the blocks as they were found")
+    _project(apply)
+    _approval(apply)
+
+    gate = _verb(verbs, "gate", "check files: syntax, linters, formatters, n8n workflows")
+    gate.add_argument("paths", nargs="*", help="files or folders (default: what git knows of)")
+    gate.add_argument("--diff", metavar="REF", help="only files changed since REF, and only what is new since then")
+    gate.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
+    gate.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
+    gate.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
+    gate.add_argument("--explain", action="store_true", help="say which checks ran, with which configuration")
+    gate.add_argument("--strict", action="store_true", help="a missing optional check fails too")
+    _project(gate)
+
+    undo = _verb(verbs, "undo", "take a step of a session back, byte for byte")
+    undo.add_argument("session", nargs="?", help="which session (default: the last)")
+    undo.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
+    _project(undo)
+
+    demo = _verb(verbs, "demo", "run the shipped example on a fresh copy")
+    demo.add_argument("--interactive", action="store_true", help="answer the approvals yourself")
+    demo.add_argument("--keep", metavar="DIR", help="put the copy there instead of in a temporary folder")
+
+
+def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parse = _verb(verbs, "parse", "show what is found in a text: requests, refusals, ignored blocks")
+    parse.add_argument("file", nargs="?", default="-", help="the text (default: standard input)")
+    parse.add_argument("--json", action="store_true", help="the result as JSON")
+    parse.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
+    parse.add_argument("--stream-chunks", type=int, metavar="N", help="feed the text in pieces of N characters")
+    parse.add_argument(
+        "--finish", default="end_turn", metavar="REASON", help="why the model stopped (default: end_turn)"
+    )
+    _project(parse)
+
+    review = _verb(verbs, "review", "list sessions, or show one turn by turn")
+    review.add_argument("session", nargs="?", help="which session, or 'last'")
+    review.add_argument("--json", action="store_true", help="the result as JSON")
+    review.add_argument("--html", metavar="FILE", help="write the session as one self-contained page")
+    review.add_argument("--verify", action="store_true", help="check the log's hash chain")
+    _project(review)
+
+
+def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    tools = _verb(verbs, "tools", "list the tools that agents can ask for")
+    tools.add_argument("action", nargs="?", choices=("list", "show", "check", "new"), default="list")
+    tools.add_argument("name", nargs="?", help="a tool's name (show, new) or a folder (check)")
+    tools.add_argument("--json", action="store_true", help="the result as JSON")
+    _project(tools)
+
+    agents = _verb(verbs, "agents", "list the agents")
+    agents.add_argument("name", nargs="?", help="show this agent and the prompt it gets")
+    agents.add_argument("--json", action="store_true", help="the result as JSON")
+    _project(agents)
+
+    doctor = _verb(verbs, "doctor", "say what works here and what is missing")
+    doctor.add_argument("--json", action="store_true", help="the result as JSON")
+    _project(doctor)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+# Everything below sets itself up: Python 3.11 or newer, git and make are all that is needed.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+SHELL  := /bin/bash
+
+.PHONY: demo test check format bench clean
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "AI-Rails needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Setting up $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(READY)
+
+demo: $(READY) ## the shipped example, end to end; INTERACTIVE=1 to answer yourself
+	@$(BIN)/ai-rails demo $(if $(INTERACTIVE),--interactive)
+
+test: $(READY) ## the whole suite
+	@$(BIN)/python -m pytest -n 2 -q $(ARGS)
+
+check: $(READY) ## format, lint, types
+	@$(BIN)/ruff format --check rails tests
+	@$(BIN)/ruff check rails tests
+	@$(BIN)/mypy
+
+format: $(READY)
+	@$(BIN)/ruff format rails tests
+	@$(BIN)/ruff check --fix rails tests
+
+bench: $(READY) ## the measurements that the README quotes
+	@for file in tests/benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -1,0 +1,186 @@
+"""``ai-rails apply``: a saved answer takes the same road as one that a model gives live."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.commands import common
+from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
+from rails.core.events import Record
+from rails.core.requests import Json
+from rails.core.text import printable
+from rails.intake import Reader
+from rails.log.writer import SessionLog
+from rails.screen import Screen
+from rails.session import Job, Session, start
+from rails.turn import Turn, settle
+
+_EXIT = {
+    "applied": EXIT_OK,
+    "refused": EXIT_FINDINGS,
+    "denied": EXIT_FINDINGS,
+    "partial": EXIT_FINDINGS,
+    "error": EXIT_BROKEN,
+}
+
+
+@dataclass
+class Collector:
+    """Folds the records of one answer into the contract of ``rails/contracts/apply.schema.json``."""
+
+    planned: list[Json] = field(default_factory=list)
+    written: list[Json] = field(default_factory=list)
+    refusals: list[Json] = field(default_factory=list)
+    verdict: Json = None
+    denied: bool = False
+
+    def __call__(self, record: Record) -> None:
+        """Take note of one record."""
+        facts = record.details
+        match record.event_type:
+            case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED":
+                self.refusals += _items(facts, "refusals")
+            case "CHANGE_PLANNED":
+                self.planned = _items(facts, "changes")
+            case "GATE_VERDICT":
+                self.verdict = {name: facts[name] for name in ("status", "findings", "fixed", "not_checked", "checks")}
+            case "EXECUTION_STARTED":
+                self.planned = _items(facts, "changes") or self.planned
+            case "TOOL_EXECUTION_RESULT" if facts.get("ok") is True:
+                self.written += _items(facts, "changes")
+            case "HUMAN_DECISION":
+                self.denied = self.denied or facts.get("answer") != "approve"
+            case _:
+                pass
+
+
+@dataclass
+class DryRun:
+    """Approves nothing: remembers that the question was reached, and says no."""
+
+    reached: list[ApprovalRequest] = field(default_factory=list)
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Take note of the question."""
+        self.reached.append(request)
+        return Decision("deny", "This is a dry run; nothing was written.", "dry run")
+
+
+class SavedAnswer:
+    """Stands where a model would: the answer is here already, so it is never asked."""
+
+    name = "saved answer"
+
+    def for_agent(self, role: str) -> SavedAnswer:
+        """Return this: the answer is the same, whoever gave it."""
+        del role
+        return self
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Never called."""
+        raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Apply one answer, or one for each line; print the result and return the exit code."""
+    project = common.project_of(options)
+    quiet = options.json or options.jsonl
+    out = sys.stderr if quiet else sys.stdout
+    screen = Screen(out, colour=not quiet and common.colour_wanted(sys.stdout), debug=options.debug)
+    approver: Approver = DryRun() if options.dry_run else common.approver_of(options, screen, project)
+    answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_text(options.file))]
+    worst = EXIT_OK
+    with SessionLog.create(common.state_of(project)) as log:
+        job = Job(project, ((options.agent, f"apply {options.file}"),), approve=options.approve)
+        start(job, log, "saved answer")
+        registry, agents = common.registry_of(project), common.agents_of(project)
+        session = Session(job, log, registry, agents, SavedAnswer().for_agent, approver)
+        with session.open():
+            for number, (item_id, text) in enumerate(answers, start=1):
+                collected = Collector()
+                session.watch = collected if quiet else _both(collected, screen)
+                reader = Reader(registry.shapes(), id_prefix=f"t{number}.")
+                reader.feed(text)
+                answer = Answer(Message("assistant", (Text(text),)), "end_turn", model="saved answer")
+                session.publish("LLM_RESPONSE", "saved answer", text=text, stop_reason="end_turn", calls=[])
+                try:
+                    turn = settle(session.setting(options.agent), answer, reader.flush("end_turn"))
+                    result = summarise(turn, collected, approver)
+                except RailsError as error:
+                    if not options.jsonl:
+                        raise
+                    result = _broken(error)
+                result |= {"dry_run": options.dry_run, "session": log.session_id}
+                worst = max(worst, _EXIT[str(result["status"])])
+                if options.jsonl:
+                    common.print_json({"id": item_id, **result}, indent=None)
+                elif options.json:
+                    common.print_json(result)
+                else:
+                    _show(result, screen)
+        session.publish("WORKFLOW_END", "applied a saved answer", outcome="done")
+    return worst
+
+
+def summarise(turn: Turn, collected: Collector, approver: Approver) -> dict[str, Json]:
+    """Return the contract for one answer."""
+    dry = isinstance(approver, DryRun) and bool(approver.reached)
+    failed = [outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind == "denied")]
+    refusals = collected.refusals
+    if not turn.outcomes:
+        refusals = [_nothing_found()]
+    if failed or not turn.outcomes:
+        status = "partial" if collected.written else "refused"
+        if collected.denied and not dry and not collected.written:
+            status = "denied"
+        verdict = collected.verdict
+        if isinstance(verdict, dict) and verdict.get("status") == "error" and not collected.written:
+            status = "error" if status == "refused" else status
+    else:
+        status = "applied"
+    told = turn.reply.text if turn.reply and failed else ""
+    return {
+        "status": status,
+        "changes": collected.planned if dry and status == "applied" else collected.written,
+        "refusals": refusals,
+        "verdict": collected.verdict,
+        "previous_tool_output": told or ("No valid JSON code block found" if not turn.outcomes else ""),
+    }
+
+
+def _nothing_found() -> dict[str, Json]:
+    hint = "A request is a JSON object in a ```json fence, or one of the XML tool forms."
+    return {"code": "no_request", "message": "No valid JSON code block found", "hint": hint, "start": -1, "end": -1}
+
+
+def _broken(error: RailsError) -> dict[str, Json]:
+    return {"status": "error", "changes": [], "refusals": [], "verdict": None, "previous_tool_output": str(error)}
+
+
+def _both(first: Collector, second: Screen) -> Callable[[Record], None]:
+    def watch(record: Record) -> None:
+        first(record)
+        second(record)
+
+    return watch
+
+
+def _show(result: Mapping[str, Json], screen: Screen) -> None:
+    screen.rest()
+    dry = " (dry run: nothing was written)" if result["dry_run"] else ""
+    screen.line()
+    screen.line(f"{result['status']}{dry}", "green" if result["status"] == "applied" else "red")
+    if told := str(result["previous_tool_output"]):
+        screen.line()
+        screen.line("Give this back to the model:", "bold")
+        screen.line(printable(told))
+
+
+def _items(facts: Mapping[str, Json], name: str) -> list[Json]:
+    value = facts.get(name)
+    return value if isinstance(value, list) else []

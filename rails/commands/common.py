@@ -1,0 +1,146 @@
+"""What several verbs need: the project, its tools and agents, a model, an approver, a session's log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TextIO
+
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.limits import ANSWER_CHARS
+from rails.core.requests import Json
+from rails.core.shipped import builtin_folder
+from rails.core.text import one_line
+
+if TYPE_CHECKING:
+    from rails.agents import Agent
+    from rails.approval.decision import Approver
+    from rails.models import Model
+    from rails.screen import Screen
+    from rails.session import Ending
+    from rails.tools.definitions import Registry
+
+#: How a session's ending looks to a shell.
+EXIT_OF: Final = {"done": EXIT_OK, "gave_up": EXIT_FINDINGS, "aborted": EXIT_FINDINGS, "model_failed": EXIT_BROKEN}
+DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
+
+
+def project_of(options: argparse.Namespace) -> Path:
+    """Return the project folder, resolved. Raises UsageError when it is no folder."""
+    folder = Path(options.project).resolve()
+    if not folder.is_dir():
+        raise UsageError(f"{one_line(str(options.project))} is not a folder. Name the project with --project DIR.")
+    return folder
+
+
+def state_of(project: Path) -> Path:
+    """Return the folder with the project's sessions and checkpoints; it need not exist yet."""
+    return project / ".rails"
+
+
+def folders(name: str, project: Path) -> list[Path]:
+    """Return the folders of definitions or templates, later ones overriding: shipped, the user's, the project's."""
+    from rails.approval.policy import config_folder
+
+    own = [config_folder() / name, project / name, state_of(project) / name]
+    shipped = builtin_folder(name)
+    return [shipped, *(folder for folder in own if folder.is_dir() and folder.resolve() != shipped)]
+
+
+def registry_of(project: Path) -> Registry:
+    """Load all tool definitions. Raises DefinitionError with every mistake."""
+    from rails.tools.definitions import load
+
+    return load(folders("mcp_definitions", project))
+
+
+def agents_of(project: Path) -> dict[str, Agent]:
+    """Load all agent templates. Raises DefinitionError."""
+    from rails.agents import load_agents
+
+    return dict(load_agents(folders("agent_templates", project)))
+
+
+def model_of(options: argparse.Namespace) -> Model:
+    """Open the model that the command line, the environment or the default names."""
+    from rails.models import open_model
+
+    return open_model(options.model or os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL, base_url=options.base_url)
+
+
+def approver_of(options: argparse.Namespace, screen: Screen, project: Path) -> Approver:
+    """Return who answers: a person at a terminal, or the policy file. Without a terminal, "ask" means no."""
+    from rails.approval.policy import PolicyApprover
+    from rails.approval.policy import load as load_policy
+    from rails.approval.terminal import TerminalApprover
+
+    fallback = None
+    if options.approve == "ask" and (keyboard := _keyboard()):
+        fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour)
+    return PolicyApprover(load_policy(project), fallback)
+
+
+def _keyboard() -> TextIO | None:
+    """Return where a person types: standard input, or the terminal when standard input is something else."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return sys.stdin
+    try:
+        return open("/dev/tty", encoding="utf-8")  # noqa: SIM115 - it is read until the process ends
+    except OSError:
+        return None
+
+
+def colour_wanted(stream: TextIO) -> bool:
+    """Say whether ``stream`` is a terminal that wants colours."""
+    return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def read_text(name: str) -> str:
+    """Read a file or standard input (``-``) as text. Bytes that are not UTF-8 become U+FFFD, visibly."""
+    if name == "-":
+        data = sys.stdin.buffer.read(ANSWER_CHARS * 4 + 1)
+    else:
+        path = Path(name)
+        if not path.is_file():
+            raise UsageError(f"{one_line(name)} is not a file. Name a saved answer, or - for standard input.")
+        data = path.read_bytes()
+    return data.decode("utf-8", "replace")
+
+
+def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
+    """Read ``{"id": …, "text": …}`` lines. Raises UsageError naming the line that is none."""
+    for number, line in enumerate(read_text(name).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+            yield item["id"], str(item["text"])
+        except (ValueError, TypeError, KeyError) as error:
+            raise UsageError(
+                f'Line {number} is not {{"id": …, "text": …}}: {error!r}. Nothing more was read.'
+            ) from error
+
+
+def print_json(value: Mapping[str, Json] | Json, *, indent: int | None = 2) -> None:
+    """Print JSON to standard output: stable order, ASCII, one line when ``indent`` is ``None``."""
+    print(json.dumps(value, indent=indent))
+
+
+def close(ending: Ending, screen: Screen, project: Path) -> int:
+    """Print how a session ended and what can be done next; return the exit code."""
+    style = "green" if ending.outcome == "done" else "red"
+    screen.rest()
+    screen.line()
+    screen.line("summary", "bold")
+    for line in screen.summary():
+        screen.line(f"  {line}")
+    if ending.outcome != "done":
+        screen.line(f"  {one_line(ending.message, 600)}", style)
+    where = "" if project == Path.cwd() else f" --project {project}"
+    screen.line(f"  review it:  ai-rails review {ending.session_id}{where}", "dim")
+    screen.line(f"  undo it:    ai-rails undo {ending.session_id}{where}", "dim")
+    return EXIT_OF[ending.outcome]

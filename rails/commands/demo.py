@@ -1,0 +1,109 @@
+"""``ai-rails demo``: the shipped example, end to end, on a fresh copy, without a key or a network.
+
+Everything is real but the model, whose answers were recorded: files, git, the linters, the log. The
+approvals are answered from a script, and the screen says so, unless ``--interactive`` is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.approval.screen import Look, draw_request
+from rails.approval.scripted import ScriptedApprover
+from rails.approval.terminal import TerminalApprover
+from rails.commands import common
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.shipped import builtin_folder
+from rails.log.writer import SessionLog
+from rails.models import open_model
+from rails.screen import Screen
+from rails.session import Job, Session, start
+
+
+class Shown:
+    """Draws each request as a person would see it, then lets the script answer."""
+
+    def __init__(self, script: ScriptedApprover, screen: Screen) -> None:
+        """Take the answers from ``script`` and draw on ``screen``."""
+        self._script = script
+        self._screen = screen
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Show ``request`` and give the script's next answer."""
+        look = Look(colour=self._screen.colour, width=min(100, shutil.get_terminal_size().columns))
+        self._screen.line()
+        for line in draw_request(request, look).lines:
+            self._screen.line(line)
+        return self._script.decide(request)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the example; exit 0 only if it ends as it should and the project's own tests pass."""
+    project = _fresh_copy(options.keep)
+    example = builtin_folder("workspace") / "todo-demo"
+    script = json.loads((example / "demo.json").read_text("utf-8"))
+    screen = Screen(colour=common.colour_wanted(sys.stdout))
+    approver = _approver(options.interactive, script["approvals"], screen)
+    model = open_model(f"recorded:{example / 'conversation.jsonl'}")
+    tasks = tuple((step["agent"], step["task"]) for step in script["tasks"])
+    job = Job(project, tasks, approve="ask" if options.interactive else "script")
+    with SessionLog.create(common.state_of(project)) as log:
+        screen.line(f"AI-Rails demo · session {log.session_id}", "bold")
+        screen.line(f"  project   {project} (a fresh copy, in git)")
+        screen.line("  model     recorded answers, replayed in pieces; nothing leaves this machine")
+        answers = "you" if options.interactive else "the demo script; make demo INTERACTIVE=1 lets you answer"
+        screen.line(f"  approvals answered by {answers}")
+        start(job, log, model.name)
+        session = Session(
+            job,
+            log,
+            common.registry_of(project),
+            common.agents_of(project),
+            model.for_agent,
+            approver,
+            watch=screen,
+        )
+        code = common.close(session.run(), screen, project)
+    return code or _own_tests(project, screen)
+
+
+def _fresh_copy(keep: str | None) -> Path:
+    """Copy the example project and commit it, so that the demo works on a repository like any other."""
+    if keep:
+        project = Path(keep).resolve()
+        if project.exists():
+            raise UsageError(f"{project} exists already. Name a folder that does not; nothing was changed.")
+    else:
+        project = Path(tempfile.mkdtemp(prefix="ai-rails-demo-")) / "todo"
+    shutil.copytree(
+        builtin_folder("workspace") / "todo", project, ignore=shutil.ignore_patterns("__pycache__", ".rails")
+    )
+    if git := shutil.which("git"):
+        identity = ["-c", "user.name=AI-Rails demo", "-c", "user.email=demo@localhost", "-c", "commit.gpgsign=false"]
+        for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "The example project"]):
+            subprocess.run([git, *words], cwd=project, check=True, capture_output=True, timeout=60)
+    return project
+
+
+def _approver(interactive: bool, answers: list[str], screen: Screen) -> Approver:
+    if interactive:
+        return TerminalApprover(sys.stdin, screen.out, colour=screen.colour)
+    return Shown(ScriptedApprover(answers, by="the demo script"), screen)
+
+
+def _own_tests(project: Path, screen: Screen) -> int:
+    """Run the example project's own tests on what was written."""
+    command = [sys.executable, "-m", "unittest", "discover", "-q"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=120)
+    passed = done.returncode == 0
+    last = [line for line in done.stderr.splitlines() if line.startswith(("Ran", "OK", "FAILED"))]
+    screen.line()
+    screen.line(f"the project's own tests: {', '.join(last) or done.stderr[-200:]}", "green" if passed else "red")
+    return EXIT_OK if passed else EXIT_FINDINGS

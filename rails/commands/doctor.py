@@ -1,0 +1,108 @@
+"""``ai-rails doctor``: what works here, what is missing, and what to do about it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from rails import __version__
+from rails.commands import common
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, RailsError
+from rails.core.text import one_line
+from rails.core.wire import to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One thing that was looked at: ``ok``, ``missing`` (something optional) or ``broken``."""
+
+    name: str
+    state: Literal["ok", "missing", "broken"]
+    found: str
+    advice: str = ""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Probe everything; exit 3 when something that AI-Rails needs does not work."""
+    probes = list(_probes(options))
+    if options.json:
+        common.print_json([to_json(probe) for probe in probes])
+    else:
+        width = max(len(probe.name) for probe in probes)
+        for probe in probes:
+            advice = f"\n{'':{width}}            {probe.advice}" if probe.advice else ""
+            print(f"{probe.name:{width}}  {probe.state:8}  {one_line(probe.found, 200)}{advice}")
+    return EXIT_BROKEN if any(probe.state == "broken" for probe in probes) else EXIT_OK
+
+
+def _probes(options: argparse.Namespace) -> Iterator[Probe]:
+    yield Probe("ai-rails", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
+    for tool in ("ruff", "black", "flake8"):
+        yield _tool(tool)
+    for package in ("jsonschema", "gitpython", "anthropic"):
+        yield _package(package)
+    yield _program("git", "Install git: checkpoints and undo need it.", needed=True)
+    yield _program("node", "Install Node.js to check JavaScript and TypeScript.", needed=False)
+    yield _search()
+    yield from _project(options)
+    yield _key()
+
+
+def _tool(name: str) -> Probe:
+    command = [sys.executable, "-m", name, "--version"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Probe(name, "broken", repr(error), f"Install AI-Rails again; {name} belongs to it.")
+    return Probe(name, "ok", done.stdout.split("\n")[0])
+
+
+def _package(name: str) -> Probe:
+    try:
+        return Probe(name, "ok", importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return Probe(name, "broken", "not installed", f"Install AI-Rails again; {name} belongs to it.")
+
+
+def _program(name: str, advice: str, *, needed: bool) -> Probe:
+    path = shutil.which(name)
+    if path is None:
+        return Probe(name, "broken" if needed else "missing", "not found", advice)
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)
+    return Probe(name, "ok", f"{done.stdout.strip()} ({path})")
+
+
+def _search() -> Probe:
+    with sqlite3.connect(":memory:") as database:
+        options = {row[0] for row in database.execute("pragma compile_options")}
+    if "ENABLE_FTS5" in options:
+        return Probe("search", "ok", f"SQLite {sqlite3.sqlite_version} with FTS5")
+    return Probe("search", "missing", f"SQLite {sqlite3.sqlite_version} without FTS5", "Search works, but slower.")
+
+
+def _project(options: argparse.Namespace) -> Iterator[Probe]:
+    project = common.project_of(options)
+    for name, load in (("tools", common.registry_of), ("agents", common.agents_of)):
+        try:
+            loaded = load(project)
+            count = len(loaded) if isinstance(loaded, dict) else len(loaded.names())
+            yield Probe(name, "ok", f"{count} loaded for {project}")
+        except RailsError as error:
+            yield Probe(name, "broken", str(error), "ai-rails tools check lists every mistake.")
+
+
+def _key() -> Probe:
+    if os.environ.get("ANTHROPIC_API_KEY") or os.environ.get("ANTHROPIC_BASE_URL"):
+        return Probe("model", "ok", "a key or a base URL is set in the environment")
+    advice = "Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local server. The demo needs neither."
+    return Probe("model", "missing", "no key in the environment", advice)

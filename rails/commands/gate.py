@@ -1,0 +1,110 @@
+"""``ai-rails gate``: the checks alone, on files in a repository."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from rails.approval.decision import Decision, request_for_changes, sign_changes
+from rails.commands import common
+from rails.core import paths as workspace
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, CheckError, Refusal, UsageError
+from rails.core.paths import WorkspacePath
+from rails.core.text import one_line
+from rails.core.verdict import Verdict
+from rails.edits.apply import apply
+from rails.gate.gate import Gate
+from rails.gate.report import as_json, as_text
+
+_EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
+# Listing files must not run what a repository's own configuration names.
+_SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--literal-pathspecs")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
+    project = common.project_of(options)
+    base = "HEAD" if options.staged and not options.diff else options.diff
+    chosen = _chosen(project, options, base)
+    if not chosen:
+        print("gate: no file to check", file=sys.stderr)
+        return EXIT_OK if base else EXIT_BROKEN
+    with Gate(project, strict=options.strict) as gate:
+        verdict = gate.check_files(chosen, base=base, fix=options.fix)
+    if options.fix:
+        _write(project, verdict)
+    print(_report(verdict, options))
+    return _EXIT[verdict.status]
+
+
+def _report(verdict: Verdict, options: argparse.Namespace) -> str:
+    import json
+
+    if options.format == "json":
+        return json.dumps(as_json(verdict), indent=2)
+    if options.format == "text":
+        return as_text(verdict, colour=common.colour_wanted(sys.stdout))
+    raise UsageError(f"--format takes text or json, not {one_line(options.format)!r}.")
+
+
+def _write(project: Path, verdict: Verdict) -> None:
+    """Write the safe fixes and formatting. Whoever types --fix has agreed to them."""
+    if verdict.proposal:
+        asked = request_for_changes("fix", "gate", (), verdict)
+        apply(sign_changes(asked, Decision("approve", "", "--fix on the command line")), project)
+
+
+def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> list[WorkspacePath]:
+    """The files that the command line means, in order and without doubles."""
+    names: list[str] = []
+    for name in options.paths:
+        target = (Path.cwd() / name).resolve()
+        if not target.is_relative_to(project):
+            raise UsageError(f"{one_line(name)} is outside the project {project}. Name the project with --project DIR.")
+        if target.is_dir():
+            names += [known for known in _known(project) if (project / known).is_relative_to(target)]
+        elif target.is_file():
+            names.append(target.relative_to(project).as_posix())
+        else:
+            raise UsageError(f"{one_line(name)} does not exist.")
+    if base:
+        changed = _changed(project, base, staged=options.staged)
+        names = [name for name in changed if not options.paths or name in set(names)]
+    elif not options.paths:
+        names = _known(project)
+    parsed = [workspace.parse(name) for name in dict.fromkeys(names)]
+    return [path for path in parsed if not isinstance(path, Refusal)]
+
+
+def _known(project: Path) -> list[str]:
+    """Every file that git knows or would take; without git, every file that is not hidden."""
+    if (project / ".git").exists() and shutil.which("git"):
+        names = _git(project, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    else:
+        found = (path.relative_to(project) for path in sorted(project.rglob("*")) if path.is_file())
+        names = [path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)]
+    return [name for name in names if (project / name).is_file()]
+
+
+def _changed(project: Path, base: str, *, staged: bool) -> list[str]:
+    """The files that differ from ``base`` (and, unless only staged ones count, the untracked ones)."""
+    diff = ["diff", "-z", "--name-only", "--no-ext-diff", "--diff-filter=d", "--relative"]
+    names = _git(project, *diff, *(["--cached"] if staged else []), base, "--")
+    if not staged:
+        names += _git(project, "ls-files", "-z", "--others", "--exclude-standard")
+    return [name for name in names if (project / name).is_file()]
+
+
+def _git(project: Path, *words: str) -> list[str]:
+    git = shutil.which("git")
+    if git is None:
+        raise CheckError("git is not installed, so there is nothing to compare with.")
+    command = [git, "-C", str(project), *_SAFE, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode != 0:
+        raise UsageError(f"git {words[0]} failed: {one_line(done.stderr, 300)}")
+    return [name for name in done.stdout.split("\0") if name]

@@ -1,0 +1,87 @@
+"""``ai-rails parse``: what intake finds in a text, and nothing is run."""
+
+from __future__ import annotations
+
+import argparse
+
+from rails.commands import common
+from rails.core.conversation import StopReason
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.requests import Json
+from rails.core.text import line_column, one_line, printable
+from rails.core.wire import json_object
+from rails.intake import Intake, Reader, Shapes
+
+_FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what was found; exit 1 when something that looks like a request was refused."""
+    if options.finish not in _FINISHES:
+        raise UsageError(f"--finish takes one of {', '.join(_FINISHES)}, not {one_line(options.finish)!r}.")
+    shapes = common.registry_of(common.project_of(options)).shapes()
+    if options.jsonl:
+        code = EXIT_OK
+        for item_id, text in common.read_jsonl(options.file):
+            found = _read(text, shapes, options)
+            code = EXIT_FINDINGS if found.refusals else code
+            common.print_json({"id": item_id, **as_json(found)}, indent=None)
+        return code
+    text = common.read_text(options.file)
+    found = _read(text, shapes, options)
+    if options.json:
+        common.print_json(as_json(found))
+    else:
+        print(as_text(found, text))
+    return EXIT_FINDINGS if found.refusals else EXIT_OK
+
+
+def _read(text: str, shapes: Shapes, options: argparse.Namespace) -> Intake:
+    reader = Reader(shapes)
+    size = options.stream_chunks or len(text) or 1
+    if size < 1:
+        raise UsageError("--stream-chunks takes a number of characters, 1 or more.")
+    for start in range(0, len(text), size):
+        reader.feed(text[start : start + size])
+    finish: StopReason = options.finish
+    return reader.flush(finish)
+
+
+def as_json(found: Intake) -> dict[str, Json]:
+    """Return the contract of ``rails/contracts/parse.schema.json``."""
+    return {
+        "requests": [
+            {name: value for name, value in json_object(request).items() if name != "raw"} for request in found.requests
+        ],
+        "refusals": [json_object(refusal) for refusal in found.refusals],
+        "ignored": [json_object(block) for block in found.ignored],
+        "prose": found.prose,
+    }
+
+
+def as_text(found: Intake, text: str) -> str:
+    """Return the same for a person: one paragraph for each block, in the order of the text."""
+    blocks: list[tuple[int, list[str]]] = []
+    for request in found.requests:
+        lines = [f"{_place(text, request.start)} request {request.tool_name} ({request.dialect})"]
+        lines += [f"  {name}: {one_line(str(value), 100)}" for name, value in request.parameters.items()]
+        lines += [
+            f"  repaired {fix.name} at {_place(text, fix.offset)}: {one_line(repr(fix.before), 40)} → {one_line(repr(fix.after), 40)}"
+            for fix in request.repairs
+        ]
+        blocks.append((request.start, lines))
+    for refusal in found.refusals:
+        lines = [f"{_place(text, refusal.start)} refused ({refusal.code}): {printable(refusal.message)}"]
+        blocks.append((refusal.start, [*lines, f"  {printable(refusal.hint)}"] if refusal.hint else lines))
+    for block in found.ignored:
+        blocks.append((block.start, [f"{_place(text, block.start)} ignored: {printable(block.reason)}"]))
+    if not blocks:
+        return "No tool request found. A request is a JSON object in a ```json fence, or one of the XML tool forms."
+    return "\n\n".join("\n".join(lines) for _, lines in sorted(blocks, key=lambda block: block[0]))
+
+
+def _place(text: str, offset: int) -> str:
+    if offset < 0:
+        return "native call"
+    line, column = line_column(text, offset)
+    return f"{line}:{column}"

@@ -1,0 +1,53 @@
+"""``ai-rails review``: the sessions, or one of them turn by turn."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from rails.commands import common
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
+from rails.core.text import one_line, printable
+from rails.core.wire import to_json
+from rails.log.reader import read_lenient, sessions, verify
+from rails.review.queries import as_json, session_view
+from rails.review.terminal import render_session, render_sessions
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print what the log says and return the exit code."""
+    state = common.state_of(common.project_of(options))
+    known = sessions(state)
+    if not options.session and not options.verify and not options.html:
+        if options.json:
+            common.print_json([to_json(session) for session in known])
+        else:
+            print(render_sessions(known) if known else "No session yet. Start one with ai-rails run or ai-rails apply.")
+        return EXIT_OK
+    if not known:
+        raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
+    wanted = known[-1].session_id if options.session in (None, "last") else options.session
+    chosen = next((session for session in known if session.session_id == wanted), None)
+    if chosen is None:
+        raise UsageError(f"There is no session {one_line(wanted)!r}. The last one is {known[-1].session_id}.")
+    if options.verify:
+        return _verify(chosen.path)
+    records, damages = read_lenient(chosen.path)
+    view = session_view(records, damages)
+    if options.html:
+        from rails.review.html import render_html
+
+        Path(options.html).write_text(render_html(view), "utf-8")
+        print(f"Wrote {one_line(options.html)}")
+    elif options.json:
+        common.print_json(as_json(view))
+    else:
+        print(render_session(view, colour=common.colour_wanted(sys.stdout)))
+    return EXIT_OK
+
+
+def _verify(path: Path) -> int:
+    report = verify(path)
+    print(printable(str(report)))
+    return EXIT_OK if report else EXIT_BROKEN

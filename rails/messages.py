@@ -1,0 +1,60 @@
+"""The sentences that a person at the terminal reads, in English and Japanese, from one catalogue.
+
+The Japanese texts of the retry messages are the wording that users of the first systems know. The
+language comes from ``AI_RAILS_LANG``, ``LC_ALL``, ``LC_MESSAGES`` or ``LANG``, the first that is set;
+anything but Japanese is English.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final, Literal
+
+Language = Literal["en", "ja"]
+Key = Literal["retry", "gave_up", "model_retry", "model_gave_up", "nothing_written", "working", "aborted"]
+
+_CATALOGUE: Final[Mapping[Key, Mapping[Language, str]]] = {
+    "retry": {
+        "en": "This action was not carried out correctly.",
+        "ja": "このアクションは正しく実行されませんでした",
+    },
+    "gave_up": {
+        "en": "The user's task could not be carried out correctly.",
+        "ja": "ユーザーのタスクを正しく実行できませんでした",
+    },
+    "model_retry": {
+        "en": (
+            "There is a JSON syntax error. Correct the JSON below.\nError: {error}\nInvalid JSON: {json}\n\n"
+            "Send the function call again as valid JSON."
+        ),
+        "ja": (
+            "JSON構文エラーが発生しました。以下のJSONを修正してください。\nエラー: {error}\n不正なJSON: {json}\n\n"
+            "正しいJSON形式でもう一度functionCallを送信してください。"
+        ),
+    },
+    "model_gave_up": {
+        "en": "The JSON syntax error could not be resolved. The task cannot be carried out correctly.",
+        "ja": "JSON構文エラーが解決できませんでした。タスクを正しく実行できません。",
+    },
+    "nothing_written": {"en": "Nothing was written.", "ja": "何も書き込まれていません。"},
+    "working": {"en": "working", "ja": "処理中"},
+    "aborted": {"en": "Stopped by the human.", "ja": "ユーザーが中止しました。"},
+}
+
+
+def language(environment: Mapping[str, str] | None = None) -> Language:
+    """Return the language that the environment asks for."""
+    env = os.environ if environment is None else environment
+    for name in ("AI_RAILS_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := env.get(name):
+            return "ja" if value.lower().startswith("ja") else "en"
+    return "en"
+
+
+def say(key: Key, lang: Language | None = None, **values: str) -> str:
+    """Return the sentence of ``key``, with ``{name}`` filled from ``values``, byte for byte."""
+    text = _CATALOGUE[key][lang or language()]
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text

@@ -1,0 +1,262 @@
+"""The live view of a session in a terminal: one short line for each thing that matters.
+
+It is a projection of the log's records, like every other view. On a terminal a spinner shows what is
+being waited for; elsewhere the same lines come without colour and without movement.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, TextIO
+
+from rails.core.events import Record
+from rails.core.requests import Json
+from rails.core.text import one_line, printable
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+_STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_PROSE_LINES: Final = 6
+_RULE, _MESSAGE = "rule", "message"
+
+
+class Screen:
+    """Prints records as they come. ``debug`` adds the texts that the model reads and the blocks it sent."""
+
+    def __init__(self, out: TextIO | None = None, *, colour: bool | None = None, debug: bool = False) -> None:
+        """Write to ``out`` (standard output); ``colour`` is decided by whether that is a terminal."""
+        self.out = out or sys.stdout
+        self.colour = self.out.isatty() if colour is None else colour
+        self.debug = debug
+        self.stage_ms: defaultdict[str, float] = defaultdict(float)
+        self.counts: Counter[str] = Counter()
+        self.files: dict[str, str] = {}
+        self._status: Status | None = None
+        self._turn = 0
+        self._draw: Mapping[str, Callable[[Mapping[str, Json], Record], None]] = {
+            "AGENT_ENGAGE": self._engage,
+            "LLM_CALL": self._call,
+            "LLM_RESPONSE": self._response,
+            "LLM_ERROR": self._model_error,
+            "TOOL_STATUS": self._tool_status,
+            "MCP_REQUEST_FORMULATED": self._request,
+            "TOOL_REQUEST_VALIDATION_FAILED": self._refused,
+            "CHANGE_REFUSED": self._refused,
+            "CHANGE_PLANNED": self._planned,
+            "GATE_VERDICT": self._verdict,
+            "HUMAN_DECISION": self._decision,
+            "EXECUTION_STARTED": self._started,
+            "TOOL_EXECUTION_RESULT": self._result,
+            "FEEDBACK_SENT": self._feedback,
+            "ERROR": self._error,
+            "SESSION_RESUMED": self._resumed,
+            "AGENT_FINISHED": self._finished,
+        }
+
+    def __call__(self, record: Record) -> None:
+        """Show one record."""
+        if draw := self._draw.get(record.event_type):
+            draw(record.details, record)
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """Print one line; ``text`` must be printable already."""
+        if self._status:
+            self._status.stop()
+            self._status = None
+        self.out.write(self._paint(text, style) + "\n")
+        self.out.flush()
+
+    def busy(self, what: str) -> None:
+        """Show that something is being waited for."""
+        if not self.colour:
+            return
+        from rich.console import Console
+
+        if self._status:
+            self._status.stop()
+        self._status = Console(file=self.out, highlight=False, markup=False).status(what, spinner="dots")
+        self._status.start()
+
+    def rest(self) -> None:
+        """Stop the spinner."""
+        if self._status:
+            self._status.stop()
+            self._status = None
+
+    def _paint(self, text: str, style: str) -> str:
+        if not self.colour or not style:
+            return text
+        codes = ";".join(_STYLES[name] for name in style.split())
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+    # -- records ---------------------------------------------------------------------------------
+
+    def _engage(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.line()
+        self.line(f"── {record.agent_role}: {one_line(_text(facts, 'task'))} ".ljust(78, "─"), "bold")
+
+    def _call(self, facts: Mapping[str, Json], record: Record) -> None:
+        self._turn += 1
+        self.line()
+        self.line(f"turn {self._turn}", "cyan")
+        self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
+
+    def _response(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.rest()
+        self.counts["turns"] += 1
+        self._took("model", facts)
+        lines = [line for line in _text(facts, "prose").splitlines() if line.strip()]
+        for line in lines[:_PROSE_LINES]:
+            self.line(f"  {one_line(line, 110)}", "dim")
+        if len(lines) > _PROSE_LINES:
+            self.line(f"  … {len(lines) - _PROSE_LINES} more lines", "dim")
+        if (reason := _text(facts, "stop_reason")) not in ("end_turn", "tool_use"):
+            self.line(f"  the model stopped early: {reason}. {one_line(_text(facts, 'note'))}", "yellow")
+
+    def _model_error(self, facts: Mapping[str, Json], record: Record) -> None:
+        retry = "; trying again" if facts.get("will_retry") else ""
+        self.line(f"  model: {one_line(_text(facts, 'error'), 300)}{retry}", "yellow")
+
+    def _tool_status(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.line(f"  🔧 {one_line(record.message)}")
+        self.busy("reading the rest of the answer")
+
+    def _request(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.counts["requests"] += 1
+        repairs = [item for item in _items(facts, "repairs") if isinstance(item, dict)]
+        self.counts["repairs"] += len(repairs)
+        for fix in repairs:
+            before, after = one_line(repr(fix.get("before")), 40), one_line(repr(fix.get("after")), 40)
+            self.line(f"  repaired the request's JSON: {one_line(_text(fix, 'name'))}, {before} → {after}", "yellow")
+        if self.debug:
+            self.line(f"  {one_line(str(facts.get('parameters')), 400)}", "dim")
+
+    def _refused(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.counts["refused"] += 1
+        for item in _items(facts, "refusals"):
+            if isinstance(item, dict):
+                words = _text(item, "message").partition(" Details: ")
+                reason = words[2].removesuffix(" Please correct your JSON parameters.") or words[0]
+                self.line(f"  refused: {one_line(reason, 300)}", "red")
+                if hint := _text(item, "hint"):
+                    self.line(f"           {one_line(hint, 300)}", "dim")
+
+    def _planned(self, facts: Mapping[str, Json], record: Record) -> None:
+        for note in _items(facts, "notes"):
+            self.line(f"  {one_line(str(note), 200)}", "yellow")
+        self.busy("checking the proposed code")
+
+    def _verdict(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.rest()
+        self._took("gate", facts)
+        checks = [f"{c.get('name')} {c.get('version')}" for c in _items(facts, "checks") if isinstance(c, dict)]
+        took = f"{_number(facts, 'duration_ms'):.0f} ms"
+        status = _text(facts, "status")
+        findings = [f for f in _items(facts, "findings") if isinstance(f, dict) and f.get("new")]
+        words = {"pass": "passed", "fail": f"{len(findings)} to correct", "error": "could not check everything"}
+        style = {"pass": "green", "fail": "red", "error": "yellow"}.get(status, "")
+        self.line(f"  gate: {words.get(status, status)}  ({one_line(', '.join(checks), 120)}; {took})", style)
+        for finding in findings[:10]:
+            place = f"{finding.get('path')}:{finding.get('line')}:{finding.get('column')}"
+            self.line(f"    {one_line(f'{place} {_text(finding, _RULE)} {_text(finding, _MESSAGE)}', 200)}")
+        self.counts["findings"] += len(findings)
+        fixed = [f for f in _items(facts, "fixed") if isinstance(f, dict)]
+        self.counts["fixed"] += sum(int(_number(f, "count")) or 1 for f in fixed)
+        if fixed:
+            names = dict.fromkeys(f"{f.get('rule')} in {f.get('path')}" for f in fixed)
+            self.line(f"    fixed for the agent: {one_line(', '.join(names), 200)}", "green")
+        for item in _items(facts, "not_checked"):
+            if isinstance(item, dict):
+                words_ = f"{item.get('path')} by {item.get('check')}: {item.get('reason')}"
+                self.line(f"    not checked: {one_line(words_, 200)}", "yellow")
+
+    def _decision(self, facts: Mapping[str, Json], record: Record) -> None:
+        answer = _text(facts, "answer")
+        self.counts[answer] += 1
+        self.stage_ms["approval"] += _number(facts, "seconds") * 1000
+        style = "green" if answer == "approve" else "red"
+        reason = f": {one_line(_text(facts, 'reason'), 300)}" if facts.get("reason") else ""
+        said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(answer, answer)
+        self.line(f"  {said} by {one_line(_text(facts, 'by'), 60)}{reason}", style)
+
+    def _started(self, facts: Mapping[str, Json], record: Record) -> None:
+        if tool := _text(facts, "tool"):
+            self.busy(f"running {one_line(tool, 60)}")
+
+    def _result(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.rest()
+        self._took("tools", facts)
+        changes = [c for c in _items(facts, "changes") if isinstance(c, dict)]
+        verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
+        for change in changes:
+            self.files[_text(change, "path")] = _text(change, "kind")
+            self.line(f"  ✅ {verb.get(_text(change, 'kind'), 'Wrote')} {one_line(_text(change, 'path'))}", "green")
+        if not changes:
+            ok = facts.get("ok") is True
+            what = facts.get("facts")
+            path = f" {_text(what, 'path')}" if isinstance(what, dict) else ""
+            self.line(f"  {'✅' if ok else '❌'} {one_line(record.message + path, 200)}", "green" if ok else "red")
+            if isinstance(what, dict) and "exit_code" in what or not ok:
+                for text in [line for line in _text(facts, "text").splitlines() if line.strip()][-4:]:
+                    self.line(f"    {one_line(text, 110)}", "dim")
+
+    def _feedback(self, facts: Mapping[str, Json], record: Record) -> None:
+        codes = [str(code) for code in _items(facts, "codes")]
+        if codes:
+            self.counts["retries"] += 1
+            said = "" if codes == ["denied"] else f"{record.message} "
+            self.line(f"  → {said}Sent back to the agent ({', '.join(codes)}).", "yellow")
+        if self.debug:
+            for text in printable(_text(facts, "text")).splitlines():
+                self.line(f"    | {text}", "dim")
+
+    def _error(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.line(f"  {one_line(record.message, 400)} {one_line(_text(facts, 'error'), 400)}", "red")
+
+    def _resumed(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.line(f"  {one_line(record.message, 200)}", "cyan")
+
+    def _finished(self, facts: Mapping[str, Json], record: Record) -> None:
+        self.rest()
+        done = facts.get("outcome") == "done"
+        self.line()
+        self.line(
+            f"  {record.agent_role}: {'finished' if done else one_line(record.message, 300)}",
+            "green" if done else "red",
+        )
+
+    def summary(self) -> Sequence[str]:
+        """Return the closing lines: what was asked, repaired, sent back, fixed, written, and the time it took."""
+        count = self.counts
+        files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in self.files.items()) or "none"
+        times = " · ".join(f"{stage} {ms / 1000:.2f} s" for stage, ms in self.stage_ms.items())
+        return (
+            f"requests {count['requests']} · repairs {count['repairs']} · refused {count['refused']} · "
+            f"sent back {count['retries']} · findings {count['findings']} · fixed for the agent {count['fixed']}",
+            f"approved {count['approve']} · denied {count['deny']} · turns {count['turns']}",
+            f"files changed: {files}",
+            f"time: {times}",
+        )
+
+    def _took(self, stage: str, facts: Mapping[str, Json]) -> None:
+        self.stage_ms[stage] += _number(facts, "duration_ms")
+
+
+def _text(facts: Mapping[str, Json], name: str) -> str:
+    value = facts.get(name)
+    if isinstance(value, dict):
+        value = value.get("head")
+    return value if isinstance(value, str) else ""
+
+
+def _number(facts: Mapping[str, Json], name: str) -> float:
+    value = facts.get(name)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _items(facts: Mapping[str, Json], name: str) -> list[Json]:
+    value = facts.get(name)
+    return value if isinstance(value, list) else []

@@ -1,0 +1,267 @@
+"""A run: turns, hand-offs, budgets. Its only memory is the log; resume reads the log and goes on.
+
+``engage_agent`` keeps the name and the contract of the first AI-Rails, with ``previous_tool_output`` as
+the way back to the agent, and is a loop with budgets instead of a recursion.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+import rails
+from rails.agents import Agent, first_message, registry_for, system_prompt, tool_specs
+from rails.approval.decision import Approver
+from rails.core import limits, paths
+from rails.core.conversation import Message, NativeResult, Text
+from rails.core.errors import ModelError, ModelRetryable, UsageError
+from rails.core.events import Event, EventType, Record
+from rails.core.wire import json_object
+from rails.edits.apply import read_file, recover
+from rails.edits.history import History
+from rails.gate.gate import Gate
+from rails.intake import Reader
+from rails.log.reader import read_strict
+from rails.log.writer import SessionLog
+from rails.messages import say
+from rails.models import Model
+from rails.resume import Standing, digest_of, standing
+from rails.tools.definitions import Registry
+from rails.turn import Setting, Turn, settle, take_turn
+
+Outcome = Literal["done", "gave_up", "aborted", "model_failed"]
+#: Waits between tries at an overloaded or unreachable model, in seconds.
+MODEL_WAITS: Final = (1.0, 4.0, 15.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What a session shall do: the (agent, task) pairs in order, and its budgets."""
+
+    project: Path
+    tasks: tuple[tuple[str, str], ...]
+    max_attempts: int = limits.MAX_ATTEMPTS
+    max_turns: int = limits.MAX_TURNS
+    approve: str = "ask"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a session ended, in one sentence for a person."""
+
+    outcome: Outcome
+    message: str
+    session_id: str = ""
+
+
+@dataclass
+class Budget:
+    """Failed turns in a row, counted by kind: a good part does not make up for a bad one.
+
+    A turn without any failure resets the counters. The same failure word for word, twice in a row, ends
+    the loop early: the agent does not read its feedback.
+    """
+
+    most: int
+    counts: dict[str, int] = field(default_factory=dict)
+    last: str = ""
+
+    def spend(self, codes: Sequence[str], words: str) -> str | None:
+        """Count a turn's failures; return why to stop, or ``None`` to go on."""
+        if not codes:
+            self.counts.clear()
+            self.last = ""
+            return None
+        for code in set(codes):
+            self.counts[code] = self.counts.get(code, 0) + 1
+        if words and words == self.last:
+            return "the same failure came back word for word"
+        self.last = words
+        spent = [code for code, count in self.counts.items() if count >= self.most]
+        return f"{self.most} failed attempts ({', '.join(spent)})" if spent else None
+
+
+@dataclass
+class Session:
+    """One run over one project. ``watch`` gets every record after it is in the log."""
+
+    job: Job
+    log: SessionLog
+    registry: Registry
+    agents: dict[str, Agent]
+    model_for: Callable[[str], Model]
+    approver: Approver
+    watch: Callable[[Record], object] = field(default=lambda _: None)
+    on_text: Callable[[str], object] = field(default=lambda _: None)
+    wait: Callable[[float], object] = time.sleep
+    turns: int = 0
+    gate: Gate = field(init=False)
+    history: History = field(init=False)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Mend what an interruption left, start the gate, and close it in the end."""
+        for note in recover(self.job.project):
+            self.publish("ERROR", note, error=note, recovered=True)
+        self.history = History(self.job.project)
+        with Gate(self.job.project) as self.gate:
+            yield
+
+    def run(self, resumed: Standing | None = None) -> Ending:
+        """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
+        ending = Ending("done", "Nothing was left to do.")
+        self.turns = resumed.turns if resumed else 0
+        with self.open():
+            for index, (role, task) in enumerate(self.job.tasks):
+                if resumed and index < resumed.finished:
+                    continue
+                going_on = resumed if resumed and resumed.messages and index == resumed.finished else None
+                setting = self.setting(role)
+                ending = self.engage_agent(setting, task, going_on=going_on)
+                setting.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome)
+                if ending.outcome != "done":
+                    break
+        if ending.outcome != "model_failed":
+            self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
+        return Ending(ending.outcome, ending.message, self.log.session_id)
+
+    def engage_agent(
+        self, setting: Setting, task: str, *, previous_tool_output: str = "", going_on: Standing | None = None
+    ) -> Ending:
+        """Let one agent work on one task until it is done or a budget is spent."""
+        budget = Budget(self.job.max_attempts)
+        if going_on is None:
+            first = first_message(task, previous_tool_output=previous_tool_output)
+            setting.say(
+                "AGENT_ENGAGE",
+                f"{setting.agent.name}: {task}",
+                agent=setting.agent.name,
+                task=task,
+                first_message=first,
+                system=setting.system,
+                tools=[spec.name for spec in setting.tools],
+            )
+            messages = [Message("user", (Text(first),))]
+        else:
+            messages = list(going_on.messages)
+            for failed in going_on.codes:
+                budget.spend(failed, "")
+        pending = going_on if going_on and going_on.pending else None
+        for _ in range(self.job.max_turns):
+            try:
+                turn = self._settle_pending(setting, pending) if pending else self._turn(setting, messages)
+            except ModelError as error:
+                return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self.log.session_id}")
+            pending = None
+            if turn.aborted:
+                return Ending("aborted", say("aborted"))
+            if turn.reply is None:
+                return self._finished(turn)
+            codes: list[str] = [
+                outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"
+            ]
+            if turn.answer.stop_reason in ("max_tokens", "cut"):
+                codes.append("cut")
+            words = "\n".join(outcome.text for outcome in turn.outcomes if not outcome.ok)
+            if why := budget.spend(codes, words):
+                setting.say("ERROR", say("gave_up"), error=why)
+                return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
+            self._send(setting, turn, codes, max(budget.counts.values(), default=0))
+            messages += [turn.answer.message, turn.reply]
+        return Ending("gave_up", f"{say('gave_up')} Reason: the limit of {self.job.max_turns} turns is reached.")
+
+    def publish(self, event: EventType, message: str, **details: object) -> None:
+        """Log an event, then show it: nothing is shown that a kill could erase."""
+        self.record(Event(event, message, json_object(details)))
+
+    def record(self, event: Event) -> None:
+        """Log a ready-made event, then show it."""
+        self.watch(self.log.append(event))
+
+    def _turn(self, setting: Setting, messages: Sequence[Message]) -> Turn:
+        """Take a turn, asking again when the model's service has a passing fault."""
+        self.turns += 1
+        for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
+            try:
+                return take_turn(setting, self.turns, messages)
+            except ModelRetryable as error:
+                setting.say("LLM_ERROR", str(error), error=str(error), will_retry=pause is not None, attempt=attempt)
+                if pause is None:
+                    raise ModelError(f"{error} Gave up after {attempt} tries.") from error
+                self.wait(getattr(error, "retry_after", None) or pause)
+            except ModelError as error:
+                setting.say("LLM_ERROR", str(error), error=str(error), will_retry=False, attempt=attempt)
+                raise
+        raise AssertionError("the last try returns or raises")
+
+    def _settle_pending(self, setting: Setting, resumed: Standing) -> Turn:
+        """Finish an answer that an interrupted run had begun to carry out."""
+        answer = resumed.pending
+        assert answer is not None, "called only with a pending answer"
+        reader = Reader(setting.registry.shapes(), id_prefix=f"t{resumed.turns}.")
+        reader.feed(answer.message.text)
+        return settle(setting, answer, reader.flush(answer.stop_reason, answer.message.calls), resumed.done)
+
+    def _send(self, setting: Setting, turn: Turn, codes: list[str], attempt: int) -> None:
+        assert turn.reply is not None, "called only with a reply"
+        results = [part for part in turn.reply.parts if isinstance(part, NativeResult)]
+        message = say("retry") if codes else "results"
+        setting.say(
+            "FEEDBACK_SENT", message, text=turn.reply.text, results=results, attempt=attempt, codes=sorted(set(codes))
+        )
+
+    def _finished(self, turn: Turn) -> Ending:
+        if turn.answer.stop_reason == "refusal":
+            return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
+        return Ending("done", turn.answer.message.text.strip() or "Done.")
+
+    def setting(self, role: str) -> Setting:
+        """Return what a turn of ``role`` stands on; the session must be open. Raises UsageError."""
+        agent = self.agents.get(role)
+        if agent is None:
+            raise UsageError(f"There is no agent {role!r}. Known agents: {', '.join(sorted(self.agents))}.")
+        return Setting(
+            project=self.job.project,
+            session_id=self.log.session_id,
+            agent=agent,
+            system=system_prompt(agent, self.registry),
+            registry=registry_for(agent, self.registry),
+            model=self.model_for(role),
+            gate=self.gate,
+            approver=self.approver,
+            history=self.history,
+            publish=self.record,
+            tools=tool_specs(agent, self.registry),
+            from_project=frozenset(d.tool_name for d in self.registry.definitions.values() if not d.trusted),
+            on_text=self.on_text,
+        )
+
+
+def start(job: Job, log: SessionLog, model: str) -> None:
+    """Write the record that a session begins with."""
+    details = {
+        "project": str(job.project),
+        "tasks": [{"agent": agent, "task": task} for agent, task in job.tasks],
+        "task": job.tasks[0][1] if job.tasks else "",
+        "agents": [agent for agent, _ in job.tasks],
+        "model": model,
+        "approve": job.approve,
+        "limits": {"max_attempts": job.max_attempts, "max_turns": job.max_turns},
+        "versions": {"ai-rails": rails.__version__},
+    }
+    log.append(Event("WORKFLOW_START", job.tasks[0][1] if job.tasks else "", json_object(details)))
+
+
+def where(project: Path, log: SessionLog) -> Standing:
+    """Return where an interrupted session stands. Raises LogError for a damaged log."""
+
+    def hash_of(name: str) -> str | None:
+        path = paths.parse(name)
+        return digest_of(read_file(project, path)) if isinstance(path, paths.WorkspacePath) else None
+
+    recover(project)
+    return standing(read_strict(log.path), hash_of)

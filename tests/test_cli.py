@@ -1,0 +1,328 @@
+"""The command line, run as a user runs it: real processes, real files, a stub model on loopback."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from rails.testing import StubServer, says
+
+CONTRACTS = Path(__file__).parent.parent / "rails" / "contracts"
+ALLOW = """
+[[rule]]
+decision = "allow"
+tool = ["write_file", "edit_file", "multi_edit", "delete_file"]
+path = "**"
+"""
+WRITE = '```json\n{"tool": "write_file", "path": "hello.txt", "content": "hello\\n"}\n```\n'
+BROKEN = '```json\n{"tool": "write_file", "path": "hello.txt", "content": }\n```\n'
+PROSE = 'Some prose.\n\n```json\n{"status": "ok"}\n```\n'
+
+
+def contract(name):
+    return Draft202012Validator(json.loads((CONTRACTS / f"{name}.schema.json").read_text("utf-8")))
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def environment(tmp_path):
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "policy.toml").write_text(ALLOW, "utf-8")
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {
+        **kept,
+        "AI_RAILS_CONFIG_DIR": str(config),
+        "AI_RAILS_LANG": "en",
+        "ANTHROPIC_API_KEY": "test-key",
+        "ANTHROPIC_CONFIG_DIR": str(tmp_path / "anthropic"),
+    }
+
+
+@pytest.fixture
+def rails(project, environment):
+    def run(*words, text="", code=None):
+        command = [sys.executable, "-m", "rails", *words]
+        done = subprocess.run(
+            command,
+            input=text,
+            capture_output=True,
+            text=True,
+            cwd=project,
+            env=environment,
+            timeout=100,
+            check=False,
+            start_new_session=True,
+        )
+        if code is not None:
+            assert done.returncode == code, done.stdout + done.stderr
+        return done
+
+    return run
+
+
+def test_help_reads_like_a_man_page_and_names_every_command(rails):
+    text = rails("--help", code=0).stdout
+    for word in (
+        "run",
+        "apply",
+        "gate",
+        "parse",
+        "review",
+        "undo",
+        "tools",
+        "agents",
+        "doctor",
+        "demo",
+        "exit codes",
+        "environment",
+        "files",
+        "examples",
+    ):
+        assert word in text
+
+
+def test_no_command_is_a_usage_error(rails):
+    assert rails().returncode == 2
+
+
+def test_a_folder_that_is_none_is_a_usage_error_that_says_so(rails):
+    done = rails("apply", "--project", "nowhere", text=WRITE, code=2)
+    assert "nowhere is not a folder" in done.stderr
+    assert not done.stdout
+
+
+def test_parse_answers_its_contract_and_writes_nothing(rails, project):
+    done = rails("parse", "--json", text=PROSE + WRITE + BROKEN, code=1)
+    result = json.loads(done.stdout)
+    contract("parse").validate(result)
+    assert [request["tool_name"] for request in result["requests"]] == ["write_file"]
+    assert len(result["refusals"]) == len(result["ignored"]) == 1
+    start, end = result["requests"][0]["start"], result["requests"][0]["end"]
+    assert (PROSE + WRITE + BROKEN)[start:end].strip() == WRITE.strip()
+    assert list(project.iterdir()) == []
+
+
+def test_parse_finds_the_same_in_pieces_of_any_size(rails):
+    text = PROSE + WRITE + BROKEN
+    whole = rails("parse", "--json", text=text).stdout
+    assert rails("parse", "--json", "--stream-chunks", "1", text=text).stdout == whole
+    assert rails("parse", "--json", "--stream-chunks", "7", text=text).stdout == whole
+
+
+def test_parse_jsonl_answers_one_result_for_each_line(rails):
+    lines = "\n".join(json.dumps({"id": number, "text": text}) for number, text in enumerate((WRITE, PROSE)))
+    results = [json.loads(line) for line in rails("parse", "--jsonl", text=lines, code=0).stdout.splitlines()]
+    assert [result["id"] for result in results] == [0, 1]
+    assert [len(result["requests"]) for result in results] == [1, 0]
+    for result in results:
+        contract("parse").validate(result)
+
+
+def test_apply_writes_what_the_policy_allows(rails, project):
+    result = json.loads(rails("apply", "--json", "--approve", "policy", text=WRITE, code=0).stdout)
+    contract("apply").validate(result)
+    assert result["status"] == "applied"
+    assert result["previous_tool_output"] == ""
+    assert [change["kind"] for change in result["changes"]] == ["create"]
+    assert (project / "hello.txt").read_text("utf-8") == "hello\n"
+
+
+def test_apply_without_a_human_and_without_a_rule_writes_nothing(rails, project, environment):
+    (Path(environment["AI_RAILS_CONFIG_DIR"]) / "policy.toml").unlink()
+    result = json.loads(rails("apply", "--json", "--approve", "policy", text=WRITE, code=1).stdout)
+    contract("apply").validate(result)
+    assert result["status"] == "denied"
+    assert "Human Feedback" in result["previous_tool_output"]
+    assert not (project / "hello.txt").exists()
+
+
+def test_apply_dry_run_says_what_would_be_written_and_writes_nothing(rails, project):
+    result = json.loads(rails("apply", "--json", "--dry-run", text=WRITE, code=0).stdout)
+    contract("apply").validate(result)
+    assert (result["status"], result["dry_run"]) == ("applied", True)
+    assert [change["path"] for change in result["changes"]] == ["hello.txt"]
+    assert not (project / "hello.txt").exists()
+
+
+def test_apply_of_broken_json_answers_with_the_text_for_the_model(rails, project):
+    result = json.loads(rails("apply", "--json", "--approve", "policy", text=BROKEN, code=1).stdout)
+    contract("apply").validate(result)
+    assert result["status"] == "refused"
+    assert '"content": }' in result["previous_tool_output"]
+    assert not (project / "hello.txt").exists()
+
+
+def test_apply_of_code_with_a_finding_answers_with_the_finding(rails, project):
+    bad = '```json\n{"tool": "write_file", "path": "a.py", "content": "print(undefined_name)\\n"}\n```\n'
+    result = json.loads(rails("apply", "--json", "--approve", "policy", text=bad, code=1).stdout)
+    contract("apply").validate(result)
+    assert "F821" in result["previous_tool_output"]
+    assert "Your code failed linting with errors" in result["previous_tool_output"]
+    assert not (project / "a.py").exists()
+
+
+def test_apply_of_an_answer_without_a_request_says_so(rails):
+    result = json.loads(rails("apply", "--json", text="Hello.", code=1).stdout)
+    contract("apply").validate(result)
+    assert result["previous_tool_output"] == "No valid JSON code block found"
+
+
+def test_apply_jsonl_answers_in_order_and_goes_on_after_a_failure(rails, project):
+    texts = {"a": WRITE, "b": BROKEN, "c": WRITE.replace("hello.txt", "second.txt")}
+    lines = "\n".join(json.dumps({"id": name, "text": text}) for name, text in texts.items())
+    done = rails("apply", "--jsonl", "--approve", "policy", text=lines, code=1)
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(result["id"], result["status"]) for result in results] == [
+        ("a", "applied"),
+        ("b", "refused"),
+        ("c", "applied"),
+    ]
+    assert (project / "second.txt").exists()
+
+
+def test_what_was_applied_can_be_reviewed_and_undone(rails, project):
+    (project / "hello.txt").write_bytes(b"before\r\n")
+    session = json.loads(rails("apply", "--json", "--approve", "policy", text=WRITE, code=0).stdout)["session"]
+    assert session in rails("review", code=0).stdout
+    assert "write_file" in rails("review", session, code=0).stdout
+    assert json.loads(rails("review", session, "--json", code=0).stdout)
+    rails("review", session, "--verify", code=0)
+    rails("undo", code=0)
+    assert (project / "hello.txt").read_bytes() == b"before\r\n"
+    assert "nothing to undo" in rails("undo", "no-such-session", code=2).stderr
+
+
+def test_undo_does_not_go_over_a_persons_later_work(rails, project):
+    rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
+    (project / "hello.txt").write_text("my own words\n", "utf-8")
+    done = rails("undo")
+    assert done.returncode == 3
+    assert (project / "hello.txt").read_text("utf-8") == "my own words\n"
+
+
+def test_gate_answers_its_contract_and_its_exit_code(rails, project):
+    (project / "good.py").write_text('"""Good."""\n', "utf-8")
+    (project / "bad.py").write_text('"""Bad."""\n\nprint(undefined_name)\n', "utf-8")
+    result = json.loads(rails("gate", "--format", "json", "good.py", "bad.py", code=1).stdout)
+    contract("gate").validate(result)
+    assert result["verdict"] == "fail"
+    assert {finding["path"] for finding in result["findings"]} == {"bad.py"}
+    assert json.loads(rails("gate", "--format", "json", "good.py", code=0).stdout)["verdict"] == "pass"
+
+
+def test_gate_diff_reports_only_what_is_new(rails, project):
+    git = ["git", "-c", "user.name=T", "-c", "user.email=t@localhost"]
+    (project / "old.py").write_text('"""Old."""\n\nprint(old_name)\n', "utf-8")
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "before"]):
+        subprocess.run([*git, *words], cwd=project, check=True)
+    (project / "old.py").write_text('"""Old."""\n\nimport sys\n\nprint(old_name)\nprint(new_name, sys)\n', "utf-8")
+    done = rails("gate", "--diff", "HEAD", code=1)
+    assert "new_name" in done.stdout
+    assert "old_name`" not in done.stdout
+
+
+def test_gate_fix_writes_what_is_safe(rails, project):
+    (project / "ugly.py").write_text('"""Ugly."""\n\nimport sys\nimport os\n\nprint( os.name,sys.path )\n', "utf-8")
+    rails("gate", "--fix", "ugly.py", code=0)
+    assert (project / "ugly.py").read_text(
+        "utf-8"
+    ) == '"""Ugly."""\n\nimport os\nimport sys\n\nprint(os.name, sys.path)\n'
+
+
+def test_tools_and_agents_and_doctor_say_what_there_is(rails):
+    assert "write_file" in rails("tools", code=0).stdout
+    assert "old_string" in rails("tools", "show", "edit_file", code=0).stdout
+    rails("tools", "check", code=0)
+    assert "coder" in rails("agents", code=0).stdout
+    assert "edit_file" in rails("agents", "coder", code=0).stdout
+    assert "ruff" in rails("doctor", code=0).stdout
+
+
+def test_a_tool_is_started_by_one_command(rails, project):
+    rails("tools", "new", "count_words", code=0)
+    assert (project / "mcp_definitions" / "count_words.json").exists()
+    rails("tools", "check", code=0)
+    assert "count_words" in rails("tools", code=0).stdout
+
+
+def test_run_works_over_real_http_and_retries_an_overloaded_server(rails, project):
+    replies = [says(status=529, retry_after=0), says(WRITE, chunk_chars=3), says("Done.")]
+    with StubServer(replies) as stub:
+        done = rails(
+            "run",
+            "write hello",
+            "--model",
+            "anthropic:claude-test",
+            "--base-url",
+            stub.url,
+            "--approve",
+            "policy",
+            code=0,
+        )
+        assert len(stub.requests) == 3
+        told = stub.requests[2].body["messages"][-1]
+    assert "trying again" in done.stdout
+    assert "✅ Created hello.txt" in done.stdout
+    assert "🔧 Creating... hello.txt" in done.stdout
+    assert "Created hello.txt" in json.dumps(told)
+    assert (project / "hello.txt").exists()
+
+
+def test_a_model_that_cannot_be_reached_ends_with_3_and_the_session_can_go_on(rails, project):
+    with StubServer([says(status=401)]) as stub:
+        words = ("--model", "anthropic:claude-test", "--base-url", stub.url, "--approve", "policy")
+        assert "--resume" in rails("run", "write hello", *words, code=3).stdout
+    with StubServer([says(WRITE), says("Done.")]) as stub:
+        words = ("--model", "anthropic:claude-test", "--base-url", stub.url, "--approve", "policy")
+        rails("run", "--resume", *words, code=0)
+    assert (project / "hello.txt").exists()
+
+
+def test_a_run_that_was_killed_goes_on_and_does_nothing_twice(rails, project, environment):
+    words = ["run", "write two files", "--model", "anthropic:claude-test", "--approve", "policy"]
+    with StubServer([says(WRITE), says("never sent", hang_s=60)]) as stub:
+        command = [sys.executable, "-m", "rails", *words, "--base-url", stub.url]
+        process = subprocess.Popen(
+            command, cwd=project, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 60
+        while len(stub.requests) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=30)
+    assert (project / "hello.txt").read_text("utf-8") == "hello\n"
+    second = WRITE.replace("hello.txt", "second.txt")
+    with StubServer([says(second), says("Done.")]) as stub:
+        rails("run", "--resume", *words[2:], "--base-url", stub.url, code=0)
+        first_request = stub.requests[0].body["messages"]
+    assert [message["role"] for message in first_request] == ["user", "assistant", "user"]
+    assert "Created hello.txt" in json.dumps(first_request[2])
+    assert (project / "second.txt").exists()
+    assert "is over" in rails("run", "--resume", *words[2:], code=2).stderr
+
+
+def test_a_killed_run_leaves_a_log_that_verifies(rails, project, environment):
+    with StubServer([says("never sent", hang_s=60)]) as stub:
+        command = [sys.executable, "-m", "rails", "run", "x", "--model", "anthropic:m", "--base-url", stub.url]
+        process = subprocess.Popen(
+            command, cwd=project, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 60
+        while not stub.requests and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=30)
+    rails("review", "last", "--verify", code=0)

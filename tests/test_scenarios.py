@@ -1,0 +1,127 @@
+"""Whole sessions from files: a project, recorded answers, scripted approvals; then files and log are compared."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rails.agents import load_agents
+from rails.approval.scripted import ScriptedApprover
+from rails.core.shipped import builtin_folder
+from rails.log.reader import read_strict, verify
+from rails.log.writer import SessionLog
+from rails.models import open_model
+from rails.session import Job, Session, start
+from rails.tools.definitions import load
+
+SCENARIOS = Path(__file__).parent / "scenarios"
+UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
+VOLATILE = {
+    "duration_ms",
+    "seconds",
+    "at",
+    "version",
+    "versions",
+    "digest",
+    "project",
+    "system",
+    "first_message",
+    "model",
+}
+
+
+def cases():
+    return sorted(path.parent for path in SCENARIOS.glob("*/scenario.json"))
+
+
+def git(folder, *words):
+    identity = ["-c", "user.name=T", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"]
+    return subprocess.run(["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+def fresh_project(case, tmp_path):
+    project = tmp_path / "project"
+    if (case / "project").is_dir():
+        shutil.copytree(case / "project", project)
+    else:
+        project.mkdir()
+    git(project, "init", "-q")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "--allow-empty", "-m", "before")
+    return project
+
+
+def run_scenario(case, project):
+    script = json.loads((case / "scenario.json").read_text("utf-8"))
+    registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
+    agents = dict(load_agents([builtin_folder("agent_templates")]))
+    model = open_model(f"recorded:{case / 'answers.jsonl'}")
+    job = Job(
+        project, tuple((t["agent"], t["task"]) for t in script["tasks"]), max_attempts=script.get("max_attempts", 3)
+    )
+    approver = ScriptedApprover(script.get("approvals", []))
+    with SessionLog.create(project / ".rails") as log:
+        start(job, log, model.name)
+        ending = Session(job, log, registry, agents, model.for_agent, approver).run()
+        return script, ending, log.path, approver
+
+
+def scrub(value):
+    if isinstance(value, dict):
+        return {name: scrub(item) for name, item in value.items() if name not in VOLATILE}
+    if isinstance(value, list):
+        return [scrub(item) for item in value]
+    return value
+
+
+def golden(records):
+    kept = []
+    for record in records:
+        details = scrub(dict(record.details))
+        if record.event_type == "GATE_VERDICT":
+            details["checks"] = sorted(check["name"] for check in details["checks"])
+        message = record.message if record.event_type not in ("LLM_CALL", "LLM_RESPONSE") else ""
+        kept.append({"event": record.event_type, "agent": record.agent_role, "message": message, "details": details})
+    return kept
+
+
+def files_of(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.relative_to(folder).parts[0] not in (".git", ".rails")
+    }
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda path: path.name)
+def test_a_session_ends_with_the_expected_files_and_log(case, tmp_path, monkeypatch):
+    monkeypatch.setenv("AI_RAILS_LANG", json.loads((case / "scenario.json").read_text("utf-8")).get("lang", "en"))
+    project = fresh_project(case, tmp_path)
+    before = (
+        git(project, "status", "--porcelain"),
+        git(project, "rev-parse", "HEAD"),
+        (project / ".git/index").read_bytes(),
+    )
+    script, ending, log_path, approver = run_scenario(case, project)
+    records = read_strict(log_path)
+
+    assert ending.outcome == script["outcome"], ending.message
+    assert approver.remaining == 0, "the session asked less often than the script foresees"
+    found = [json.dumps(item, ensure_ascii=False, sort_keys=True) for item in golden(records)]
+    if UPDATE:
+        shutil.rmtree(case / "expected", ignore_errors=True)
+        for name, data in files_of(project).items():
+            (case / "expected" / name).parent.mkdir(parents=True, exist_ok=True)
+            (case / "expected" / name).write_bytes(data)
+        (case / "log.jsonl").write_text("\n".join(found) + "\n", "utf-8")
+    expected = files_of(case / "expected") if (case / "expected").is_dir() else {}
+    assert files_of(project) == expected
+    assert found == (case / "log.jsonl").read_text("utf-8").splitlines()
+
+    assert verify(log_path)
+    assert git(project, "rev-parse", "HEAD") == before[1], "the user's branch moved"
+    assert (project / ".git/index").read_bytes() == before[2], "the user's index changed"
+    assert ".rails" not in git(project, "status", "--porcelain"), "our state shows up in the user's git"

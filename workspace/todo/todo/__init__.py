@@ -1,0 +1,1 @@
+"""A todo list for the terminal."""
