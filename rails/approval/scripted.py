@@ -20,9 +20,12 @@ class ScriptedApprover:
     answer that is none of the three.
     """
 
-    def __init__(self, answers: Sequence[str | Decision], announce: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self, answers: Sequence[str | Decision], announce: Callable[[str], None] | None = None, *, by: str = "script"
+    ) -> None:
         self._answers = [answer if isinstance(answer, Decision) else _parse(answer) for answer in answers]
         self._announce = announce
+        self._by = by
         self._next = 0
 
     @property
@@ -35,11 +38,11 @@ class ScriptedApprover:
         del request
         if not self.remaining:
             self._say("no more answers, so: deny")
-            return Decision("deny", "The script has no more answers.", "script")
+            return Decision("deny", "The script has no more answers.", self._by)
         scripted = self._answers[self._next]
         self._next += 1
         self._say(f"{scripted.answer}: {one_line(scripted.reason)}" if scripted.reason else scripted.answer)
-        return Decision(scripted.answer, scripted.reason, "script", scope=scripted.scope)
+        return Decision(scripted.answer, scripted.reason, self._by, scope=scripted.scope)
 
     def _say(self, answer: str) -> None:
         if self._announce:
