@@ -1,0 +1,160 @@
+"""Text that the schema does not want as text: numbers, booleans, arrays and objects sent as strings.
+
+Only where the schema excludes strings, so that a string is never second-guessed where one is allowed.
+Every conversion is named, and one that could be read two ways is not made.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from rails.core.requests import Json
+from rails.tools.aliases import unfenced
+from rails.tools.jsonfile import JsonError, Place, parse
+from rails.tools.schemas import TYPES, resolve
+
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,2})?", re.ASCII)
+
+
+@dataclass(slots=True)
+class Coerced:
+    """``notes`` name each conversion; ``broken`` are texts that should hold JSON and do not: (place, why, fix)."""
+
+    notes: list[str] = field(default_factory=list)
+    broken: list[tuple[Place, str, str]] = field(default_factory=list)
+
+
+def coerce(value: Json, schema: Json, root: Json, result: Coerced, place: Place = ()) -> Json:
+    """Return ``value`` with such texts converted, all the way down. ``value`` itself is not changed."""
+    if not isinstance(schema, dict):
+        return value
+    types = allowed_types(schema, root)
+    if isinstance(value, str) and "string" not in types:
+        value = _from_text(value, types, result, place)
+    elif isinstance(value, float) and value.is_integer() and "integer" in types and "number" not in types:
+        result.notes.append(f"{_name(place)}: {value!r} to integer")
+        value = int(value)
+    if isinstance(value, dict):
+        inner = _branch(schema, root, "object")
+        return {name: coerce(item, _of(inner, name), root, result, (*place, name)) for name, item in value.items()}
+    if isinstance(value, list):
+        inner = _branch(schema, root, "array")
+        return [coerce(item, _item(inner, index), root, result, (*place, index)) for index, item in enumerate(value)]
+    return value
+
+
+def allowed_types(schema: Json, root: Json, depth: int = 0) -> frozenset[str]:
+    """Return the JSON types that ``schema`` may accept; all of them where it does not say."""
+    if not isinstance(schema, dict) or depth > 16:
+        return frozenset(TYPES)
+    allowed = frozenset(TYPES)
+    for part in _conjuncts(schema, root):
+        types = part.get("type")
+        if isinstance(types, str):
+            allowed &= _wide([types])
+        elif isinstance(types, list):
+            allowed &= _wide(types)
+        for key in ("anyOf", "oneOf"):
+            branches = part.get(key)
+            if isinstance(branches, list):
+                allowed &= frozenset().union(*(allowed_types(branch, root, depth + 1) for branch in branches))
+    return allowed
+
+
+def _wide(types: list[Json]) -> frozenset[str]:
+    """A number may be an integer; both names stay, so that "integer" alone can be told apart."""
+    return frozenset(str(name) for name in types) | ({"integer"} if "number" in types else frozenset())
+
+
+def _conjuncts(schema: Mapping[str, Json], root: Json) -> Iterator[Mapping[str, Json]]:
+    """Yield ``schema`` and every schema that must hold beside it through ``$ref`` and ``allOf``."""
+    waiting: list[Json] = [dict(schema)]
+    for _ in range(64):
+        if not waiting:
+            return
+        part = waiting.pop()
+        if not isinstance(part, dict):
+            continue
+        yield part
+        both = part.get("allOf")
+        waiting.extend(both if isinstance(both, list) else [])
+        ref = part.get("$ref")
+        if isinstance(ref, str):
+            try:
+                waiting.append(resolve(root, ref))
+            except KeyError:
+                continue
+
+
+def _branch(schema: Mapping[str, Json], root: Json, wanted: str) -> Mapping[str, Json]:
+    """Return what is known about a value of type ``wanted``: this schema, and its only fitting branch."""
+    known: dict[str, Json] = {}
+    for part in _conjuncts(schema, root):
+        known = {**part, **known}
+        for key in ("anyOf", "oneOf"):
+            branches = part.get(key)
+            fitting = [b for b in branches if wanted in allowed_types(b, root)] if isinstance(branches, list) else []
+            if len(fitting) == 1 and isinstance(fitting[0], dict):
+                known = {**_branch(fitting[0], root, wanted), **known}
+    return known
+
+
+def _of(schema: Mapping[str, Json], name: str) -> Json:
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and name in properties:
+        return properties[name]
+    return schema.get("additionalProperties", True)
+
+
+def _item(schema: Mapping[str, Json], index: int) -> Json:
+    prefix = schema.get("prefixItems")
+    if isinstance(prefix, list) and index < len(prefix):
+        return prefix[index]
+    return schema.get("items", True)
+
+
+def _from_text(text: str, types: frozenset[str], result: Coerced, place: Place) -> Json:
+    stripped = text.strip()
+    converted: Json = text
+    if "integer" in types and _INTEGER.fullmatch(stripped):
+        converted = int(stripped)
+    elif "number" in types and _NUMBER.fullmatch(stripped):
+        converted = float(stripped)
+    elif "boolean" in types and stripped in ("true", "false"):
+        converted = stripped == "true"
+    elif types & {"array", "object"}:
+        return _from_json(text, types, result, place)
+    if converted is not text:
+        result.notes.append(f"{_name(place)}: text to {_type_name(converted)}")
+    return converted
+
+
+def _from_json(text: str, types: frozenset[str], result: Coerced, place: Place) -> Json:
+    try:
+        value = parse(unfenced(text)).value
+    except JsonError as error:
+        if unfenced(text)[:1] in ("[", "{"):
+            where = f"line {error.line}, column {error.column} of the text"
+            result.broken.append((place, f"{error.message} ({where})", error.fix))
+        return text
+    if (isinstance(value, list) and "array" in types) or (isinstance(value, dict) and "object" in types):
+        result.notes.append(f"{_name(place)}: text to {_type_name(value)}")
+        return value
+    return text
+
+
+def _type_name(value: Json) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    return {int: "integer", float: "number", list: "array", dict: "object"}.get(type(value), "text")
+
+
+def _name(place: Place) -> str:
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text

@@ -1,0 +1,120 @@
+"""Definitions for people: one tool in full, and a starter file for a new one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from rails.core.errors import UsageError
+from rails.core.requests import Json
+from rails.core.text import one_line
+from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Transport
+
+_ACCESS = {"free": "runs without asking", "ask": "asks a human", "none": "may not use it"}
+
+
+def describe(definition: Definition) -> str:
+    """Return everything that a person should know before trusting a tool, as plain text."""
+    return "\n".join(_lines(definition)) + "\n"
+
+
+def _lines(definition: Definition) -> Iterator[str]:
+    yield f"{definition.tool_name}{f' ({definition.title})' if definition.title else ''}"
+    yield definition.description
+    yield ""
+    yield f"does        {what_runs(definition.transport)}"
+    yield f"effect      {definition.effect}, time limit {definition.timeout_s:g} s"
+    yield from _access_lines(definition)
+    if definition.secrets:
+        yield f"secrets     {', '.join(definition.secrets)}"
+    if definition.tool_aliases:
+        yield f"also called {', '.join(definition.tool_aliases)}"
+    yield f"file        {definition.source}"
+    yield f"digest      {definition.digest}{'' if definition.trusted else ' (not trusted yet: every use asks)'}"
+    yield ""
+    yield "parameters"
+    yield from _parameter_lines(definition)
+    for example in definition.examples:
+        yield f"  example: {json.dumps(example, ensure_ascii=False)}"
+
+
+def what_runs(transport: Transport) -> str:
+    """Return in one line what a use of the tool reaches."""
+    match transport:
+        case Builtin(name):
+            return f"built-in {name}"
+        case Command():
+            return f"runs {json.dumps(list(transport.command), ensure_ascii=False)} in the project folder"
+        case Http():
+            return (
+                f"{transport.method} {transport.endpoint or '(no address)'} or the address in {transport.endpoint_env}"
+            )
+        case _ if transport.endpoint:
+            return f"MCP server {transport.endpoint}, tool {transport.tool}"
+        case _:
+            return f"MCP server {json.dumps(list(transport.command), ensure_ascii=False)}, tool {transport.tool}"
+
+
+def _access_lines(definition: Definition) -> Iterator[str]:
+    if not definition.access:
+        yield "access      no agent: the file has no access_control"
+    for role in definition.access:
+        who = (
+            "any other agent"
+            if role == ANY_ROLE and len(definition.access) > 1
+            else role.replace(ANY_ROLE, "any agent")
+        )
+        yield f"access      {who}: {_ACCESS[definition.access_of(role)]}"
+
+
+def _parameter_lines(definition: Definition) -> Iterator[str]:
+    properties = definition.request_schema.get("properties")
+    required = definition.request_schema.get("required")
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
+        needed = " (required)" if isinstance(required, list) and name in required else ""
+        yield f"  {name}{needed}: {_about(schema)}"
+
+
+def _about(schema: Json) -> str:
+    if not isinstance(schema, dict):
+        return "anything"
+    kind = schema.get("type", "anything")
+    words = " or ".join(map(str, kind)) if isinstance(kind, list) else str(kind)
+    text = schema.get("description", "")
+    return f"{words}. {one_line(str(text), 300)}" if text else words
+
+
+def starter(name: str) -> str:
+    """Return the text of a new definition file: a command tool that works as it stands.
+
+    Raises UsageError when ``name`` cannot be a tool's name.
+    """
+    from rails.tools.definitions import read_definition
+
+    definition: dict[str, Json] = {
+        "tool_name": name,
+        "description": "Count the lines of a text file. Replace this sentence: it is what the agent reads.",
+        "request_schema": {
+            "type": "object",
+            "properties": {
+                "file_path": {
+                    "type": "string",
+                    "description": "Path of the file, relative to the project folder.",
+                    "minLength": 1,
+                }
+            },
+            "required": ["file_path"],
+            "additionalProperties": False,
+        },
+        "response_format": "The number of lines and the path.",
+        "transport": {"type": "command", "command": ["wc", "-l", "--", "{file_path}"]},
+        "access_control": {"*": "permissioned_access"},
+        "agent_specific_guidance": {"coder": "Replace or remove this advice for one role."},
+        "timeout_s": 10,
+        "examples": [{"file_path": "README.md"}],
+    }
+    text = json.dumps(definition, ensure_ascii=False, indent=2) + "\n"
+    _, mistakes = read_definition(text, f"{one_line(name, 80)}.json")
+    if mistakes:
+        raise UsageError("\n".join(f"{mistake.message}. {mistake.fix}" for mistake in mistakes))
+    return text

@@ -1,0 +1,85 @@
+"""The ``format`` keyword: small checks that take linear time and need no further package.
+
+Each check takes a string and says whether it has the format. What is accepted is a little wider than
+the RFCs: a format is there to catch a wrong value, not to be the last word on it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from typing import Final
+from urllib.parse import urlsplit
+
+_EMAIL: Final = re.compile(r"[^\s@<>()\[\],;:\"]{1,64}@[A-Za-z0-9][A-Za-z0-9.-]{0,254}", re.ASCII)
+_DATE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_TIME: Final = re.compile(r"\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)?", re.ASCII)
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", re.ASCII)
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,31}:", re.ASCII)
+
+
+def _date_time(text: str) -> bool:
+    return bool(_DATE_TIME.fullmatch(text)) and _parses(datetime.fromisoformat, _whole_seconds(text))
+
+
+def _time(text: str) -> bool:
+    return bool(_TIME.fullmatch(text)) and _parses(time.fromisoformat, _whole_seconds(text))
+
+
+def _date(text: str) -> bool:
+    return bool(_DATE.fullmatch(text)) and _parses(date.fromisoformat, text)
+
+
+def _whole_seconds(text: str) -> str:
+    """Drop the fraction, whose length ``fromisoformat`` restricts in some versions."""
+    return re.sub(r"\.\d+", "", text).upper()
+
+
+def _parses(parse: Callable[[str], object], text: str) -> bool:
+    try:
+        parse(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _uri(text: str) -> bool:
+    if not _SCHEME.match(text) or any(char.isspace() or ord(char) < 32 for char in text):
+        return False
+    if not _parses(urlsplit, text):
+        return False
+    parts = urlsplit(text)
+    return bool(parts.netloc) if parts.scheme.lower() in {"http", "https", "ws", "wss", "ftp"} else len(text) > 3
+
+
+def _uri_reference(text: str) -> bool:
+    return not any(char.isspace() or ord(char) < 32 for char in text) and _parses(urlsplit, text)
+
+
+def _hostname(text: str) -> bool:
+    return 0 < len(text) <= 253 and all(_LABEL.fullmatch(label) for label in text.split("."))
+
+
+#: Formats that are checked.
+CHECKED: Final[Mapping[str, Callable[[str], bool]]] = {
+    "date-time": _date_time,
+    "date": _date,
+    "time": _time,
+    "email": lambda text: bool(_EMAIL.fullmatch(text)),
+    "uri": _uri,
+    "url": _uri,
+    "uri-reference": _uri_reference,
+    "hostname": _hostname,
+    "ipv4": lambda text: _parses(ipaddress.IPv4Address, text),
+    "ipv6": lambda text: "%" not in text and _parses(ipaddress.IPv6Address, text),
+    "uuid": lambda text: len(text) == 36 and _parses(uuid.UUID, text),
+}
+
+#: Formats that only inform: they widen or narrow a number, or say what a text is for.
+INFORMING: Final = frozenset(
+    {"int32", "int64", "uint32", "uint64", "uint8", "uint16", "float", "double", "byte", "binary", "password", "path"}
+)

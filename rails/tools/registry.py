@@ -1,0 +1,221 @@
+"""What a tool is, and the set of tools that a session has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final, Literal
+
+from rails.core.conversation import ToolSpec
+from rails.core.requests import Effect, Json
+
+#: Whether an agent may use a tool without asking, only after a human agreed, or not at all.
+Access = Literal["free", "ask", "none"]
+
+#: The roles of the shipped templates; a template of the user's adds its own.
+ROLES: Final = (
+    "planning",
+    "coder",
+    "unit-tester",
+    "debugger",
+    "documentation",
+    "code-review",
+    "refactor",
+    "n8n-flow-creator",
+    "overseer",
+    "sample",
+)
+#: The key of an access or guidance table that stands for every role it does not name.
+ANY_ROLE: Final = "*"
+
+
+def role_slug(name: str) -> str:
+    """Return the short form of a role's name: "Unit Tester Agent" and "unit_tester" give "unit-tester"."""
+    words = "".join(char if char.isalnum() else " " for char in name.casefold()).split()
+    if len(words) > 1 and words[-1] == "agent":
+        words.pop()
+    return "-".join(words) if name != ANY_ROLE else ANY_ROLE
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A tool that AI-Rails does itself; ``name`` is the built-in's own name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program and its arguments; ``{name}`` in an argument is replaced by a parameter."""
+
+    command: tuple[str, ...]
+    stdin: Literal["none", "json"] = "none"
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """A plain HTTP service: parameters out, an answer back."""
+
+    endpoint: str
+    method: str = "POST"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    endpoint_env: str = ""
+    idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Mcp:
+    """A Model Context Protocol server: over HTTP when ``endpoint`` is set, else a program on stdio."""
+
+    endpoint: str = ""
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    tool: str = ""
+    idempotent: bool = False
+
+
+Transport = Builtin | Command | Http | Mcp
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Definition:
+    """One tool, as its definition file says. Two definitions are the same when their digests are.
+
+    ``request_schema`` is what a request's parameters must satisfy. ``access`` and ``guidance`` are keyed
+    by role slug, with ``"*"`` for every other role. ``aliases`` maps a dotted path that models also use to
+    the parameter it means, with ``[]`` for the items of a list. ``mistaken_names`` are names that are not
+    accepted and are answered with this tool's. ``digest`` is the SHA-256 of the file's canonical JSON.
+    """
+
+    tool_name: str
+    title: str
+    description: str
+    request_schema: Mapping[str, Json]
+    response_format: Json
+    transport: Transport
+    effect: Effect
+    access: Mapping[str, Access]
+    guidance: Mapping[str, str]
+    aliases: Mapping[str, str]
+    tool_aliases: tuple[str, ...]
+    timeout_s: float
+    examples: tuple[Mapping[str, Json], ...]
+    source: str
+    digest: str
+    secrets: tuple[str, ...] = ()
+    always_asks: bool = False
+    drops_unknown: bool = False
+    mistaken_names: tuple[str, ...] = ()
+    trusted: bool = True
+    annotations: Mapping[str, Json] = field(default_factory=dict)
+
+    def access_of(self, role: str) -> Access:
+        """Return what ``role`` may do with this tool; a role that is not named may do nothing.
+
+        A definition that no human has trusted never runs without asking.
+        """
+        level = self.access.get(role_slug(role), self.access.get(ANY_ROLE, "none"))
+        asks = self.always_asks or not self.trusted or self.effect == "edit"
+        return "ask" if level == "free" and asks else level
+
+    def guidance_for(self, role: str) -> str:
+        """Return the advice for ``role`` on this tool, or an empty string."""
+        return self.guidance.get(role_slug(role), self.guidance.get(ANY_ROLE, ""))
+
+    def spec(self) -> ToolSpec:
+        """Return the tool as a provider's native tools want it."""
+        schema = json.dumps(self.request_schema, ensure_ascii=False, separators=(",", ":"))
+        return ToolSpec(self.tool_name, self.description, schema)
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """The tools of a session. ``notes`` are sentences for the user about what was loaded or left out."""
+
+    definitions: Mapping[str, Definition]
+    notes: tuple[str, ...] = ()
+
+    def names(self) -> tuple[str, ...]:
+        """Return the tools' names, sorted."""
+        return tuple(sorted(self.definitions))
+
+    def get(self, name: str) -> Definition | None:
+        """Return the tool with this name, or whose ``tool_aliases`` have it."""
+        found = self.definitions.get(name)
+        if found is not None:
+            return found
+        return next((one for one in self.definitions.values() if name in one.tool_aliases), None)
+
+    def for_role(self, role: str) -> tuple[Definition, ...]:
+        """Return the tools that ``role`` may use, by name."""
+        found = (self.definitions[name] for name in self.names())
+        return tuple(definition for definition in found if definition.access_of(role) != "none")
+
+    def restricted(self, role: str, names: Collection[str]) -> Registry:
+        """Return the same tools with ``role`` kept from all but ``names`` (names or aliases).
+
+        A tool that is not built in and names the role in its own ``access_control`` is kept too: adding a
+        tool is adding one file, without a change to the agent's template.
+        """
+        slug = role_slug(role)
+        kept = {definition.tool_name for name in names if (definition := self.get(name)) is not None}
+        own = (name for name, one in self.definitions.items() if not isinstance(one.transport, Builtin))
+        kept.update(name for name in own if self.definitions[name].access.get(slug, "none") != "none")
+        return replace(
+            self,
+            definitions={
+                name: one if name in kept else replace(one, access={**one.access, slug: "none"})
+                for name, one in self.definitions.items()
+            },
+        )
+
+    def shapes(self, role: str | None = None) -> Mapping[str, Mapping[str, Json]]:
+        """Return, for every tool name and alias, the schema that intake recognises a request by.
+
+        Parameter aliases appear as properties of their own. Without a role all tools are there: a request
+        for a tool of another role must be found before it can be refused.
+        """
+        chosen = self.for_role(role) if role is not None else tuple(self.definitions.values())
+        shapes: dict[str, Mapping[str, Json]] = {}
+        for definition in chosen:
+            shape = _with_aliases(definition)
+            shapes.update(dict.fromkeys((definition.tool_name, *definition.tool_aliases), shape))
+        return shapes
+
+
+def _with_aliases(definition: Definition) -> Mapping[str, Json]:
+    """Return the schema with each alias as a further property, of the type of what it stands for."""
+    shape: dict[str, Json] = json.loads(json.dumps(definition.request_schema))
+    for alias, target in definition.aliases.items():
+        schema = _property(definition.request_schema, target)
+        _add_property(shape, alias.split("."), json.loads(json.dumps(schema)))
+    return shape
+
+
+def _property(schema: Mapping[str, Json], dotted: str) -> Json:
+    node: Json = dict(schema)
+    for part in dotted.split("."):
+        properties = node.get("properties") if isinstance(node, dict) else None
+        node = properties.get(part.removesuffix("[]"), {}) if isinstance(properties, dict) else {}
+        if part.endswith("[]") and isinstance(node, dict):
+            node = node.get("items", {})
+    return node
+
+
+def _add_property(schema: dict[str, Json], parts: list[str], leaf: Json) -> None:
+    name, listed = parts[0].removesuffix("[]"), parts[0].endswith("[]")
+    properties = schema.setdefault("properties", {})
+    if not isinstance(properties, dict):
+        return
+    if len(parts) == 1:
+        properties.setdefault(name, {"type": "array", "items": leaf} if listed else leaf)
+        return
+    empty: dict[str, Json] = {"type": "array", "items": {"type": "object"}} if listed else {"type": "object"}
+    inner = properties.setdefault(name, empty)
+    if listed and isinstance(inner, dict):
+        inner = inner.setdefault("items", {"type": "object"})
+    if isinstance(inner, dict):
+        _add_property(inner, parts[1:], leaf)

@@ -1,0 +1,70 @@
+"""What runs a validated request: built-in file tools, commands, HTTP services, MCP servers.
+
+Edits are not run here: ``rails.edits`` plans and applies them after the gate and an approval.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Protocol
+
+from rails.core.requests import ToolRequest, ToolResult
+from rails.tools.registry import Builtin, Command, Definition, Transport
+
+
+class Runner(Protocol):
+    """Contract: returns a result for whatever the tool does, failures included; raises only for a bug of ours.
+
+    Nothing it starts is left running when it returns, and what it returns holds no secret.
+    """
+
+    def __call__(self, request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+        """Run one request in the project folder."""
+
+
+_Run = Callable[[ToolRequest, Definition, Path], ToolResult]
+
+
+def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    """Run a validated, approved request. ``definition`` must be the one that validated it.
+
+    Edit tools and a definition that changed since the validation are refused as a failed result.
+    """
+    started = time.perf_counter()
+    if definition.digest != request.definition_digest:
+        result = ToolResult(False, f"The definition of {definition.tool_name} changed after the request was checked.")
+    elif definition.effect == "edit":
+        result = ToolResult(False, f"{definition.tool_name} is an edit; edits are planned, checked and approved first.")
+    else:
+        result = _RUNNERS[type(definition.transport)](request, definition, project)
+    return replace(result, duration_ms=(time.perf_counter() - started) * 1000)
+
+
+def _builtin(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    from rails.tools.runners import files
+
+    return files.run(request, definition, project)
+
+
+def _command(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    from rails.tools.runners import command
+
+    return command.run(request, definition, project)
+
+
+def _not_here(_request: ToolRequest, definition: Definition, _project: Path) -> ToolResult:
+    kind = type(definition.transport).__name__.lower()
+    return ToolResult(False, f"{definition.tool_name} cannot be run: {kind} tools are not supported by this version.")
+
+
+class _Runners(dict[type[Transport], _Run]):
+    """A transport without a runner of its own gets a clear failure."""
+
+    def __missing__(self, key: type[Transport]) -> _Run:
+        return _not_here
+
+
+_RUNNERS: Final = _Runners({Builtin: _builtin, Command: _command})

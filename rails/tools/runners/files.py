@@ -1,0 +1,339 @@
+"""The built-in read tools: show a file, list files, search in files.
+
+Covered: every folder on the way is opened without following links and relative to the one before, so no
+path leads out of the project, not even one that is swapped while it is read; devices and pipes are not
+opened; version control, our own state, keys and ``.env`` files are not shown; binary files are named,
+not shown; every answer is bounded and in a fixed order. Not covered: secrets inside ordinary files.
+"""
+
+from __future__ import annotations
+
+import errno
+import fnmatch
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.errors import Refusal
+from rails.core.paths import WorkspacePath, parse
+from rails.core.requests import Json, ToolRequest, ToolResult
+from rails.core.text import Decoded, decode, one_line
+from rails.tools.patterns import Matcher, PatternError, matcher
+from rails.tools.registry import Builtin, Definition
+
+#: Folders that are never shown: their content is not the project's text, or not the model's business.
+HIDDEN_FOLDERS: Final = frozenset({".git", ".rails", ".hg", ".svn", ".ssh", ".gnupg", ".aws"})
+#: Folders that lists and searches leave out; a file in them can still be read by its path.
+SKIPPED_FOLDERS: Final = frozenset(
+    {"node_modules", ".venv", "venv", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".tox", ".nox"}
+)
+_EXAMPLE_ENDINGS: Final = (".example", ".sample", ".template")
+_DEFAULT_LINES: Final = 2_000
+_LINE_CHARS: Final = 2_000
+_LISTED: Final = 1_000
+_MATCHES: Final = 200
+_VISITED: Final = 50_000
+_SEARCHED_BYTES: Final = 20_000_000
+_FOLDER_FLAGS: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+_FILE_FLAGS: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+class _Unreadable(Exception):
+    """A path cannot be shown; the text says why, for the model."""
+
+
+def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    """Run a built-in read tool."""
+    transport = definition.transport
+    name = transport.name if isinstance(transport, Builtin) else ""
+    try:
+        return _TOOLS[name](request.parameters, project)
+    except _Unreadable as error:
+        return ToolResult(False, f"Error: {error}")
+
+
+# -- read_file ------------------------------------------------------------------------------------
+
+
+def _read_file(parameters: Mapping[str, Json], project: Path) -> ToolResult:
+    path = _path(parameters["file_path"])
+    text = _text_of(_read(project, path), str(path)).text
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    first = _integer(parameters, "offset", 1)
+    if lines and first > len(lines):
+        raise _Unreadable(f"{path} has {len(lines)} lines; line {first} is after its end.")
+    shown: list[str] = []
+    size = 0
+    for number, line in enumerate(lines[first - 1 :][: _integer(parameters, "limit", _DEFAULT_LINES)], start=first):
+        entry = f"{number:>6}\t{_cut(line)}"
+        size += len(entry) + 1
+        if size > limits.FEEDBACK_CHARS:
+            break
+        shown.append(entry)
+    last = first + len(shown) - 1
+    facts: dict[str, Json] = {"path": str(path), "first_line": first, "last_line": last, "lines": len(lines)}
+    return ToolResult(True, "\n".join([_read_head(path, first, last, len(lines)), *shown]), facts=facts)
+
+
+def _read_head(path: WorkspacePath, first: int, last: int, total: int) -> str:
+    if not total:
+        return f"{path}: empty file"
+    if first == 1 and last == total:
+        return f"{path}: {total} line{'s' if total > 1 else ''}"
+    more = f"; go on with offset {last + 1}" if last < total else ""
+    return f"{path}: lines {first} to {last} of {total}{more}"
+
+
+def _cut(line: str) -> str:
+    line = line.removesuffix("\r")
+    return (
+        line
+        if len(line) <= _LINE_CHARS
+        else f"{line[:_LINE_CHARS]} [… {len(line) - _LINE_CHARS} characters left out …]"
+    )
+
+
+def _integer(parameters: Mapping[str, Json], name: str, default: int) -> int:
+    value = parameters.get(name, default)
+    return value if isinstance(value, int) else default
+
+
+def _string(parameters: Mapping[str, Json], name: str) -> str:
+    value = parameters.get(name)
+    return value if isinstance(value, str) else ""
+
+
+# -- list_files and search_files ------------------------------------------------------------------
+
+
+def _list_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
+    pattern = _string(parameters, "pattern")
+    walk = _Walk()
+    found: list[str] = []
+    more = 0
+    for entry in walk.files(project, _start(_string(parameters, "path"))):
+        if pattern and not glob_matches(pattern, entry.path):
+            continue
+        if len(found) < _LISTED:
+            found.append(f"{entry.path}  ({entry.size} bytes)")
+        else:
+            more += 1
+    head = f"{len(found) + more} file{'' if len(found) + more == 1 else 's'}"
+    text = _fit([head + (f", the first {len(found)} shown" if more else ""), *found, *walk.notes()])
+    return ToolResult(True, text, facts={"files": len(found) + more})
+
+
+def _search_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
+    try:
+        matches = matcher(_string(parameters, "pattern"))
+    except PatternError as error:
+        raise _Unreadable(
+            f"the pattern cannot be used: {error}. Write \\ before a character to take it as it is."
+        ) from None
+    glob = _string(parameters, "glob")
+    walk = _Walk()
+    found: list[str] = []
+    total = budget = 0
+    for entry in walk.files(project, _start(_string(parameters, "path"))):
+        if glob and not glob_matches(glob, entry.path):
+            continue
+        budget += entry.size
+        if budget > _SEARCHED_BYTES:
+            walk.stopped = f"stopped after {_SEARCHED_BYTES // 1_000_000} MB; name a path or a glob"
+            break
+        for line in _matching_lines(project, entry, matches, walk):
+            total += 1
+            if len(found) < _MATCHES:
+                found.append(line)
+    head = f"{total} matching line{'' if total == 1 else 's'}"
+    text = _fit([head + (f", the first {len(found)} shown" if total > len(found) else ""), *found, *walk.notes()])
+    return ToolResult(True, text, facts={"matches": total})
+
+
+def _matching_lines(project: Path, entry: _Entry, matches: Matcher, walk: _Walk) -> Iterator[str]:
+    try:
+        text = _text_of(_read(project, _path(entry.path)), entry.path).text
+    except _Unreadable:
+        walk.unread += 1
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        content = line.removesuffix("\r")
+        if matches(content[: limits.PATTERN_CHARS]):
+            yield f"{entry.path}:{number}: {one_line(content, 300)}"
+
+
+def _fit(lines: list[str]) -> str:
+    """Keep whole lines up to the bound, and count the rest."""
+    size = kept = 0
+    while kept < len(lines) and size + len(lines[kept]) < limits.FEEDBACK_CHARS:
+        size += len(lines[kept]) + 1
+        kept += 1
+    rest = [f"[… {len(lines) - kept} lines left out …]"] if kept < len(lines) else []
+    return "\n".join(lines[:kept] + rest)
+
+
+def glob_matches(pattern: str, path: str) -> bool:
+    """Say whether a project path matches: ``**`` is any folders; without ``/`` only the name counts."""
+    if "/" not in pattern:
+        return fnmatch.fnmatchcase(path.rpartition("/")[2], pattern)
+    return _parts_match(pattern.strip("/").split("/"), path.split("/"))
+
+
+def _parts_match(patterns: list[str], parts: list[str]) -> bool:
+    """Match part by part; ``reached`` holds how many parts may be used up, so it stays quadratic."""
+    reached = {0}
+    for pattern in patterns:
+        if pattern == "**":
+            reached = set(range(min(reached, default=len(parts) + 1), len(parts) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(parts) and fnmatch.fnmatchcase(parts[at], pattern)}
+    return len(parts) in reached
+
+
+# -- the disk -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    path: str
+    size: int
+
+
+class _Walk:
+    """Goes through a project's files in name order, and counts what it leaves out."""
+
+    def __init__(self) -> None:
+        self.visited = self.links = self.unread = 0
+        self.stopped = ""
+
+    def files(self, project: Path, start: str) -> Iterator[_Entry]:
+        """Yield every ordinary file below ``start``, which may be a file itself."""
+        folder = _open_folders(project, start.split("/")[:-1] if start else [])
+        try:
+            if start:
+                name = start.rpartition("/")[2]
+                yield from self.one(folder, name, start.removesuffix(name))
+            else:
+                yield from self.below(folder, "")
+        finally:
+            os.close(folder)
+
+    def below(self, folder: int, prefix: str) -> Iterator[_Entry]:
+        for name in sorted(os.listdir(folder)):
+            self.visited += 1
+            if self.visited > _VISITED:
+                self.stopped = f"stopped after {_VISITED} entries; name a path"
+                return
+            if name.casefold() not in HIDDEN_FOLDERS | SKIPPED_FOLDERS and not hidden(name):
+                yield from self.one(folder, name, prefix)
+
+    def one(self, folder: int, name: str, prefix: str) -> Iterator[_Entry]:
+        try:
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode):
+                yield _Entry(f"{prefix}{name}", status.st_size)
+            elif stat.S_ISLNK(status.st_mode):
+                self.links += 1
+            elif stat.S_ISDIR(status.st_mode) and prefix.count("/") < limits.PATH_DEPTH:
+                inner = os.open(name, _FOLDER_FLAGS, dir_fd=folder)
+                try:
+                    yield from self.below(inner, f"{prefix}{name}/")
+                finally:
+                    os.close(inner)
+        except OSError:
+            self.unread += 1
+
+    def notes(self) -> list[str]:
+        said = [self.stopped] if self.stopped else []
+        said += [f"{self.links} link{'' if self.links == 1 else 's'} not followed"] if self.links else []
+        said += [f"{self.unread} binary, large or unreadable left out"] if self.unread else []
+        return [f"({'; '.join(said)})"] if said else []
+
+
+def hidden(name: str) -> bool:
+    """Say whether a file of this name holds secrets by convention: ``.env`` and its variants, private keys."""
+    folded = name.casefold()
+    if folded == ".env" or (folded.startswith(".env.") and not folded.endswith(_EXAMPLE_ENDINGS)):
+        return True
+    return folded in {".netrc", ".pypirc", ".npmrc", ".git-credentials", "id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"}
+
+
+def _path(raw: Json) -> WorkspacePath:
+    path = parse(raw)
+    if isinstance(path, Refusal):
+        raise _Unreadable(str(path))
+    for part in path.parts[:-1]:
+        if part.casefold() in HIDDEN_FOLDERS:
+            raise _Unreadable(f"{path} is inside {part}, which is not shown to agents.")
+    if hidden(path.name) or path.name.casefold() in HIDDEN_FOLDERS:
+        raise _Unreadable(f"{path} may hold secrets and is not shown to agents. Ask the human for what you need.")
+    return path
+
+
+def _start(raw: str) -> str:
+    """Return the folder to start from; ``""`` is the project folder itself."""
+    trimmed = raw.strip().strip("/") if not raw.strip().startswith("/") or raw.strip() == "/" else raw
+    return "" if trimmed in ("", ".") else str(_path(trimmed))
+
+
+def _open_folders(project: Path, parts: list[str]) -> int:
+    """Open the folder ``parts`` below the project, one by one, following no link below it."""
+    try:
+        folder = os.open(project, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        for part in parts:
+            try:
+                inner = os.open(part, _FOLDER_FLAGS, dir_fd=folder)
+            finally:
+                os.close(folder)
+            folder = inner
+    except OSError as error:
+        raise _Unreadable(_reason("/".join(parts) or "the project folder", error)) from None
+    return folder
+
+
+def _read(project: Path, path: WorkspacePath) -> bytes:
+    folder = _open_folders(project, list(path.parts[:-1]))
+    try:
+        file = os.open(path.name, _FILE_FLAGS, dir_fd=folder)
+    except OSError as error:
+        raise _Unreadable(_reason(str(path), error)) from None
+    finally:
+        os.close(folder)
+    status = os.fstat(file)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(file)
+        raise _Unreadable(f"{path} is not an ordinary file. Use list_files to see a folder.")
+    with os.fdopen(file, "rb") as stream:
+        if status.st_size > limits.FILE_BYTES:
+            raise _Unreadable(f"{path} has {status.st_size} bytes; {limits.FILE_BYTES} are allowed.")
+        return stream.read(limits.FILE_BYTES + 1)
+
+
+def _reason(shown: str, error: OSError) -> str:
+    reasons = {
+        errno.ENOENT: f"{shown} does not exist. Use list_files to see what does.",
+        errno.ENOTDIR: f"{shown} does not exist, or a link is on the way to it; links are not followed.",
+        errno.ELOOP: f"{shown} is a link; links are not followed.",
+        errno.EACCES: f"{shown} may not be read (permission denied).",
+    }
+    return reasons.get(error.errno or 0, f"{shown} cannot be read: {error.strerror}.")
+
+
+def _text_of(data: bytes, shown: str) -> Decoded:
+    decoded = decode(data)
+    if decoded is None:
+        raise _Unreadable(f"{shown} is not a UTF-8 text file ({len(data)} bytes).")
+    return decoded
+
+
+_TOOLS: Final[Mapping[str, Callable[[Mapping[str, Json], Path], ToolResult]]] = {
+    "read_file": _read_file,
+    "list_files": _list_files,
+    "search_files": _search_files,
+}

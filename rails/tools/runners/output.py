@@ -1,0 +1,40 @@
+"""What a program prints, kept in bounded memory: the beginning and the end."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from rails.core import limits
+
+
+class Kept:
+    """Takes chunks of bytes and keeps the first two thirds and the last third of ``limit``."""
+
+    def __init__(self, limit: int = limits.OUTPUT_BYTES) -> None:
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self._head_limit = limit * 2 // 3
+        self._tail_limit = limit - self._head_limit
+        self.total = 0
+
+    def add(self, chunk: bytes) -> None:
+        """Take the next chunk."""
+        self.total += len(chunk)
+        room = self._head_limit - len(self._head)
+        if room > 0:
+            self._head += chunk[:room]
+            chunk = chunk[room:]
+        if chunk:
+            self._tail.append(chunk[-self._tail_limit :])
+            self._tail_size += len(self._tail[-1])
+        while self._tail and self._tail_size - len(self._tail[0]) >= self._tail_limit:
+            self._tail_size -= len(self._tail.popleft())
+
+    def text(self) -> str:
+        """Return what was kept, with the number of bytes that were left out in the middle."""
+        tail = b"".join(self._tail)[-self._tail_limit :]
+        left_out = self.total - len(self._head) - len(tail)
+        head = self._head.decode("utf-8", "replace")
+        end = tail.decode("utf-8", "replace")
+        return f"{head}\n[… {left_out} bytes left out …]\n{end}" if left_out else head + end

@@ -1,0 +1,58 @@
+"""Secrets a tool needs: looked up by name, handed to the tool only, masked in whatever comes back.
+
+The order is the original AI-Rails': ``PROJECT__NAME`` for the project at hand, then ``NAME``. They come
+from the environment. A value never stands in a definition, a prompt, a log or an argument list.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+#: Shorter values are not masked: they would blot out ordinary text.
+_SHORTEST: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """``values`` by the names that the definition uses; ``sources`` say which variable each came from."""
+
+    values: Mapping[str, str]
+    sources: Mapping[str, str]
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def find(cls, names: Iterable[str], project: Path) -> Secrets:
+        """Look every name up; an empty value counts as missing."""
+        values: dict[str, str] = {}
+        sources: dict[str, str] = {}
+        missing: list[str] = []
+        for name in names:
+            for variable in (scoped_name(project, name), name):
+                if os.environ.get(variable):
+                    values[name], sources[name] = os.environ[variable], variable
+                    break
+            else:
+                missing.append(f"{scoped_name(project, name)} or {name}")
+        return cls(values, sources, tuple(missing))
+
+    def complaint(self) -> str:
+        """Say which variables to set, without showing any value."""
+        return f"A secret is missing: set the environment variable {'; '.join(self.missing)}. Nothing was run."
+
+    def mask(self, text: str) -> str:
+        """Replace every secret value in ``text`` by its name."""
+        for name, value in sorted(self.values.items(), key=lambda item: -len(item[1])):
+            if len(value) >= _SHORTEST:
+                text = text.replace(value, f"[secret {name}]")
+        return text
+
+
+def scoped_name(project: Path, name: str) -> str:
+    """Return the variable of the project at hand: upper-case, with ``_`` for everything else."""
+    own = os.environ.get("AI_RAILS_PROJECT_NAME") or project.resolve().name
+    prefix = "".join(char if char.isascii() and char.isalnum() else "_" for char in own.upper())
+    return f"{prefix}__{name}"

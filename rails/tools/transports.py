@@ -1,0 +1,209 @@
+"""What a definition file says about where its tool runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final, TypeGuard
+
+from rails.core.requests import Effect, Json
+from rails.core.text import one_line
+from rails.tools.fields import VARIABLE, Fields
+from rails.tools.jsonfile import Place
+from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
+from rails.tools.schemas import did_you_mean, kind
+
+#: The built-in tools and what they can do.
+BUILTINS: Final[Mapping[str, Effect]] = {
+    "read_file": "read",
+    "list_files": "read",
+    "search_files": "read",
+    "write_file": "edit",
+    "edit_file": "edit",
+    "multi_edit": "edit",
+    "insert_lines": "edit",
+    "delete_file": "edit",
+    "move_file": "edit",
+}
+_TRANSPORTS: Final = ("builtin", "command", "http", "mcp-http", "mcp-stdio")
+_TRANSPORT_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "builtin": frozenset({"type", "name"}),
+    "command": frozenset({"type", "command", "stdin", "env"}),
+    "http": frozenset({"type", "url", "method", "headers", "endpoint_env", "idempotent"}),
+    "mcp-http": frozenset({"type", "url", "headers", "tool", "idempotent"}),
+    "mcp-stdio": frozenset({"type", "command", "args", "env", "tool", "idempotent"}),
+}
+_METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
+_SERVER_TOOL: Final = re.compile(r"[A-Za-z0-9._/-]{1,128}", re.ASCII)
+
+
+def placeholders(text: str) -> list[str]:
+    """Return the names in ``{name}`` placeholders of ``text``; ``{{`` and ``}}`` are plain braces."""
+    return [found[1] for found in _PLACEHOLDER.finditer(text) if found[1] is not None]
+
+
+def variable_name(tool_name: str) -> str:
+    """Return the environment variable that overrides a tool's address.
+
+    ``CodebaseSummaryMCP`` gives ``CODEBASE_SUMMARY_MCP_URL``, as the original AI-Rails had it.
+    """
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", tool_name).replace("-", "_")
+    return f"{words.upper()}_URL"
+
+
+class TransportReader:
+    """Reads the ``transport`` of one definition; mistakes go to its :class:`Fields`."""
+
+    def __init__(self, fields: Fields, tool_name: str) -> None:
+        self._fields, self._tool_name = fields, tool_name
+        self._raw = fields.object("transport")
+        self._endpoint = fields.text("api_endpoint")
+
+    def read(self) -> Transport:
+        """Return the transport; one with a mistake comes back as something that is never run."""
+        raw = self._raw
+        default = "builtin" if self._tool_name in BUILTINS and not self._endpoint else "http"
+        kind_of = raw.get("type", default)
+        if "transport" in self._fields.raw and "type" not in raw:
+            self._fields.problem(("transport",), "the field 'type' is missing", f"Use one of {', '.join(_TRANSPORTS)}.")
+        if not isinstance(kind_of, str) or kind_of not in _TRANSPORTS:
+            fix = did_you_mean(str(kind_of), _TRANSPORTS, f"Known: {', '.join(_TRANSPORTS)}.")
+            self._fields.problem(
+                ("transport", "type"), f"the transport {one_line(repr(kind_of), 40)} is not known", fix
+            )
+            return Builtin("")
+        for key in raw:
+            if key not in _TRANSPORT_KEYS[kind_of]:
+                known = _TRANSPORT_KEYS[kind_of]
+                fix = did_you_mean(key, known, f"Known: {', '.join(sorted(known))}.")
+                self._fields.problem(("transport", key), f"a {kind_of} transport has no field {one_line(key)!r}", fix)
+        makers: Mapping[str, Callable[[], Transport]] = {
+            "builtin": self._builtin,
+            "command": self._command,
+            "http": self._http,
+            "mcp-http": self._mcp_http,
+            "mcp-stdio": self._mcp_stdio,
+        }
+        return makers[kind_of]()
+
+    def _builtin(self) -> Builtin:
+        name = self._raw.get("name", self._tool_name)
+        if not isinstance(name, str) or name not in BUILTINS:
+            fix = did_you_mean(str(name), BUILTINS, f"Built-in tools: {', '.join(sorted(BUILTINS))}.")
+            self._fields.problem(("transport",), f"there is no built-in tool {one_line(repr(name), 60)}", fix)
+            return Builtin("")
+        return Builtin(name)
+
+    def _command(self) -> Command:
+        words = self._words("command")
+        if not words:
+            fix = 'Write the program and its arguments: ["python3", "-m", "unittest", "{target}"]. There is no shell.'
+            self._fields.problem(("transport", "command"), "must be a list of at least one string", fix)
+        elif placeholders(words[0]):
+            fix = "Name the program; placeholders are for its arguments."
+            self._fields.problem(("transport", "command", 0), "the program cannot come from a parameter", fix)
+        stdin = self._raw.get("stdin", "none")
+        if stdin not in ("none", "json"):
+            self._fields.problem(
+                ("transport", "stdin"), f"{one_line(repr(stdin), 40)} is not allowed", 'Use "none" or "json".'
+            )
+        return Command(words, "json" if stdin == "json" else "none", self._strings("env"))
+
+    def _http(self) -> Http:
+        url = self._url()
+        method = self._raw.get("method", "POST")
+        if method not in _METHODS:
+            self._fields.problem(
+                ("transport", "method"), f"{one_line(repr(method), 40)} is not allowed", f"Use {', '.join(_METHODS)}."
+            )
+        variable = self._raw.get("endpoint_env", variable_name(self._tool_name))
+        if not isinstance(variable, str) or not VARIABLE.fullmatch(variable):
+            self._fields.problem(
+                ("transport", "endpoint_env"), "is not the name of an environment variable", "Use A_NAME."
+            )
+        idempotent = self._flag("idempotent") or method in ("GET", "PUT", "DELETE")
+        return Http(url, str(method), self._strings("headers"), str(variable), idempotent)
+
+    def _mcp_http(self) -> Mcp:
+        url = self._url()
+        if not url:
+            self._fields.problem(("transport",), "an mcp-http transport needs the server's address", 'Add "url".')
+        headers = self._strings("headers")
+        return Mcp(url, (), {}, headers, self._server_tool(), self._flag("idempotent"))
+
+    def _mcp_stdio(self) -> Mcp:
+        first = self._raw.get("command")
+        program = (first,) if isinstance(first, str) else self._words("command")
+        if not program:
+            fix = 'Write "command": "npx", "args": ["-y", "a-server"].'
+            self._fields.problem(("transport", "command"), "an mcp-stdio transport needs a program", fix)
+        args = self._words("args") if "args" in self._raw else ()
+        tool = self._server_tool()
+        return Mcp("", (*program, *args), self._strings("env"), {}, tool, self._flag("idempotent"))
+
+    def _server_tool(self) -> str:
+        tool = self._raw.get("tool", self._tool_name)
+        if not isinstance(tool, str) or not re.fullmatch(r"[A-Za-z0-9._/-]{1,128}", tool):
+            self._fields.problem(
+                ("transport", "tool"), "is not the name of a server's tool", "Use its name as the server says."
+            )
+            return self._tool_name
+        return tool
+
+    def _url(self) -> str:
+        value = self._raw.get("url", self._endpoint)
+        place: Place = ("transport", "url") if "url" in self._raw else ("api_endpoint",)
+        if "url" in self._raw and self._endpoint:
+            self._fields.problem(place, "'api_endpoint' and the transport's 'url' mean the same", "Keep one of them.")
+        if not isinstance(value, str) or (value and not re.match(r"https?://[^\s/]", value)):
+            self._fields.problem(
+                place, f"{one_line(repr(value), 80)} is not an http or https address", "Use http://… or https://…."
+            )
+            return ""
+        if "{" in re.split(r"[/?#]", value.partition("://")[2])[0]:
+            self._fields.problem(place, "a placeholder cannot choose the host", "Use placeholders after the host only.")
+        return value
+
+    def _flag(self, key: str) -> bool:
+        value = self._raw.get(key, False)
+        if not isinstance(value, bool):
+            self._fields.problem(
+                ("transport", key), f"must be true or false, not {kind(value)}", "Write true or false."
+            )
+        return value is True
+
+    def _words(self, key: str) -> tuple[str, ...]:
+        value = self._raw.get(key, [])
+        if not _is_strings(value):
+            self._fields.problem(
+                ("transport", key), f"must be a list of strings, not {kind(value)}", 'Write ["…", "…"].'
+            )
+            return ()
+        for index, word in enumerate(value):
+            if "\0" in word:
+                self._fields.problem(("transport", key, index), "has a NUL character", "Remove it.")
+        return tuple(value)
+
+    def _strings(self, key: str) -> Mapping[str, str]:
+        value = self._raw.get(key, {})
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            self._fields.problem(("transport", key), "must be an object of strings", 'Write {"NAME": "value"}.')
+            return {}
+        for name, item in value.items():
+            if any(ord(char) < 32 for char in f"{name}{item}"):
+                self._fields.problem(("transport", key, name), "has a control character", "Remove it.")
+        return {name: str(item) for name, item in value.items()}
+
+
+def _is_strings(value: Json) -> TypeGuard[list[str]]:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def filled_texts(transport: Transport, fields: Fields) -> Iterator[tuple[Place, str]]:
+    """Yield the texts of a transport that may hold placeholders, with their places in the file."""
+    if isinstance(transport, Command):
+        for index, word in enumerate(transport.command):
+            yield ("transport", "command", index), word
+    elif isinstance(transport, Http):
+        yield (("api_endpoint",) if "api_endpoint" in fields.raw else ("transport", "url")), transport.endpoint

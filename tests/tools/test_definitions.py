@@ -1,0 +1,207 @@
+"""Definition files: shipped ones are right, wrong ones are told with line, field and fix."""
+
+import json
+
+import pytest
+
+from rails.core.errors import DefinitionError
+from rails.core.shipped import builtin_folder
+from rails.tools.contract import faults
+from rails.tools.definitions import check_folder, describe, load, read_definition, starter
+from rails.tools.registry import Builtin, Command, Http, Mcp, role_slug
+
+GOOD = {
+    "tool_name": "count_lines",
+    "description": "Count the lines of a file.",
+    "request_schema": {
+        "type": "object",
+        "properties": {"file_path": {"type": "string"}},
+        "required": ["file_path"],
+        "additionalProperties": False,
+    },
+    "transport": {"type": "command", "command": ["wc", "-l", "--", "{file_path}"]},
+    "access_control": {"Coder Agent": "free_access"},
+}
+
+
+def write(folder, file="tool.json", **fields):
+    folder.mkdir(exist_ok=True)
+    definition = {key: value for key, value in {**GOOD, **fields}.items() if value is not None}
+    (folder / file).write_text(json.dumps(definition, indent=2), encoding="utf-8")
+    return folder
+
+
+def test_the_shipped_definitions_have_no_mistake():
+    assert check_folder([builtin_folder("mcp_definitions")]) == ()
+
+
+def test_the_shipped_examples_satisfy_their_own_schemas():
+    registry = load([builtin_folder("mcp_definitions")])
+    for name in registry.names():
+        definition = registry.get(name)
+        assert definition.examples
+        for example in definition.examples:
+            assert faults(definition.request_schema, dict(example)) == ()
+
+
+def test_dropping_a_file_into_a_folder_makes_a_tool(tmp_path):
+    registry = load([builtin_folder("mcp_definitions"), write(tmp_path / "mcp_definitions")])
+    definition = registry.get("count_lines")
+    assert definition.transport == Command(("wc", "-l", "--", "{file_path}"))
+    assert (definition.effect, definition.access) == ("run", {"coder": "free"})
+    assert "write_file" in registry.names()
+
+
+def test_a_folder_that_does_not_exist_is_skipped(tmp_path):
+    assert load([tmp_path / "nothing"]).names() == ()
+
+
+def test_a_later_folder_replaces_a_tool_by_its_name(tmp_path):
+    write(tmp_path / "one")
+    write(tmp_path / "two", description="Another.")
+    assert load([tmp_path / "one", tmp_path / "two"]).get("count_lines").description == "Another."
+
+
+def test_an_untrusted_file_cannot_take_over_a_shipped_tool(tmp_path):
+    shipped = builtin_folder("mcp_definitions")
+    folder = write(tmp_path, tool_name="read_file")
+    registry = load([shipped, folder])
+    assert registry.get("read_file").transport == Builtin("read_file")
+    assert "was left out" in registry.notes[0]
+    digest = load([folder]).get("read_file").digest
+    assert isinstance(load([shipped, folder], trusted=[digest]).get("read_file").transport, Command)
+
+
+def test_every_mistake_of_every_file_is_listed(tmp_path):
+    write(tmp_path, "a.json", description=None, timeout_s=-1)
+    write(tmp_path, "b.json", tool_name="bad name")
+    with pytest.raises(DefinitionError) as caught:
+        load([tmp_path])
+    text = str(caught.value)
+    assert text.startswith("3 mistakes in the tool definitions; no tool was loaded:")
+    assert "a.json" in text
+    assert "b.json" in text
+
+
+def test_a_mistake_has_its_line(tmp_path):
+    write(tmp_path, request_schema={**GOOD["request_schema"], "requried": ["x"]})
+    (mistake,) = check_folder([tmp_path])
+    line = (tmp_path / "tool.json").read_text().splitlines()[mistake.line - 1]
+    assert "requried" in line
+    assert str(mistake).startswith(f"{tmp_path / 'tool.json'}:{mistake.line}: request_schema.requried: ")
+    assert mistake.fix == 'Did you mean "required"?'
+
+
+def test_two_files_cannot_define_the_same_tool(tmp_path):
+    write(tmp_path, "a.json")
+    write(tmp_path, "b.json", tool_name="Count_Lines")
+    (mistake,) = check_folder([tmp_path])
+    assert "already defined in a.json" in mistake.message
+
+
+def test_an_alias_cannot_be_another_tools_name(tmp_path):
+    write(tmp_path, "a.json", tool_aliases=["other"])
+    write(tmp_path, "b.json", tool_name="other")
+    assert "already belongs to the tool 'other'" in check_folder([tmp_path])[0].message
+
+
+@pytest.mark.parametrize("key", ["inputSchema", "input_schema", "parameters"])
+def test_the_mcp_spellings_are_read(tmp_path, key):
+    write(
+        tmp_path,
+        request_schema=None,
+        tool_name=None,
+        name="count",
+        outputSchema={"type": "object"},
+        **{key: GOOD["request_schema"]},
+    )
+    definition = load([tmp_path]).get("count")
+    assert definition.request_schema == GOOD["request_schema"]
+    assert definition.response_format == {"type": "object"}
+
+
+def test_an_original_file_with_an_endpoint_is_an_http_tool(tmp_path):
+    write(tmp_path, transport=None, tool_name="CodebaseSummaryMCP", api_endpoint="http://127.0.0.1:8003/summary")
+    transport = load([tmp_path]).get("CodebaseSummaryMCP").transport
+    assert transport == Http("http://127.0.0.1:8003/summary", endpoint_env="CODEBASE_SUMMARY_MCP_URL")
+
+
+def test_an_original_file_without_endpoint_and_access_loads_with_notes(tmp_path):
+    write(tmp_path, transport=None, access_control=None)
+    registry = load([tmp_path])
+    assert registry.for_role("coder") == ()
+    assert [note.partition(":")[2].split(",")[0] for note in registry.notes] == [
+        " no access_control",
+        " no api_endpoint",
+    ]
+
+
+def test_an_mcp_server_entry_is_read_as_clients_write_it(tmp_path):
+    write(
+        tmp_path,
+        transport={"type": "mcp-stdio", "command": "npx", "args": ["-y", "server"], "env": {"A": "b"}, "tool": "count"},
+    )
+    assert load([tmp_path]).get("count_lines").transport == Mcp(
+        command=("npx", "-y", "server"), env={"A": "b"}, tool="count"
+    )
+
+
+def test_the_digest_depends_on_content_and_not_on_layout():
+    compact, _ = read_definition(json.dumps(GOOD), "a.json")
+    spread, _ = read_definition(json.dumps(dict(reversed(GOOD.items())), indent=8), "b.json")
+    other, _ = read_definition(json.dumps({**GOOD, "description": "Other."}), "a.json")
+    assert compact.digest == spread.digest != other.digest
+
+
+def test_an_example_that_does_not_satisfy_the_schema_is_a_mistake(tmp_path):
+    write(tmp_path, examples=[{"file_path": "a"}, {"path": "a"}])
+    assert {(mistake.field, mistake.fix.split("?")[0]) for mistake in check_folder([tmp_path])} == {
+        ("examples[1].path", "Did you mean `file_path`"),
+        ("examples[1].file_path", "Add `file_path` (string)."),
+    }
+
+
+def test_a_default_that_does_not_satisfy_its_schema_is_a_mistake(tmp_path):
+    schema = {"type": "object", "properties": {"file_path": {"type": "string", "default": 3}}}
+    (mistake,) = check_folder([write(tmp_path, request_schema=schema)])
+    assert mistake.field == "request_schema.properties.file_path.default"
+
+
+def test_roles_of_templates_beside_the_folder_are_known(tmp_path):
+    folder = write(tmp_path / "mcp_definitions", access_control={"poet": True})
+    assert "the role 'poet' is not known" in check_folder([folder])[0].message
+    (tmp_path / "agent_templates").mkdir()
+    (tmp_path / "agent_templates" / "poet.md").write_text("")
+    assert check_folder([folder]) == ()
+
+
+def test_check_says_that_a_path_is_missing_or_empty(tmp_path):
+    (tmp_path / "empty").mkdir()
+    messages = [mistake.message for mistake in check_folder([tmp_path / "empty", tmp_path / "missing"])]
+    assert messages == ["the folder has no definition file", "there is no such file or folder"]
+
+
+def test_a_starter_is_a_definition_without_a_mistake(tmp_path):
+    (tmp_path / "my_tool.json").write_text(starter("my_tool"))
+    assert check_folder([tmp_path]) == ()
+    described = describe(load([tmp_path]).get("my_tool"))
+    assert 'runs ["wc", "-l", "--", "{file_path}"]' in described
+    assert "not trusted yet" in described
+
+
+def test_a_starter_refuses_a_name_that_no_tool_can_have():
+    with pytest.raises(DefinitionError.__bases__[0], match="not a tool name"):
+        starter("../x")
+
+
+@pytest.mark.parametrize(
+    ("name", "slug"),
+    [
+        ("Unit Tester Agent", "unit-tester"),
+        ("n8n Flow Creator Agent", "n8n-flow-creator"),
+        ("code_review", "code-review"),
+        ("*", "*"),
+    ],
+)
+def test_role_names_of_the_original_and_slugs_are_the_same_role(name, slug):
+    assert role_slug(name) == slug

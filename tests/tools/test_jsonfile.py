@@ -1,0 +1,64 @@
+"""Strict JSON with lines, and a message of its own for each usual slip."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rails.tools.jsonfile import JsonError, parse
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**9), 10**9)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(JSON, st.sampled_from([None, 2]))
+def test_it_reads_what_json_writes(value, indent):
+    assert parse(json.dumps(value, indent=indent)).value == value
+
+
+def test_each_value_has_its_line():
+    document = parse('{\n "a": [1,\n  {"b": 2}\n ]\n}')
+    assert [document.line(place) for place in [(), ("a",), ("a", 0), ("a", 1), ("a", 1, "b"), ("a", 1, "missing")]] == [
+        1,
+        2,
+        2,
+        3,
+        3,
+        3,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ('{\n // note\n "a": 1}', 2, "no comments"),
+        ('{"a": 1,\n}', 1, "Remove the comma"),
+        ("{'a': 1}", 1, "double quotes"),
+        ('{"a": 1\n "b": 2}', 2, "Found '\"'"),
+        ('{"a": 1, "a": 2}', 1, "Keep one"),
+        ('{"a": NaN}', 1, "Found 'N'"),
+        ('{"a": 1e999}', 1, "64-bit"),
+        ('{"a": "x\ny"}', 1, "\\n"),
+        ('{"a": 1} x', 1, "one JSON object"),
+        ('{"a": [', 1, "too early"),
+        ("\ufeff{}", 1, "without BOM"),
+        ('{"a": 01}', 1, "Found '1'"),
+        ('{"a": ' + "9" * 50 + "}", 1, "At most 40"),
+        ("[" * 100, 1, "flatter"),
+        ("", 1, "too early"),
+    ],
+)
+def test_each_slip_is_told_with_its_line_and_what_to_do(text, line, said):
+    with pytest.raises(JsonError) as caught:
+        parse(text)
+    assert caught.value.line == line
+    assert said in caught.value.fix
