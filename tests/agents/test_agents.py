@@ -1,0 +1,203 @@
+"""Templates become agents, and agents become prompts in which nothing is lost, altered or left over."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from rails.agents import (
+    COMPONENTS_MARKER,
+    as_data,
+    first_message,
+    load_agents,
+    protocol,
+    read_agent,
+    registry_for,
+    system_prompt,
+    tool_specs,
+)
+from rails.core.errors import DefinitionError
+from rails.core.requests import RawRequest, ToolRequest
+from rails.core.shipped import builtin_folder
+from rails.tools.contract import validate
+from rails.tools.definitions import load, read_definition
+from rails.tools.registry import Registry
+
+SHIPPED = builtin_folder("agent_templates")
+AGENTS = load_agents([SHIPPED])
+
+
+@pytest.fixture(scope="module")
+def registry():
+    return load([builtin_folder("mcp_definitions")])
+
+
+def template(front="name: poet\ndescription: Writes.\n", body="You write.\n"):
+    return f"---\n{front}---\n{body}"
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_each_shipped_template_is_a_valid_claude_code_subagent(name):
+    text = (SHIPPED / f"{name}.md").read_text(encoding="utf-8")
+    front = yaml.safe_load(text.split("---\n")[1])
+    assert front["name"] == name
+    assert front["description"]
+    assert set(front) <= {"name", "description", "tools", "model", "maxTurns", "x-rails"}
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_each_shipped_agent_lists_only_tools_that_exist_and_that_it_may_use(name, registry):
+    agent = AGENTS[name]
+    usable = {definition.tool_name for definition in registry.for_role(name)}
+    assert set(agent.tools or ()) <= usable
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_no_marker_or_placeholder_is_left_in_a_prompt(name, registry):
+    prompt = system_prompt(AGENTS[name], registry)
+    assert not re.search(
+        r"PLACEHOLDER|_START ---|_END ---|\{\{|\}\}(?!\})\s*\}\}", prompt.replace("={{ $json.email }}", "")
+    )
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_a_prompt_has_the_roles_own_tools_with_their_schemas_and_no_others(name, registry):
+    prompt = system_prompt(AGENTS[name], registry)
+    own = {spec.name for spec in tool_specs(AGENTS[name], registry)}
+    for tool in registry.names():
+        assert (f"### {tool}\n" in prompt) is (tool in own)
+    for spec in tool_specs(AGENTS[name], registry):
+        assert json.dumps(json.loads(spec.schema), ensure_ascii=False) in prompt
+
+
+def test_the_same_agent_and_tools_give_the_same_bytes(registry):
+    again = load([builtin_folder("mcp_definitions")])
+    assert system_prompt(AGENTS["coder"], registry) == system_prompt(load_agents([SHIPPED])["coder"], again)
+
+
+def test_guidance_of_other_roles_is_not_in_the_prompt(registry):
+    prompt = system_prompt(AGENTS["n8n-flow-creator"], registry)
+    assert "Write a workflow as one complete JSON object" in prompt
+    assert "Copy old_string from what read_file gave you" not in prompt
+
+
+NASTY = "back\\slash \\n \\1 \\g<0> $& $1 ${x} {name} %s %(a)s — ü 漢字 \\u0041 '\"`"
+
+
+@pytest.mark.parametrize("body", ["Before.\n", f"Before.\n{COMPONENTS_MARKER}\nAfter.\n"])
+def test_injected_text_arrives_byte_for_byte(body):
+    definition, _ = read_definition(
+        json.dumps(
+            {
+                "tool_name": "probe",
+                "description": NASTY,
+                "request_schema": {"type": "object", "properties": {"x": {"description": NASTY}}},
+                "transport": {"type": "command", "command": ["true"]},
+                "access_control": {"*": True},
+                "agent_specific_guidance": {"*": NASTY + "\n" + COMPONENTS_MARKER},
+            }
+        ),
+        "probe.json",
+    )
+    agent = read_agent(template(body=NASTY + "\n" + body), "poet.md")
+    prompt = system_prompt(agent, Registry({"probe": definition}))
+    assert prompt.count(NASTY) == 3
+    assert json.dumps(NASTY, ensure_ascii=False) in prompt
+    assert prompt.count(COMPONENTS_MARKER) == 1
+    assert ("After." in prompt) is ("After." in body)
+
+
+def test_the_protocols_example_parses_and_validates(registry):
+    blocks = re.findall(r"```json\n(.*?)\n```", protocol(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        request = json.loads(block)
+        assert set(request) == {"type", "tool_name", "parameters", "explanation"}
+        raw = RawRequest("r1", request["tool_name"], request["parameters"], request["explanation"])
+        assert isinstance(validate(raw, registry, "coder"), ToolRequest)
+
+
+def test_intake_finds_the_protocols_example_and_nothing_else(registry):
+    intake = pytest.importorskip("rails.intake")
+    found = intake.read(protocol(), registry.shapes())
+    assert [request.tool_name for request in found.requests] == ["read_file"]
+    assert found.refusals == ()
+
+
+def test_a_template_that_lists_tools_is_held_to_them(registry):
+    agent = read_agent(template("name: poet\ndescription: Writes.\ntools: read_file, Write\n"), "poet.md")
+    assert [spec.name for spec in tool_specs(agent, registry)] == ["read_file", "write_file"]
+    raw = RawRequest("r1", "delete_file", {"file_path": "a"})
+    assert validate(raw, registry_for(agent, registry), "poet")[0].code == "forbidden_tool"
+
+
+def test_a_role_without_tools_is_told_so(registry):
+    agent = read_agent(template("name: poet\ndescription: Writes.\ntools: []\n"), "poet.md")
+    assert "You have no tools." in system_prompt(agent, registry)
+
+
+def test_a_users_template_replaces_the_shipped_one(tmp_path):
+    (tmp_path / "coder.md").write_text(template("name: coder\ndescription: Mine.\n"))
+    (tmp_path / "_notes.md").write_text("not a template")
+    agents = load_agents([SHIPPED, tmp_path, tmp_path / "missing"])
+    assert agents["coder"].description == "Mine."
+    assert agents["coder"].tools is None
+    assert set(agents) == set(AGENTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("You write.", "front matter is missing"),
+        ("---\nname: poet\n", "does not end"),
+        (template("name: poet\n"), "the description is missing"),
+        (template("name: Poet\ndescription: x\n"), "not an agent name"),
+        (template("name: other\ndescription: x\n"), "not the file's name"),
+        (template("name: poet\nname: poet\ndescription: x\n"), "'name' is there twice"),
+        (template("name: poet\ndescription: &a x\n"), "anchors and aliases"),
+        (template("name: poet\ndescription: x\nx-rails: *a\n"), "anchors and aliases"),
+        (template("name: poet\ndescription: !!python/object/apply:os.system [id]\n"), "tags are not allowed"),
+        (template("name: poet\ndescription: x\ntool: [a]\n"), 'Did you mean "tools"?'),
+        (template("name: poet\ndescription: x\nx-rails: {gate: [a]}\n"), 'Did you mean "gates"?'),
+        (template("name: poet\ndescription: x\nmaxTurns: 1000\n"), "from 1 to 25"),
+        (template("name: poet\ndescription: x\nmaxTurns: many\n"), "from 1 to 25"),
+        (template("name: poet\ndescription: [x]\n"), "must be a text"),
+        (template("name: [poet\n"), "not YAML"),
+        (template("just text\n"), "key: value"),
+        (template("name: poet\ndescription: x\nskills: " + "[" * 20 + "]" * 20 + "\n"), "8 levels"),
+        (template(body="\n"), "empty"),
+        (template(body="You write\u202e.\n"), "invisible characters"),
+        (template(body="--- TOOL_DEFINITIONS_START ---\n"), "would stay in the prompt"),
+    ],
+)
+def test_a_wrong_template_is_refused_with_file_and_reason(text, said):
+    with pytest.raises(DefinitionError, match=r"poet\.md") as caught:
+        read_agent(text, "poet.md")
+    assert said in str(caught.value)
+
+
+def test_words_that_yaml_takes_for_something_else_stay_words():
+    agent = read_agent(template("name: no\ndescription: 12:30:45\nmodel: on\n"), "no.md")
+    assert (agent.name, agent.description, agent.model) == ("no", "12:30:45", "on")
+
+
+def test_an_over_large_template_is_refused(tmp_path):
+    (tmp_path / "poet.md").write_text(template(body="x" * 300_000))
+    with pytest.raises(DefinitionError, match="256000 bytes"):
+        load_agents([tmp_path])
+
+
+def test_the_first_message_has_the_blocks_of_the_original():
+    assert first_message("Do it.") == "Do it.\n"
+    message = first_message("Do it.", {"Project": "todo"}, "Human Feedback: no")
+    assert message.startswith("Do it.\n\n--- ADDITIONAL CONTEXT ---\n- Project: todo\n\n--- PREVIOUS TOOL OUTPUT ---\n")
+    assert "\nHuman Feedback: no\n" in message
+
+
+def test_data_cannot_close_its_own_tag():
+    inner = as_data("x")
+    outer = as_data(inner)
+    tag = outer.splitlines()[1]
+    assert outer.count(tag) == 1
+    assert outer.splitlines()[-1] == tag.replace("<", "</")
