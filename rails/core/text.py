@@ -14,13 +14,21 @@ from typing import Final, Literal
 Eol = Literal["\n", "\r\n", "\r"]
 
 _UTF8_BOM: Final = b"\xef\xbb\xbf"
-# Categories that draw nothing, move the cursor, reorder text or have no agreed look.
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-# Letters and marks that Unicode calls visible and fonts draw as nothing.
-_BLANK_LETTERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+# Categories that draw nothing, move the cursor, reorder text or have no agreed look. Of the spaces (Zs)
+# only U+0020 is one; the others look like it and are not.
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs"})
+# Letters and marks that Unicode calls visible and fonts draw as nothing: the default-ignorable ones that
+# are not of a category above (Unicode 15.1, DerivedCoreProperties), and those with an empty glyph.
+_BLANK_LETTERS: Final = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159"
+)
+#: Marks on one letter that are drawn; more would run over the lines above and below. Real scripts need four.
+_MARKS_SHOWN: Final = 4
 
 
 def _is_hidden(char: str) -> bool:
+    if char == " ":
+        return False
     if unicodedata.category(char) in _HIDDEN or char in _BLANK_LETTERS:
         return True
     return "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
@@ -29,13 +37,28 @@ def _is_hidden(char: str) -> bool:
 def printable(text: str, *, keep: str = "\n\t") -> str:
     """Return ``text`` with every character that could deceive a reader shown as an escape.
 
-    Control, format, bidirectional, private-use, surrogate and unassigned characters become
-    ``\\xNN``, ``\\uNNNN`` or ``\\UNNNNNNNN``. Characters of ``keep`` pass through. Emoji selectors are
-    escaped too: nothing that is shown depends on the font.
+    Control, format, bidirectional, private-use, surrogate and unassigned characters, and every space but
+    U+0020, become ``\\xNN``, ``\\uNNNN`` or ``\\UNNNNNNNN``. Characters of ``keep`` pass through. Emoji
+    selectors are escaped too: nothing that is shown depends on the font. So are combining marks that
+    have no letter to stand on, or pile up on one. Without what ``keep`` lets through, the result
+    satisfies ``str.isprintable``.
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(char if char in keep or not _is_hidden(char) else _escape(char) for char in text)
+    shown = []
+    marks = _MARKS_SHOWN
+    for char in text:
+        is_mark = unicodedata.category(char) in ("Mn", "Me")
+        marks = marks + 1 if is_mark else 0
+        if char in keep:
+            marks = _MARKS_SHOWN
+            shown.append(char)
+        elif _is_hidden(char) or (is_mark and marks > _MARKS_SHOWN):
+            marks = _MARKS_SHOWN
+            shown.append(_escape(char))
+        else:
+            shown.append(char)
+    return "".join(shown)
 
 
 def one_line(text: str, limit: int = 160) -> str:

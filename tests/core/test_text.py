@@ -1,0 +1,207 @@
+"""What reaches a screen is what it looks like; bytes come back as they were."""
+
+import sys
+import time
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rails.core.text import (
+    Decoded,
+    decode,
+    excerpt,
+    head_and_tail,
+    line_column,
+    main_eol,
+    one_line,
+    printable,
+    sha256,
+)
+
+# Default_Ignorable_Code_Point of Unicode 15.1: nothing of it may pass unseen.
+IGNORABLE = [
+    (0x00AD, 0x00AD),
+    (0x034F, 0x034F),
+    (0x061C, 0x061C),
+    (0x115F, 0x1160),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF0, 0xFFF8),
+    (0x1BCA0, 0x1BCA3),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE0FFF),
+]
+
+
+def escape_of(point):
+    if point <= 0xFF:
+        return f"\\x{point:02x}"
+    return f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}"
+
+
+def every_point():
+    return range(sys.maxunicode + 1)
+
+
+def test_every_code_point_is_shown_as_itself_or_as_its_escape():
+    shown_as_itself = {"Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No"}
+    shown_as_itself |= {"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So"}
+    seen = set()
+    for point in every_point():
+        char = chr(point)
+        category = unicodedata.category(char)
+        seen.add(category)
+        shown = printable(f"x{char}", keep="")[1:]
+        if category not in shown_as_itself and char != " ":
+            assert shown == escape_of(point), hex(point)
+        else:
+            assert shown in (char, escape_of(point)), hex(point)
+    assert len(seen) == 30, "every general category of Unicode was met"
+
+
+def test_the_result_can_be_printed_whatever_it_was():
+    text = "".join(chr(point) for point in every_point())
+    assert printable(text, keep="").isprintable()
+
+
+@pytest.mark.parametrize(("first", "last"), IGNORABLE, ids=lambda point: f"{point:04x}")
+def test_nothing_that_draws_nothing_passes(first, last):
+    for point in range(first, last + 1):
+        assert printable(f"x{chr(point)}", keep="") == "x" + escape_of(point)
+
+
+def test_letters_numbers_punctuation_and_symbols_pass():
+    for text in ("plain", "äöü ß", "日本語", "עברית", "ไทย", "e\u0301", "½ € → ∑", "🔧 ✅", "नमस्ते"):
+        assert printable(text) == text
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u202f", "\u3000", "\u1680", "\u205f"])
+def test_only_the_space_is_a_space(space):
+    assert printable(f"a{space}b c") == f"a{escape_of(ord(space))}b c"
+
+
+def test_line_ends_and_tabs_pass_unless_unwanted():
+    assert printable("a\n\tb\r") == "a\n\tb\\x0d"
+    assert printable("a\n\tb", keep="") == "a\\x0a\\x09b"
+
+
+def test_marks_need_a_letter_and_do_not_pile_up():
+    mark = "\u0335"
+    assert printable(mark + "a", keep="") == "\\u0335a"
+    assert printable(f"\n{mark}a") == "\n\\u0335a"
+    assert printable("a" + mark * 4) == "a" + mark * 4
+    assert printable("a" + mark * 7) == "a" + mark * 4 + "\\u0335" * 3
+    assert printable(f"a\u200b{mark}") == "a\\u200b\\u0335"
+
+
+@given(st.text(alphabet=st.characters(), max_size=60))
+@example("\x1b]8;;http://x\x07link\x1b]8;;\x07")
+@example("\u202e\u2066")
+def test_showing_twice_changes_nothing_more(text):
+    assert printable(printable(text)) == printable(text)
+    assert printable(text, keep="").isprintable()
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_texts_without_backslashes_that_differ_look_different(one, other):
+    one, other = one.replace("\\", ""), other.replace("\\", "")
+    assert (one == other) == (printable(one) == printable(other))
+
+
+@pytest.mark.parametrize("alphabet", ["a", "\x1b", "\u0301", "\u202e", "é"])
+def test_long_texts_take_linear_time(alphabet):
+    started = time.monotonic()
+    printable(alphabet * 1_000_000)
+    assert time.monotonic() - started < 10
+
+
+def test_one_line_is_one_line_and_counts_what_it_cut():
+    assert one_line("  a\nb\x1b ") == "a\\x0ab\\x1b"
+    assert one_line("x" * 200) == "x" * 160 + "… (+40 characters)"
+    assert one_line("x" * 10_000, 10) == "xxxxxxxxxx… (+9990 characters)"
+    assert one_line("\x1b" * 20, 20).startswith("\\x1b" * 5 + "…")
+    assert one_line("") == ""
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=400), st.integers(1, 50))
+def test_one_line_is_bounded(text, limit):
+    shown = one_line(text, limit)
+    assert shown.isprintable()
+    assert len(shown) <= limit + 30
+
+
+def test_an_offset_becomes_a_line_and_a_column():
+    text = "ab\ncd\n\nx"
+    assert [line_column(text, offset) for offset in (0, 1, 2, 3, 5, 6, 7, 8)] == [
+        (1, 1),
+        (1, 2),
+        (1, 3),
+        (2, 1),
+        (2, 3),
+        (3, 1),
+        (4, 1),
+        (4, 2),
+    ]
+    assert line_column(text, -5) == (1, 1)
+    assert line_column(text, 99) == (4, 2)
+
+
+def test_an_excerpt_marks_where_it_was_cut():
+    text = "a" * 100 + "\x1b" + "b" * 100
+    assert excerpt(text, 100, 3) == "…aaa\\x1bbb…"
+    assert excerpt("short", 2) == "short"
+
+
+@given(st.text(max_size=300), st.integers(3, 100))
+def test_head_and_tail_keeps_both_ends_and_counts_the_rest(text, limit):
+    shown, left_out = head_and_tail(text, limit)
+    if len(text) <= limit:
+        assert (shown, left_out) == (text, 0)
+        return
+    head, _, tail = shown.partition(f"\n[… {left_out} characters left out …]\n")
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert len(head) + len(tail) + left_out == len(text)
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=80), st.booleans())
+@example("a\r\nb\n\rc", True)
+def test_a_decoded_file_is_written_back_byte_for_byte(text, bom):
+    data = (b"\xef\xbb\xbf" if bom else b"") + text.encode()
+    decoded = decode(data)
+    assert isinstance(decoded, Decoded)
+    assert decoded.encode(decoded.text) == data
+
+
+@pytest.mark.parametrize("data", [b"\0", b"a\0b", b"\xff\xfe", b"\xc3(", b"\xed\xa0\x80", b"\xef\xbb\xbf\0"])
+def test_what_is_not_text_is_not_guessed(data):
+    assert decode(data) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", ("\n", False)),
+        ("a\nb\n", ("\n", False)),
+        ("a\r\nb\r\n", ("\r\n", False)),
+        ("a\rb", ("\r", False)),
+        ("a\r\nb\r\nc\n", ("\r\n", True)),
+        ("a\nb\rc\r\n", ("\n", True)),
+    ],
+)
+def test_the_main_line_ending_is_the_most_frequent(text, expected):
+    assert main_eol(text) == expected
+
+
+def test_sha256_is_hexadecimal():
+    assert sha256(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
