@@ -20,7 +20,8 @@ from rails.core.text import decode
 from rails.core.verdict import Finding
 from rails.gate import ruff, settings, syntax, tools
 from rails.gate.checks import Desk
-from rails.gate.ruff import Diagnostic, RuffCli
+from rails.gate.ruff import Diagnostic
+from rails.gate.rufftool import Ruff
 from rails.gate.settings import PythonSettings, RuffSettings
 
 #: Breaks at least one rule of nearly every family a project can select.
@@ -71,11 +72,15 @@ class PythonTools:
     # -- ruff -------------------------------------------------------------------------------------
 
     @cached_property
-    def ruff(self) -> RuffCli:
+    def ruff(self) -> Ruff:
         """The ruff to ask. Raises CheckError when it isn't installed."""
         if self.ruff_tool is None:
             raise CheckError("ruff is not installed beside AI-Rails; install it with: pip install ruff")
-        return RuffCli(self.ruff_tool, self.desk.project)
+        kept = self.desk.resources.get("ruff")
+        if isinstance(kept, Ruff) and kept.tool == self.ruff_tool:
+            return kept
+        made = self.desk.resources["ruff"] = Ruff(self.ruff_tool, self.desk.project)
+        return made
 
     def ruff_settings(self, path: str) -> RuffSettings:
         """How ruff runs on ``path``."""

@@ -70,13 +70,12 @@ class RuffSettings:
     project: bool
     options: tuple[tuple[str, str | int | tuple[str, ...]], ...] = ()
     origin: str = ""
+    digest: str = ""
 
     def arguments(self) -> tuple[str, ...]:
         """The command-line arguments that mean this."""
-        if self.project:
-            return ()
         pairs = [f"--config={key}={_toml(value)}" for key, value in self.options]
-        return ("--isolated", *pairs)
+        return tuple(pairs) if self.project else ("--isolated", *pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +114,40 @@ def ruff_for(project: Path, path: str, settings: PythonSettings) -> RuffSettings
         for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
             file = folder / name
             if file.is_file() and (name != "pyproject.toml" or "ruff" in _table(_toml_file(file), "tool")):
-                return RuffSettings(True, origin=str(file.relative_to(project)))
+                origin = file.relative_to(project).as_posix()
+                return RuffSettings(True, origin=origin, digest=_chain_digest(project, file))
         if folder == project or project not in folder.parents:
             break
         folder = folder.parent
     target = settings.target or (3, 10)
     options = (
+        ("exclude", ()),
+        ("src", (str(project), str(project / "src"))),
         ("target-version", f"py3{min(max(target[1], 7), 15)}"),
         ("line-length", _int(settings.black.get("line-length"), DEFAULT_LINE)),
         ("lint.select", tuple((DEFAULT_SELECT if settings.default else SAFE_SELECT).split(","))),
     )
     origin = "AI-Rails' default profile" if settings.default else "AI-Rails' correctness rules"
     return RuffSettings(False, options, origin)
+
+
+def _chain_digest(project: Path, file: Path) -> str:
+    """Return a digest of a ruff configuration and of everything it extends.
+
+    Raises CheckError when it extends a file outside the project: ruff would quote that file's lines.
+    """
+    seen = hashlib.sha256()
+    for _ in range(10):
+        data = _read(file)
+        seen.update(data)
+        table = _parse_toml(data, file.name)
+        extended = (_table(_table(table, "tool"), "ruff") if file.name == "pyproject.toml" else table).get("extend")
+        if not isinstance(extended, str):
+            return seen.hexdigest()
+        file = (file.parent / extended).resolve()
+        if project not in file.parents:
+            raise CheckError(f"ruff's configuration extends {extended}, which is outside the project.")
+    raise CheckError("ruff's configuration extends itself.")
 
 
 class _Reader:

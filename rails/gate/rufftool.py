@@ -1,0 +1,85 @@
+"""Which ruff to ask: the warm server, or the command when the server cannot be trusted with a file."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from rails.core.errors import CheckError
+from rails.gate import tools
+from rails.gate.ruff import Diagnostic, RuffCli
+from rails.gate.ruffserver import BadConfigurationError, RuffServer
+from rails.gate.settings import RuffSettings
+
+
+class Ruff:
+    """ruff for one project: one server for each way to be configured, started when first asked."""
+
+    def __init__(self, tool: tools.Tool, project: Path) -> None:
+        self.tool = tool
+        self._command = RuffCli(tool, project)
+        self._project = project
+        self._servers: dict[object, RuffServer] = {}
+        self._command_only: set[object] = set()
+        self._lock = threading.Lock()
+
+    @property
+    def servers(self) -> tuple[RuffServer, ...]:
+        """The servers that run, for reports and tests."""
+        return tuple(self._servers.values())
+
+    def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
+        """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
+        server = self._server(settings)
+        if server is not None:
+            try:
+                return server.lint(path, data)
+            except CheckError as error:
+                self._drop(settings, error)
+        return self._command.lint(path, data, settings)
+
+    def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
+        """Return ``data`` formatted. Raises CheckError."""
+        server = self._server(settings)
+        if server is not None:
+            try:
+                return server.format(path, data)
+            except CheckError as error:
+                self._drop(settings, error)
+        return self._command.format(path, data, settings)
+
+    def close(self) -> None:
+        """Stop every server."""
+        for server in self._servers.values():
+            server.close()
+        self._servers.clear()
+
+    def _server(self, settings: RuffSettings) -> RuffServer | None:
+        key = settings.project, settings.options
+        with self._lock:
+            if (key, settings.digest) in self._command_only:
+                return None
+            server = self._servers.get(key)
+            if server is not None and server.alive and server.knows(settings):
+                return server
+            if server is not None:
+                server.close()
+            seen = server.seen if server is not None else {}
+            try:
+                server = self._servers[key] = RuffServer(self.tool, self._project, settings)
+            except CheckError:
+                self._servers.pop(key, None)
+                self._command_only.add((key, settings.digest))
+                return None
+            server.seen = {**seen, **server.seen}
+            return server
+
+    def _drop(self, settings: RuffSettings, error: CheckError) -> None:
+        """Stop a server that failed. One that cannot read a configuration is not tried again with it."""
+        key = settings.project, settings.options
+        with self._lock:
+            server = self._servers.pop(key, None)
+            if server is not None:
+                server.close()
+            if isinstance(error, BadConfigurationError):
+                self._command_only.add((key, settings.digest))
