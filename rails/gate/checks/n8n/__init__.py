@@ -14,12 +14,36 @@ from rails.core.errors import UsageError
 from rails.core.requests import Json
 from rails.core.text import line_column
 from rails.core.verdict import Finding
-from rails.gate.checks.n8n import destination, document, flow, model, positions, secrets, structure
+from rails.gate.checks.n8n import (
+    catalogue,
+    code,
+    destination,
+    document,
+    dynamic,
+    flow,
+    model,
+    nodetypes,
+    positions,
+    secrets,
+    structure,
+)
+from rails.gate.checks.n8n.catalogue import Catalogue
+from rails.gate.checks.n8n.catalogue_build import CatalogueInfo, build_catalogue, catalogue_info
 from rails.gate.checks.n8n.destination import PROFILES
 from rails.gate.checks.n8n.issues import Issue, JsonPath, format_path, shown
 from rails.gate.checks.n8n.rules import RULES, Rule
 
-__all__ = ["PROFILES", "RULES", "Rule", "check", "looks_like_workflow", "rules_table"]
+__all__ = [
+    "PROFILES",
+    "RULES",
+    "CatalogueInfo",
+    "Rule",
+    "build_catalogue",
+    "catalogue_info",
+    "check",
+    "looks_like_workflow",
+    "rules_table",
+]
 
 TOOL = "n8n"
 #: Keys that n8n's exports have and other graph files don't.
@@ -55,10 +79,11 @@ def _names_n8n(node_type: object) -> bool:
     return isinstance(node_type, str) and "n8n" in node_type.partition(".")[0]
 
 
-def check(data: bytes, path: str, profile: str = "import") -> Iterable[Finding]:
+def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue | None = None) -> Iterable[Finding]:
     """Return the findings on one workflow file, in the order of their places in it.
 
-    ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one of ``PROFILES``.
+    ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one of ``PROFILES``,
+    ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships).
     Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
     """
     if profile not in PROFILES:
@@ -67,26 +92,27 @@ def check(data: bytes, path: str, profile: str = "import") -> Iterable[Finding]:
     if isinstance(read, document.Unreadable):
         line, column = line_column(read.text, read.offset)
         return [_finding(read.issue, path, (line, column, 0, 0))]
-    issues = list(destination.weigh(_issues(read.value, profile), profile))
+    known = known or catalogue.current()
+    issues = list(destination.weigh(_issues(read.value, profile, known), profile))
     repeated = positions.repeated_keys(read.text) if read.repeated_keys else []
     if not issues and not repeated:
         return []
     return sorted(_placed(read.text, path, issues, repeated), key=lambda finding: (finding.line, finding.column))
 
 
-def _issues(value: Json, profile: str) -> Iterator[Issue]:
+def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
     """Yield the issues of a document: one workflow, or a list of them as ``export:workflow`` writes it."""
     if not isinstance(value, list):
-        yield from _workflow_issues(value, profile)
+        yield from _workflow_issues(value, profile, known)
         return
     if not value:
         yield from structure.validate(value)
     for index, item in enumerate(value):
-        for issue in _workflow_issues(item, profile):
+        for issue in _workflow_issues(item, profile, known):
             yield replace(issue, path=(index, *issue.path))
 
 
-def _workflow_issues(value: Json, profile: str) -> Iterator[Issue]:
+def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
     broken = list(structure.validate(value))
     yield from broken
     if not isinstance(value, dict):
@@ -94,6 +120,9 @@ def _workflow_issues(value: Json, profile: str) -> Iterator[Issue]:
     yield from destination.check(value, profile)
     workflow = model.build(value)
     yield from flow.check(workflow, whole=not broken)
+    yield from nodetypes.check(workflow, known)
+    yield from dynamic.check(workflow, whole=not broken)
+    yield from code.check(workflow)
     for node in workflow.nodes:
         yield from secrets.check(node)
 

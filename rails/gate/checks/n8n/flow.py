@@ -6,7 +6,7 @@ normal in n8n and never reported.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rails.gate.checks.n8n import cycles
@@ -35,25 +35,6 @@ _TRIGGERS: Final = frozenset(
     f"n8n-nodes-base.{name}" for name in ("cron", "emailReadImap", "interval", "start", "webhook")
 )
 
-#: Old node types, and what n8n says to use. Those marked gone were removed in n8n 2.
-_REPLACED: Final[Mapping[str, str]] = {
-    "n8n-nodes-base.start": "n8n-nodes-base.manualTrigger",
-    "n8n-nodes-base.function": "n8n-nodes-base.code",
-    "n8n-nodes-base.functionItem": "n8n-nodes-base.code",
-    "n8n-nodes-base.cron": "n8n-nodes-base.scheduleTrigger",
-    "n8n-nodes-base.interval": "n8n-nodes-base.scheduleTrigger",
-    "n8n-nodes-base.itemLists": "n8n-nodes-base.splitOut, aggregate, limit, removeDuplicates, sort or summarize",
-    "n8n-nodes-base.htmlExtract": "n8n-nodes-base.html",
-    "n8n-nodes-base.iCal": "n8n-nodes-base.convertToFile",
-    "n8n-nodes-base.moveBinaryData": "n8n-nodes-base.convertToFile or extractFromFile",
-    "n8n-nodes-base.readBinaryFile": "n8n-nodes-base.readWriteFile",
-    "n8n-nodes-base.readBinaryFiles": "n8n-nodes-base.readWriteFile",
-    "n8n-nodes-base.writeBinaryFile": "n8n-nodes-base.readWriteFile",
-    "n8n-nodes-base.readPDF": "n8n-nodes-base.extractFromFile",
-    "n8n-nodes-base.spreadsheetFile": "n8n-nodes-base.convertToFile or extractFromFile",
-    "n8n-nodes-base.workflowTrigger": "n8n-nodes-base.n8nTrigger",
-}
-
 
 def is_trigger(node: Node) -> bool:
     """Whether a node can start a workflow, judged by its type's name."""
@@ -61,7 +42,7 @@ def is_trigger(node: Node) -> bool:
 
 
 def check(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
-    """Yield every issue of the graph and of the types that are known to be old.
+    """Yield every issue of the graph.
 
     ``whole`` is whether the structure is sound. If it is not, nothing is said about reach: one broken
     connection would be told again as every node that it no longer leads to.
@@ -71,8 +52,6 @@ def check(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
     yield from _starts(workflow, whole=whole)
     yield from cycles.check(workflow)
     yield from _webhooks(workflow.nodes)
-    for node in workflow.nodes:
-        yield from _old_type(node)
 
 
 def _ports(workflow: Workflow) -> Iterator[Issue]:
@@ -181,13 +160,3 @@ def _routes(node: Node) -> Iterator[tuple[str, str]]:
                 yield method.upper(), path.strip("/")
     elif node.type == "n8n-nodes-base.formTrigger":
         yield from (("GET", path.strip("/")), ("POST", path.strip("/")))
-
-
-def _old_type(node: Node) -> Iterator[Issue]:
-    instead = _REPLACED.get(node.type)
-    if instead is not None:
-        message = f"{node.title}: type {shown(node.type)} is retired"
-        yield Issue("N8N044", (*node.path, "type"), message, f"Use {instead}.", "warning")
-    if node.version is None and "typeVersion" not in node.raw and not node.is_sticky:
-        message = f"{node.title} has no `typeVersion`: n8n takes the newest, which may behave differently"
-        yield Issue("N8N043", node.path, message, "Write the version that the parameters are meant for.", "warning")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rails.core.requests import Json
-from rails.gate.checks.n8n.issues import JsonPath, shown
+from rails.gate.checks.n8n.issues import JsonPath, Names, shown
 
 STICKY = "n8n-nodes-base.stickyNote"
 
@@ -75,11 +75,17 @@ class Workflow:
     outgoing: Mapping[str, tuple[Wire, ...]] = field(repr=False)
     incoming: Mapping[str, tuple[Wire, ...]] = field(repr=False)
 
+    def names(self) -> Names:
+        """Return the names that code and connections may use: all but those of sticky notes."""
+        return Names(node.name for node in self.nodes if not node.is_sticky)
+
 
 def build(value: Mapping[str, Json]) -> Workflow:
     """Return the well-formed part of a workflow object. Never raises."""
     nodes = tuple(_nodes(value.get("nodes")))
-    by_name = {node.name: node for node in reversed(nodes)}
+    by_name: dict[str, Node] = {}
+    for node in nodes:
+        by_name.setdefault(node.name, node)
     wires = tuple(_wires(value.get("connections"), by_name))
     return Workflow(value, nodes, wires, by_name, _index(wires, outgoing=True), _index(wires, outgoing=False))
 

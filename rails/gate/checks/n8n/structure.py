@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rails.core.requests import Json
-from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, kind, listed, shown
+from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, kind, shown
 
 _BUCKETS = 'a list of outputs, each a list of targets: [[{"node": "Next node", "type": "main", "index": 0}]]'
 
@@ -138,7 +138,8 @@ class _Graph:
     def __init__(self, nodes: list[Json]) -> None:
         objects = [node for node in nodes if isinstance(node, dict)]
         self.names = dict.fromkeys(name for node in objects if isinstance(name := node.get("name"), str))
-        self._nearest = Names(self.names)
+        notes = {node.get("name") for node in objects if node.get("type") == "n8n-nodes-base.stickyNote"}
+        self._nearest = Names(name for name in self.names if name not in notes)
         self._by_id = {
             node_id: name
             for node in objects
@@ -149,10 +150,7 @@ class _Graph:
         """Say which node was probably meant by ``wrong``."""
         if wrong in self._by_id:
             return f"That is a node id. Connections use names: write {shown(self._by_id[wrong])}."
-        nearest = self._nearest.nearest(wrong)
-        if nearest is not None:
-            return f"Did you mean {shown(nearest)}?"
-        return f"The nodes are: {listed(self.names)}." if self.names else "The workflow has no nodes."
+        return self._nearest.hint(wrong, "nodes")
 
 
 def _source(source: str, outputs: Json, graph: _Graph | None) -> Iterator[Issue]:
