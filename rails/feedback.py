@@ -7,7 +7,7 @@ says what was and was not written. The first words are fixed: programs and peopl
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -143,15 +143,15 @@ def in_doubt(ids: tuple[str, ...], tool_name: str) -> Outcome:
     return Outcome(ids, "failed", text)
 
 
-def compose(answer: Answer, outcomes: Sequence[Outcome], native: Sequence[tuple[str, str]]) -> Message:
+def compose(answer: Answer, outcomes: Sequence[Outcome], native: Mapping[str, str]) -> Message:
     """Put the outcomes of one answer into one user message.
 
-    ``native`` pairs provider call ids with request ids: each of those calls gets a result of its own,
+    ``native`` maps request ids to the provider's call ids: each of those calls gets a result of its own,
     as providers demand; everything else is one text under the header.
     """
     parts: list[Part] = []
     told: set[int] = set()
-    for call_id, request_id in native:
+    for request_id, call_id in native.items():
         mine = [index for index, outcome in enumerate(outcomes) if request_id in outcome.ids]
         told.update(mine)
         text = "\n\n".join(outcomes[index].text for index in mine) or "Not run."

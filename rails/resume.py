@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rails import feedback
-from rails.core.conversation import Answer, Message, NativeCall, NativeResult, Part, StopReason, Text
+from rails.core.conversation import Answer, Message, Text, answer_from_json, message_from_json
 from rails.core.errors import UsageError
 from rails.core.events import Record
 from rails.core.requests import Json
@@ -56,14 +56,14 @@ def standing(records: Sequence[Record], hash_of: HashOf) -> Standing:
                 state = replace(state, messages=(first,), pending=None, done={}, codes=())
             case "LLM_RESPONSE":
                 started = {}
-                state = replace(state, pending=_answer(facts), done={}, turns=state.turns + 1)
+                state = replace(state, pending=answer_from_json(dict(facts)), done={}, turns=state.turns + 1)
             case "EXECUTION_STARTED":
                 started[_ids(facts)] = facts
             case "TOOL_EXECUTION_RESULT":
                 started.pop(_ids(facts), None)
                 state = replace(state, done={**(state.done or {}), **_carried_out(facts)})
             case "FEEDBACK_SENT" if state.pending is not None:
-                messages = (*state.messages, state.pending.message, _reply(facts))
+                messages = (*state.messages, state.pending.message, message_from_json(facts.get("reply")))
                 codes = (*state.codes, tuple(str(code) for code in _list(facts, "codes")))
                 state = replace(state, messages=messages, pending=None, done={}, codes=codes)
             case "AGENT_FINISHED":
@@ -102,28 +102,6 @@ def _carried_out(facts: Mapping[str, Json]) -> dict[str, Outcome]:
 def _tasks(facts: Mapping[str, Json]) -> tuple[tuple[str, str], ...]:
     pairs = [item for item in _list(facts, "tasks") if isinstance(item, dict)]
     return tuple((str(item.get("agent")), str(item.get("task"))) for item in pairs)
-
-
-def _answer(facts: Mapping[str, Json]) -> Answer:
-    parts: list[Part] = [Text(text)] if (text := _string(facts, "text")) else []
-    for call in _list(facts, "calls"):
-        if isinstance(call, dict):
-            parts.append(NativeCall(str(call.get("id")), str(call.get("name")), str(call.get("arguments"))))
-    stop: StopReason = "cut"
-    for known in ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal"):
-        if facts.get("stop_reason") == known:
-            stop = known
-    return Answer(Message("assistant", tuple(parts)), stop, note=_string(facts, "note"))
-
-
-def _reply(facts: Mapping[str, Json]) -> Message:
-    parts: list[Part] = []
-    for item in _list(facts, "results"):
-        if isinstance(item, dict):
-            parts.append(NativeResult(str(item.get("id")), str(item.get("text")), item.get("is_error") is True))
-    if text := _string(facts, "text"):
-        parts.append(Text(text))
-    return Message("user", tuple(parts))
 
 
 def _ids(facts: Mapping[str, Json]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import rails
 from rails.agents import Agent, first_message, registry_for, system_prompt, tool_specs
 from rails.approval.decision import Approver
 from rails.core import limits, paths
-from rails.core.conversation import Message, NativeResult, Text
+from rails.core.conversation import Message, NativeResult, Text, message_to_json
 from rails.core.errors import ModelError, ModelRetryable, UsageError
 from rails.core.events import Event, EventType, Record
 from rails.core.wire import json_object
@@ -208,11 +208,10 @@ class Session:
 
     def _send(self, setting: Setting, turn: Turn, codes: list[str], attempt: int) -> None:
         assert turn.reply is not None, "called only with a reply"
-        results = [part for part in turn.reply.parts if isinstance(part, NativeResult)]
         message = say("retry") if codes else "results"
-        setting.say(
-            "FEEDBACK_SENT", message, text=turn.reply.text, results=results, attempt=attempt, codes=sorted(set(codes))
-        )
+        text = "\n\n".join(part.text for part in turn.reply.parts if isinstance(part, Text | NativeResult))
+        reply = message_to_json(turn.reply)
+        setting.say("FEEDBACK_SENT", message, text=text, reply=reply, attempt=attempt, codes=sorted(set(codes)))
 
     def _finished(self, turn: Turn) -> Ending:
         if turn.answer.stop_reason == "refusal":

@@ -28,7 +28,7 @@ from rails.approval.decision import (
     still_valid,
 )
 from rails.core.changes import ChangeSet, unified_diff
-from rails.core.conversation import Answer, Message, TextDelta, ToolSpec
+from rails.core.conversation import Answer, Message, TextDelta, ToolSpec, answer_to_json
 from rails.core.errors import Refusal, StaleError
 from rails.core.events import Event, EventType
 from rails.core.requests import Json, ToolRequest
@@ -101,10 +101,8 @@ def take_turn(setting: Setting, number: int, messages: Sequence[Message]) -> Tur
         text=answer.message.text,
         prose=found.prose,
         calls=answer.message.calls,
-        stop_reason=answer.stop_reason,
-        note=answer.note,
-        usage=answer.usage,
         duration_ms=_ms(started),
+        **answer_to_json(answer),
     )
     return settle(setting, answer, found)
 
@@ -113,7 +111,7 @@ def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, O
     """Carry out a whole answer. ``done`` holds what an interrupted run has already carried out."""
     done = done or {}
     _narrate_intake(setting, found)
-    outcomes = [feedback.syntax(refusal, _quote(answer, refusal)) for refusal in found.refusals]
+    outcomes = [feedback.syntax(refusal, _quote(answer, found, refusal)) for refusal in found.refusals]
     requests: list[ToolRequest] = []
     for raw in found.requests:
         checked = contract.validate(raw, setting.registry, setting.agent.name)
@@ -140,8 +138,7 @@ def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, O
     cut = answer.stop_reason in ("max_tokens", "cut")
     if not outcomes and not cut:
         return Turn(answer, (), None)
-    pairs = [(call.id, call.id) for call in answer.message.calls]
-    return Turn(answer, tuple(outcomes), feedback.compose(answer, outcomes, pairs))
+    return Turn(answer, tuple(outcomes), feedback.compose(answer, outcomes, found.native_ids))
 
 
 def _listen(setting: Setting, reader: Reader, messages: Sequence[Message]) -> Answer:
@@ -294,10 +291,12 @@ def _status(setting: Setting, request_id: str, status: str, tool: str, path: str
     )
 
 
-def _quote(answer: Answer, refusal: Refusal) -> str:
+def _quote(answer: Answer, found: Intake, refusal: Refusal) -> str:
+    """The block as the agent sent it, for the sentence that quotes it."""
     if refusal.start >= 0:
         return answer.message.text[refusal.start : refusal.end]
-    return next((call.arguments for call in answer.message.calls if call.id == refusal.request_id), "")
+    call_id = found.native_ids.get(refusal.request_id)
+    return next((call.arguments for call in answer.message.calls if call.id == call_id), "")
 
 
 def _paths(changes: ChangeSet) -> str:

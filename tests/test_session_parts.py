@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.core.conversation import NativeResult
+from rails.core.conversation import Message, NativeResult, Text, message_to_json
 from rails.core.errors import UsageError
 from rails.core.events import Record
 from rails.messages import language, say
@@ -72,7 +72,7 @@ def records(*events):
 
 START = ("WORKFLOW_START", {"tasks": [{"agent": "coder", "task": "do it"}]})
 ENGAGE = ("AGENT_ENGAGE", {"first_message": "the task"})
-ANSWER = ("LLM_RESPONSE", {"text": "an answer", "stop_reason": "end_turn", "calls": []})
+ANSWER = ("LLM_RESPONSE", {"role": "assistant", "content": [{"type": "text", "text": "an answer"}]})
 
 
 def test_a_log_without_a_start_cannot_be_resumed():
@@ -94,7 +94,8 @@ def test_an_answer_that_was_not_carried_out_is_pending():
 
 
 def test_feedback_that_was_sent_is_part_of_the_conversation_native_results_included():
-    sent = ("FEEDBACK_SENT", {"text": "T", "results": [{"id": "c1", "text": "R", "is_error": True}], "codes": ["gate"]})
+    reply = message_to_json(Message("user", (NativeResult("c1", "R", is_error=True), Text("T"))))
+    sent = ("FEEDBACK_SENT", {"text": "R T", "reply": reply, "codes": ["gate"]})
     state = standing(records(START, ENGAGE, ANSWER, sent), lambda _: None)
     assert [message.role for message in state.messages] == ["user", "assistant", "user"]
     assert NativeResult("c1", "R", is_error=True) in state.messages[2].parts

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.commands import common
-from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec
+from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec, answer_to_json
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
 from rails.core.events import Record
 from rails.core.requests import Json
@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
                 reader = Reader(registry.shapes(), id_prefix=f"t{number}.")
                 reader.feed(text)
                 answer = Answer(Message("assistant", (Text(text),)), "end_turn", model="saved answer")
-                session.publish("LLM_RESPONSE", "saved answer", text=text, stop_reason="end_turn", calls=[])
+                session.publish("LLM_RESPONSE", "saved answer", text=text, calls=[], **answer_to_json(answer))
                 try:
                     turn = settle(session.setting(options.agent), answer, reader.flush("end_turn"))
                     result = summarise(turn, collected, approver)

@@ -1,0 +1,6 @@
+"""Tell the time."""
+
+
+def now( ):
+    """Return the time."""
+    return datetime.now( )
