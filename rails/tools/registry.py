@@ -187,12 +187,46 @@ class Registry:
 
 
 def _with_aliases(definition: Definition) -> Mapping[str, Json]:
-    """Return the schema with each alias as a further property, of the type of what it stands for."""
+    """Return the schema with each alias as a further property, of the type of what it stands for.
+
+    A required parameter is then present under its own name or under an alias.
+    """
     shape: dict[str, Json] = json.loads(json.dumps(definition.request_schema))
     for alias, target in definition.aliases.items():
         schema = _property(definition.request_schema, target)
         _add_property(shape, alias.split("."), json.loads(json.dumps(schema)))
+        _allow_instead(shape, alias.split("."), target.split("."))
     return shape
+
+
+def _allow_instead(shape: dict[str, Json], alias: list[str], target: list[str]) -> None:
+    """Where the two paths part, let the alias's name stand for the target's in ``required``."""
+    level: Json = shape
+    for one, other in zip(alias, target, strict=False):
+        if not isinstance(level, dict):
+            return
+        names = one.removesuffix("[]"), other.removesuffix("[]")
+        if names[0] != names[1]:
+            _either(level, *names)
+            return
+        properties = level.get("properties")
+        level = properties.get(names[0]) if isinstance(properties, dict) else None
+        if one.endswith("[]") and isinstance(level, dict):
+            level = level.get("items")
+
+
+def _either(level: dict[str, Json], alias: str, name: str) -> None:
+    required, choices = level.get("required"), level.setdefault("allOf", [])
+    if not isinstance(choices, list):
+        return
+    if isinstance(required, list) and name in required:
+        level["required"] = [other for other in required if other != name]
+        choices.append({"anyOf": [{"required": [name]}, {"required": [alias]}]})
+        return
+    for choice in choices:
+        options = choice.get("anyOf") if isinstance(choice, dict) else None
+        if isinstance(options, list) and {"required": [name]} in options:
+            options.append({"required": [alias]})
 
 
 def _property(schema: Mapping[str, Json], dotted: str) -> Json:
