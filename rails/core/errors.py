@@ -87,9 +87,9 @@ class ModelError(RailsError):
 class ModelRetryable(ModelError):
     """A passing fault of the model's service: overload, time-out, a cut stream.
 
-    ``retry_after_s`` is the pause that the service asked for, in seconds, if it asked.
+    ``retry_after`` is the pause that the service asked for, in seconds, if it asked.
     """
 
-    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.retry_after_s = retry_after_s
+        self.retry_after = retry_after

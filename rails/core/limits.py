@@ -62,6 +62,8 @@ COMMAND_SECONDS: Final = 60.0
 MODEL_SILENCE_SECONDS: Final = 300.0
 #: Reaching a model's server; a proxy that does not answer should be noticed soon.
 MODEL_CONNECT_SECONDS: Final = 15.0
+#: The longest pause that a model's service may ask for; a longer one is cut to this.
+MODEL_PAUSE_SECONDS: Final = 120.0
 #: Turns at one engagement of an agent, and attempts in a row that failed, before a human is needed.
 MAX_TURNS: Final = 25
 MAX_ATTEMPTS: Final = 3
@@ -75,6 +77,10 @@ HEAD_CHARS: Final = 240
 LOG_LINE_BYTES: Final = 1_000_000
 #: A registered secret shorter than this is not masked: it would turn ordinary words into marks.
 SECRET_CHARS: Final = 6
+#: Of one record's text, how much is made searchable by word, in characters.
+INDEX_CHARS: Final = 20_000
+#: Hits of one search, and rows of one window, that are given out at once.
+PAGE_ROWS: Final = 500
 #: Records that may wait for the disk, in seconds, while others arrive. Durable ones never wait.
 GROUP_COMMIT_SECONDS: Final = 0.25
 #: How long a writer waits for another process to let go of a session log, in seconds.

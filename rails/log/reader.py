@@ -82,6 +82,20 @@ class Verification:
         """Whether every byte of the log is accounted for."""
         return not self.damage
 
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        verdict = "whole" if self.ok else "DAMAGED"
+        lines = [f"{verdict}: {self.records} records, the last has the hash {self.end.hash or 'none'}"]
+        lines += [f"damage at {item}" for item in self.damage]
+        lines += [f"torn by a crash and marked as such: {item}" for item in self.recovered]
+        if self.in_flight:
+            lines.append(
+                f"{self.in_flight} bytes after the last record are not complete (a crash, or a running writer)"
+            )
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Final, NoReturn
 
+from rails.core import limits
 from rails.core.errors import ModelError, ModelRetryable
 from rails.core.requests import Json
 from rails.core.text import one_line
@@ -97,4 +98,4 @@ def _seconds(value: str | None) -> float | None:
         seconds = float(value or "")
     except ValueError:
         return None
-    return seconds if 0 <= seconds < 86_400 else None
+    return min(seconds, limits.MODEL_PAUSE_SECONDS) if 0 <= seconds < 86_400 else None

@@ -233,6 +233,20 @@ def test_the_head_of_the_chain_shows_that_records_were_cut_off(state):
     assert verify(path).end.hash != noted.hash
 
 
+def test_a_verification_is_true_only_for_a_whole_log_and_says_what_is_wrong(state):
+    path = write(state, 3)
+    assert verify(path)
+    assert str(verify(path)).startswith("whole: 3 records, the last has the hash ")
+    path.write_bytes(path.read_bytes() + b"torn")
+    assert "4 bytes after the last record" in str(verify(path))
+    SessionLog.reopen(state, "s").close()
+    assert verify(path)
+    assert "torn by a crash and marked as such: line 4" in str(verify(path))
+    damaged(path, lambda lines: lines[1:])
+    assert not verify(path)
+    assert str(verify(path)).startswith("DAMAGED: 3 records")
+
+
 def test_the_list_of_sessions_reads_only_the_ends(state):
     write(state, 2, "a")
     with SessionLog.create(state, session_id="b") as log:

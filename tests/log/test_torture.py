@@ -3,7 +3,6 @@
 import importlib.util
 from pathlib import Path
 
-
 _SPEC = importlib.util.spec_from_file_location("log_torture", Path(__file__).with_name("torture.py"))
 torture = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(torture)

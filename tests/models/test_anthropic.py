@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rails.core import limits
 from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, Text, TextDelta, ToolSpec
 from rails.core.errors import ModelError, ModelRetryable
 from rails.models import open_model
@@ -193,8 +194,14 @@ def test_a_passing_status_is_retryable_and_names_the_pause(status):
         ) as caught,
     ):
         answer_of(stub)
-    assert caught.value.retry_after_s == 2.5
+    assert caught.value.retry_after == 2.5
     assert len(stub.requests) == 1, "the SDK must not retry by itself"
+
+
+def test_a_pause_that_is_too_long_to_wait_is_cut_to_a_bound():
+    with StubServer([Reply(status=429, retry_after=3_600)]) as stub, pytest.raises(ModelRetryable) as caught:
+        answer_of(stub)
+    assert caught.value.retry_after == limits.MODEL_PAUSE_SECONDS
 
 
 @pytest.mark.parametrize("header", ["Wed, 21 Oct 2026 07:28:00 GMT", "-4", "nan", "1e99", ""])
@@ -204,7 +211,7 @@ def test_an_odd_retry_after_is_no_pause(header):
         pytest.raises(ModelRetryable) as caught,
     ):
         answer_of(stub)
-    assert caught.value.retry_after_s is None
+    assert caught.value.retry_after is None
 
 
 @pytest.mark.parametrize(

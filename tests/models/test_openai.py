@@ -117,7 +117,7 @@ def test_a_passing_status_is_retryable(status):
         pytest.raises(ModelRetryable, match=r"asks to wait 3 s\. It says: slow down") as caught,
     ):
         answer_of(stub)
-    assert caught.value.retry_after_s == 3
+    assert caught.value.retry_after == 3
 
 
 @pytest.mark.parametrize("status", [302, 400, 401, 404])
