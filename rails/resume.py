@@ -70,8 +70,6 @@ def standing(records: Sequence[Record], hash_of: HashOf) -> Standing:
                 state = replace(state, finished=state.finished + 1, pending=None, done={}, messages=())
             case "WORKFLOW_END":
                 state = replace(state, ended=True)
-            case _:
-                pass
     if state is None:
         raise UsageError("This session's log has no start, so it cannot be resumed. Nothing was changed.")
     for facts in started.values():

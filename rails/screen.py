@@ -36,7 +36,7 @@ class Screen:
         self.files: dict[str, str] = {}
         self._status: Status | None = None
         self._turn = 0
-        self._draw: Mapping[str, Callable[[Mapping[str, Json], Record], None]] = {
+        self._draw: Mapping[str, Callable[[Record], None]] = {
             "AGENT_ENGAGE": self._engage,
             "LLM_CALL": self._call,
             "LLM_RESPONSE": self._response,
@@ -59,7 +59,7 @@ class Screen:
     def __call__(self, record: Record) -> None:
         """Show one record."""
         if draw := self._draw.get(record.event_type):
-            draw(record.details, record)
+            draw(record)
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one line; ``text`` must be printable already."""
@@ -94,17 +94,19 @@ class Screen:
 
     # -- records ---------------------------------------------------------------------------------
 
-    def _engage(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _engage(self, record: Record) -> None:
+        facts = record.details
         self.line()
         self.line(f"── {record.agent_role}: {one_line(_text(facts, 'task'))} ".ljust(78, "─"), "bold")
 
-    def _call(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _call(self, record: Record) -> None:
         self._turn += 1
         self.line()
         self.line(f"turn {self._turn}", "cyan")
         self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
 
-    def _response(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _response(self, record: Record) -> None:
+        facts = record.details
         self.rest()
         self.counts["turns"] += 1
         self._took("model", facts)
@@ -116,15 +118,17 @@ class Screen:
         if (reason := _text(facts, "stop_reason")) not in ("end_turn", "tool_use"):
             self.line(f"  the model stopped early: {reason}. {one_line(_text(facts, 'note'))}", "yellow")
 
-    def _model_error(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _model_error(self, record: Record) -> None:
+        facts = record.details
         retry = "; trying again" if facts.get("will_retry") else ""
         self.line(f"  model: {one_line(_text(facts, 'error'), 300)}{retry}", "yellow")
 
-    def _tool_status(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _tool_status(self, record: Record) -> None:
         self.line(f"  🔧 {one_line(record.message)}")
         self.busy("reading the rest of the answer")
 
-    def _request(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _request(self, record: Record) -> None:
+        facts = record.details
         self.counts["requests"] += 1
         repairs = [item for item in _items(facts, "repairs") if isinstance(item, dict)]
         self.counts["repairs"] += len(repairs)
@@ -134,7 +138,8 @@ class Screen:
         if self.debug:
             self.line(f"  {one_line(str(facts.get('parameters')), 400)}", "dim")
 
-    def _refused(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _refused(self, record: Record) -> None:
+        facts = record.details
         self.counts["refused"] += 1
         for item in _items(facts, "refusals"):
             if isinstance(item, dict):
@@ -144,12 +149,14 @@ class Screen:
                 if hint := _text(item, "hint"):
                     self.line(f"           {one_line(hint, 300)}", "dim")
 
-    def _planned(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _planned(self, record: Record) -> None:
+        facts = record.details
         for note in _items(facts, "notes"):
             self.line(f"  {one_line(str(note), 200)}", "yellow")
         self.busy("checking the proposed code")
 
-    def _verdict(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _verdict(self, record: Record) -> None:
+        facts = record.details
         self.rest()
         self._took("gate", facts)
         checks = [f"{c.get('name')} {c.get('version')}" for c in _items(facts, "checks") if isinstance(c, dict)]
@@ -173,7 +180,8 @@ class Screen:
                 words_ = f"{item.get('path')} by {item.get('check')}: {item.get('reason')}"
                 self.line(f"    not checked: {one_line(words_, 200)}", "yellow")
 
-    def _decision(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _decision(self, record: Record) -> None:
+        facts = record.details
         answer = _text(facts, "answer")
         self.counts[answer] += 1
         self.stage_ms["approval"] += _number(facts, "seconds") * 1000
@@ -182,11 +190,13 @@ class Screen:
         said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(answer, answer)
         self.line(f"  {said} by {one_line(_text(facts, 'by'), 60)}{reason}", style)
 
-    def _started(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _started(self, record: Record) -> None:
+        facts = record.details
         if tool := _text(facts, "tool"):
             self.busy(f"running {one_line(tool, 60)}")
 
-    def _result(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _result(self, record: Record) -> None:
+        facts = record.details
         self.rest()
         self._took("tools", facts)
         changes = [c for c in _items(facts, "changes") if isinstance(c, dict)]
@@ -199,11 +209,12 @@ class Screen:
             what = facts.get("facts")
             path = f" {_text(what, 'path')}" if isinstance(what, dict) else ""
             self.line(f"  {'✅' if ok else '❌'} {one_line(record.message + path, 200)}", "green" if ok else "red")
-            if isinstance(what, dict) and "exit_code" in what or not ok:
+            if not ok or (isinstance(what, dict) and "exit_code" in what):
                 for text in [line for line in _text(facts, "text").splitlines() if line.strip()][-4:]:
                     self.line(f"    {one_line(text, 110)}", "dim")
 
-    def _feedback(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _feedback(self, record: Record) -> None:
+        facts = record.details
         codes = [str(code) for code in _items(facts, "codes")]
         if codes:
             self.counts["retries"] += 1
@@ -213,13 +224,15 @@ class Screen:
             for text in printable(_text(facts, "text")).splitlines():
                 self.line(f"    | {text}", "dim")
 
-    def _error(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _error(self, record: Record) -> None:
+        facts = record.details
         self.line(f"  {one_line(record.message, 400)} {one_line(_text(facts, 'error'), 400)}", "red")
 
-    def _resumed(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _resumed(self, record: Record) -> None:
         self.line(f"  {one_line(record.message, 200)}", "cyan")
 
-    def _finished(self, facts: Mapping[str, Json], record: Record) -> None:
+    def _finished(self, record: Record) -> None:
+        facts = record.details
         self.rest()
         done = facts.get("outcome") == "done"
         self.line()

@@ -128,8 +128,7 @@ def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, O
             setting.say("TOOL_REQUEST_VALIDATION_FAILED", str(checked[0]), id=raw.id, refusals=checked)
             outcomes.append(feedback.schema([replace(refusal, request_id=raw.id) for refusal in checked]))
 
-    for request in (r for r in requests if r.effect == "read"):
-        outcomes.append(done.get(request.id) or _run(setting, request))
+    outcomes += [done.get(r.id) or _run(setting, r) for r in requests if r.effect == "read"]
     if edits := [r for r in requests if r.effect == "edit"]:
         outcomes.append(done.get(edits[0].id) or _change(setting, edits, clean=all(outcome.ok for outcome in outcomes)))
     for request in (r for r in requests if r.effect == "run"):

@@ -12,12 +12,13 @@ RAILS = Path(__file__).parent.parent / "rails"
 # A room may import itself and what is on a lower floor; neighbours on one floor don't see each other.
 FLOORS = [
     {"core"},
-    {"intake", "tools", "edits", "gate", "approval", "models", "log", "sandbox"},
+    {"intake", "tools", "edits", "gate", "approval", "models", "log", "sandbox", "messages", "contracts"},
     {"agents", "feedback"},
-    {"turn"},
+    {"turn", "resume"},
     {"session"},
-    {"review", "doors"},
+    {"review", "doors", "screen"},
     {"testing"},
+    {"commands"},
     {"cli"},
     {"__main__"},
 ]

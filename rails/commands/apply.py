@@ -83,6 +83,7 @@ class SavedAnswer:
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Never called."""
+        del system, messages, tools
         raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
 
 

@@ -89,7 +89,7 @@ def _keyboard() -> TextIO | None:
     if sys.stdin is not None and sys.stdin.isatty():
         return sys.stdin
     try:
-        return open("/dev/tty", encoding="utf-8")  # noqa: SIM115 - it is read until the process ends
+        return Path("/dev/tty").open(encoding="utf-8")
     except OSError:
         return None
 

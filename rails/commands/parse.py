@@ -7,7 +7,7 @@ import argparse
 from rails.commands import common
 from rails.core.conversation import StopReason
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.requests import Json
+from rails.core.requests import Json, Repair
 from rails.core.text import line_column, one_line, printable
 from rails.core.wire import json_object
 from rails.intake import Intake, Reader, Shapes
@@ -65,19 +65,21 @@ def as_text(found: Intake, text: str) -> str:
     for request in found.requests:
         lines = [f"{_place(text, request.start)} request {request.tool_name} ({request.dialect})"]
         lines += [f"  {name}: {one_line(str(value), 100)}" for name, value in request.parameters.items()]
-        lines += [
-            f"  repaired {fix.name} at {_place(text, fix.offset)}: {one_line(repr(fix.before), 40)} → {one_line(repr(fix.after), 40)}"
-            for fix in request.repairs
-        ]
+        lines += [f"  repaired {fix.name} at {_place(text, fix.offset)}: {_short(fix)}" for fix in request.repairs]
         blocks.append((request.start, lines))
     for refusal in found.refusals:
         lines = [f"{_place(text, refusal.start)} refused ({refusal.code}): {printable(refusal.message)}"]
         blocks.append((refusal.start, [*lines, f"  {printable(refusal.hint)}"] if refusal.hint else lines))
-    for block in found.ignored:
-        blocks.append((block.start, [f"{_place(text, block.start)} ignored: {printable(block.reason)}"]))
+    blocks += [
+        (block.start, [f"{_place(text, block.start)} ignored: {printable(block.reason)}"]) for block in found.ignored
+    ]
     if not blocks:
         return "No tool request found. A request is a JSON object in a ```json fence, or one of the XML tool forms."
     return "\n\n".join("\n".join(lines) for _, lines in sorted(blocks, key=lambda block: block[0]))
+
+
+def _short(fix: Repair) -> str:
+    return f"{one_line(repr(fix.before), 40)} → {one_line(repr(fix.after), 40)}"
 
 
 def _place(text: str, offset: int) -> str:
