@@ -100,6 +100,11 @@ def faults(schema: Mapping[str, Json], value: Json, *, root: Mapping[str, Json] 
     return tuple(_check(_build({**shared, **schema}), value))
 
 
+def answer_faults(schema: Mapping[str, Json], value: Json) -> tuple[Fault, ...]:
+    """Return every way in which a tool's answer does not satisfy ``schema``. Further properties are fine."""
+    return tuple(_check(_build(schema, close=False), value))
+
+
 # -- refusals -------------------------------------------------------------------------------------
 
 
@@ -220,10 +225,10 @@ def _validator(definition: Definition) -> Validator:
     return _build(definition.request_schema)
 
 
-def _build(schema: Mapping[str, Json]) -> Validator:
+def _build(schema: Mapping[str, Json], *, close: bool = True) -> Validator:
     from referencing import Registry as NoReferences
 
-    return _validator_class()(closed(dict(schema)), registry=NoReferences())
+    return _validator_class()(closed(dict(schema)) if close else dict(schema), registry=NoReferences())
 
 
 def closed(schema: Json) -> Json:

@@ -12,8 +12,9 @@ from rails.core.text import one_line
 from rails.tools.fields import NAME, VARIABLE, Fields
 from rails.tools.jsonfile import Place
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
+from rails.tools.runners.secrets import references
 from rails.tools.schemas import check_parameters, check_schema, did_you_mean, kind
-from rails.tools.transports import BUILTINS, TransportReader, filled_texts, placeholders
+from rails.tools.transports import BUILTINS, TransportReader, filled_texts, placeholders, secret_texts
 
 _LEVELS: Final[Mapping[Json, Access]] = {
     "free_access": "free",
@@ -36,6 +37,7 @@ class Reader(Fields):
         schema = self._request_schema()
         transport = TransportReader(self, name).read()
         self._placeholders_exist(transport, schema)
+        self._secrets_declared(transport)
         definition = Definition(
             tool_name=name,
             title=self.text("title") or self._annotation_title(),
@@ -218,6 +220,16 @@ class Reader(Fields):
                     otherwise = f"Parameters: {', '.join(known) or 'none'}. Write {{{{ for a brace."
                     message = f"the placeholder {{{one_line(name)}}} is not a parameter"
                     self.problem(place, message, did_you_mean(name, known, otherwise))
+
+    def _secrets_declared(self, transport: Transport) -> None:
+        """Only declared secrets are filled in, so that a file cannot quietly send out the environment."""
+        declared = self.raw.get("secrets")
+        known = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
+        for place, text in secret_texts(transport):
+            for name in references(text):
+                if name not in known:
+                    fix = did_you_mean(name, known, f'Add "secrets": ["{one_line(name)}"].')
+                    self.problem(place, f"the secret ${{{one_line(name)}}} is not declared", fix)
 
 
 def parameter_paths(schema: Json, prefix: str = "", depth: int = 0) -> set[str]:

@@ -63,6 +63,7 @@ class Http:
     headers: Mapping[str, str] = field(default_factory=dict)
     endpoint_env: str = ""
     idempotent: bool = False
+    allow_private: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,7 @@ class Mcp:
     headers: Mapping[str, str] = field(default_factory=dict)
     tool: str = ""
     idempotent: bool = False
+    allow_private: bool = False
 
 
 Transport = Builtin | Command | Http | Mcp

@@ -29,8 +29,8 @@ _TRANSPORTS: Final = ("builtin", "command", "http", "mcp-http", "mcp-stdio")
 _TRANSPORT_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "builtin": frozenset({"type", "name"}),
     "command": frozenset({"type", "command", "stdin", "env"}),
-    "http": frozenset({"type", "url", "method", "headers", "endpoint_env", "idempotent"}),
-    "mcp-http": frozenset({"type", "url", "headers", "tool", "idempotent"}),
+    "http": frozenset({"type", "url", "method", "headers", "endpoint_env", "idempotent", "allow_private"}),
+    "mcp-http": frozenset({"type", "url", "headers", "tool", "idempotent", "allow_private"}),
     "mcp-stdio": frozenset({"type", "command", "args", "env", "tool", "idempotent"}),
 }
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -123,14 +123,20 @@ class TransportReader:
                 ("transport", "endpoint_env"), "is not the name of an environment variable", "Use A_NAME."
             )
         idempotent = self._flag("idempotent") or method in ("GET", "PUT", "DELETE")
-        return Http(url, str(method), self._strings("headers"), str(variable), idempotent)
+        return Http(url, str(method), self._strings("headers"), str(variable), idempotent, self._flag("allow_private"))
 
     def _mcp_http(self) -> Mcp:
         url = self._url()
         if not url:
             self._fields.problem(("transport",), "an mcp-http transport needs the server's address", 'Add "url".')
         headers = self._strings("headers")
-        return Mcp(url, (), {}, headers, self._server_tool(), self._flag("idempotent"))
+        return Mcp(
+            endpoint=url,
+            headers=headers,
+            tool=self._server_tool(),
+            idempotent=self._flag("idempotent"),
+            allow_private=self._flag("allow_private"),
+        )
 
     def _mcp_stdio(self) -> Mcp:
         first = self._raw.get("command")
@@ -140,7 +146,8 @@ class TransportReader:
             self._fields.problem(("transport", "command"), "an mcp-stdio transport needs a program", fix)
         args = self._words("args") if "args" in self._raw else ()
         tool = self._server_tool()
-        return Mcp("", (*program, *args), self._strings("env"), {}, tool, self._flag("idempotent"))
+        env, idempotent = self._strings("env"), self._flag("idempotent")
+        return Mcp(command=(*program, *args), env=env, tool=tool, idempotent=idempotent)
 
     def _server_tool(self) -> str:
         tool = self._raw.get("tool", self._tool_name)
@@ -207,3 +214,12 @@ def filled_texts(transport: Transport, fields: Fields) -> Iterator[tuple[Place, 
             yield ("transport", "command", index), word
     elif isinstance(transport, Http):
         yield (("api_endpoint",) if "api_endpoint" in fields.raw else ("transport", "url")), transport.endpoint
+
+
+def secret_texts(transport: Transport) -> Iterator[tuple[Place, str]]:
+    """Yield the texts of a transport that may refer to secrets as ``${NAME}``."""
+    headers: Mapping[str, str] = transport.headers if isinstance(transport, Http | Mcp) else {}
+    env: Mapping[str, str] = transport.env if isinstance(transport, Command | Mcp) else {}
+    for key, texts in (("headers", headers), ("env", env)):
+        for name, text in texts.items():
+            yield ("transport", key, name), text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from rails.core.requests import ToolRequest, ToolResult
-from rails.tools.registry import Builtin, Command, Definition, Transport
+from rails.tools.registry import Builtin, Command, Definition, Http, Transport
 
 
 class Runner(Protocol):
@@ -55,6 +55,12 @@ def _command(request: ToolRequest, definition: Definition, project: Path) -> Too
     return command.run(request, definition, project)
 
 
+def _http(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    from rails.tools.runners import http
+
+    return http.run(request, definition, project)
+
+
 def _not_here(_request: ToolRequest, definition: Definition, _project: Path) -> ToolResult:
     kind = type(definition.transport).__name__.lower()
     return ToolResult(False, f"{definition.tool_name} cannot be run: {kind} tools are not supported by this version.")
@@ -67,4 +73,4 @@ class _Runners(dict[type[Transport], _Run]):
         return _not_here
 
 
-_RUNNERS: Final = _Runners({Builtin: _builtin, Command: _command})
+_RUNNERS: Final = _Runners({Builtin: _builtin, Command: _command, Http: _http})

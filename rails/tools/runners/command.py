@@ -62,7 +62,7 @@ def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResu
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:
         return ToolResult(False, secrets.complaint())
-    environment = {**clean_environment(project), **transport.env, **secrets.values}
+    environment = {**clean_environment(project), **secrets.values, **secrets.fill(transport.env)}
     program = find_program(arguments[0], environment["PATH"], project)
     if program is None:
         return ToolResult(False, f"The program {one_line(arguments[0])!r} of {definition.tool_name} was not found.")

@@ -7,11 +7,13 @@ from the environment. A value never stands in a definition, a prompt, a log or a
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+_REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 #: Shorter values are not masked: they would blot out ordinary text.
 _SHORTEST: Final = 6
 
@@ -39,6 +41,10 @@ class Secrets:
                 missing.append(f"{scoped_name(project, name)} or {name}")
         return cls(values, sources, tuple(missing))
 
+    def fill(self, texts: Mapping[str, str]) -> dict[str, str]:
+        """Return ``texts`` with every ``${NAME}`` of a secret replaced by its value."""
+        return {key: _REFERENCE.sub(lambda found: self.values[found[1]], text) for key, text in texts.items()}
+
     def complaint(self) -> str:
         """Say which variables to set, without showing any value."""
         return f"A secret is missing: set the environment variable {'; '.join(self.missing)}. Nothing was run."
@@ -49,6 +55,11 @@ class Secrets:
             if len(value) >= _SHORTEST:
                 text = text.replace(value, f"[secret {name}]")
         return text
+
+
+def references(text: str) -> list[str]:
+    """Return the names in the ``${NAME}`` references of ``text``."""
+    return [found[1] for found in _REFERENCE.finditer(text)]
 
 
 def scoped_name(project: Path, name: str) -> str:

@@ -1,0 +1,156 @@
+"""A tool that is a plain HTTP service: parameters out, JSON or text back.
+
+``{name}`` in the address is filled with a parameter, percent-encoded whole; the other parameters go into
+the query for GET and DELETE and into a JSON body otherwise. Whatever fails comes back in the form of the
+original AI-Rails: ``{"status": "error", "message": …, "details": …}``. Only idempotent tools are tried
+again, and only when the network failed, not when the service said no.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote, urlencode
+
+from rails.core import limits
+from rails.core.requests import Json, ToolRequest, ToolResult
+from rails.core.text import head_and_tail, one_line
+from rails.tools.contract import answer_faults
+from rails.tools.jsonfile import JsonError, parse
+from rails.tools.registry import Definition, Http
+from rails.tools.runners.exchange import Answer, ExchangeError, exchange
+from rails.tools.runners.secrets import Secrets
+from rails.tools.transports import placeholders
+
+#: Pauses before the second and third try, in seconds.
+_PAUSES: Final = (0.2, 0.8)
+_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
+
+
+def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    """Run an HTTP tool."""
+    transport = definition.transport
+    if not isinstance(transport, Http):
+        raise TypeError("not an HTTP tool")
+    endpoint = os.environ.get(transport.endpoint_env) or transport.endpoint
+    if not endpoint:
+        return failed(f"{definition.tool_name} has no address; set {transport.endpoint_env}", None)
+    secrets = Secrets.find(definition.secrets, project)
+    if secrets.missing:
+        return failed(secrets.complaint(), None)
+    url, body = _compose(endpoint, transport.method, request.parameters)
+    if url is None:
+        return failed(f"the address of {definition.tool_name} needs the parameter {body!r}", None)
+    headers = {"Accept": "application/json", **secrets.fill(transport.headers)}
+    if isinstance(body, bytes):
+        headers.setdefault("Content-Type", "application/json; charset=utf-8")
+    try:
+        answer = _try(transport, url, headers, body if isinstance(body, bytes) else None, definition.timeout_s)
+    except ExchangeError as error:
+        return failed(secrets.mask(str(error)), None)
+    return _result(answer, definition, secrets)
+
+
+def failed(message: str, details: Json, facts: Mapping[str, Json] | None = None) -> ToolResult:
+    """Return a failed result in the original's form."""
+    value: dict[str, Json] = {"status": "error", "message": message}
+    if details is not None:
+        value["details"] = details
+    return ToolResult(False, json.dumps(value, ensure_ascii=False), facts=facts or {})
+
+
+def _compose(endpoint: str, method: str, parameters: Mapping[str, Json]) -> tuple[str | None, bytes | str | None]:
+    """Return the filled address and the body; ``(None, name)`` when a placeholder has no value."""
+    used = set(placeholders(endpoint))
+    for name in used:
+        if parameters.get(name) is None:
+            return None, name
+    url = _PLACEHOLDER.sub(lambda found: _encoded(parameters[found[1]]), endpoint)
+    rest = {name: value for name, value in parameters.items() if name not in used}
+    if method not in ("GET", "DELETE"):
+        return url, json.dumps(rest, ensure_ascii=False).encode("utf-8")
+    pairs = [(name, _plain(item)) for name, value in rest.items() for item in _each(value)]
+    if pairs:
+        url += ("&" if "?" in url else "?") + urlencode(pairs)
+    return url, None
+
+
+def _encoded(value: Json) -> str:
+    """Percent-encode a value whole; ``.`` and ``..`` are encoded too, so that no path can be climbed."""
+    text = quote(_plain(value), safe="")
+    return text.replace(".", "%2E") if set(text) <= {"."} else text
+
+
+def _each(value: Json) -> list[Json]:
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | None, seconds: float) -> Answer:
+    deadline = time.monotonic() + seconds
+    pauses = _PAUSES if transport.idempotent else ()
+    for pause in (*pauses, None):
+        try:
+            return exchange(
+                transport.method,
+                url,
+                headers=headers,
+                body=body,
+                seconds=max(deadline - time.monotonic(), 0.05),
+                allow_private=transport.allow_private,
+            )
+        except ExchangeError as error:
+            if pause is None or not error.is_network or time.monotonic() + pause >= deadline:
+                raise
+            time.sleep(pause)
+    raise AssertionError("the last try returns or raises")
+
+
+def _result(answer: Answer, definition: Definition, secrets: Secrets) -> ToolResult:
+    facts: dict[str, Json] = {"status": answer.status, "bytes": len(answer.body)}
+    text = secrets.mask(answer.body.decode("utf-8", "replace"))
+    shown, left_out = head_and_tail(text, limits.FEEDBACK_CHARS)
+    if left_out:
+        facts["characters_left_out"] = left_out
+    if 300 <= answer.status < 400:
+        where = one_line(secrets.mask(answer.headers.get("location", "")), 200)
+        return failed(f"the service redirects to {where!r}; redirects are not followed", None, facts)
+    if not 200 <= answer.status < 300:
+        return failed(f"the service answered with status {answer.status}", _details(shown), facts)
+    wrong = _answer_problem(definition, text, answer)
+    if wrong is not None:
+        return failed(*wrong, facts)
+    return ToolResult(True, shown or f"(status {answer.status}, no content)", facts=facts)
+
+
+def _details(text: str) -> Json:
+    """Return an error's body as JSON where it is JSON, so that the model reads one object."""
+    try:
+        return parse(text).value
+    except JsonError:
+        return text or None
+
+
+def _answer_problem(definition: Definition, text: str, answer: Answer) -> tuple[str, Json] | None:
+    """Check an answer against ``response_format`` when that is a schema."""
+    if not isinstance(definition.response_format, dict) or (answer.status == 204 and not text):
+        return None
+    try:
+        value = parse(text).value
+    except JsonError as error:
+        return f"the service's answer is not JSON: {error.message} (line {error.line})", one_line(text, 400)
+    found = answer_faults(definition.response_format, value)
+    if not found:
+        return None
+    details: list[Json] = [fault.detail for fault in found[: limits.FINDINGS_TOLD]]
+    return "the service's answer does not have the form that its definition promises", details
