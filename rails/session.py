@@ -122,11 +122,12 @@ class Session:
                 going_on = resumed if resumed and resumed.messages and index == resumed.finished else None
                 setting = self.setting(role)
                 ending = self.engage_agent(setting, task, going_on=going_on)
+                if ending.outcome == "model_failed":
+                    return Ending(ending.outcome, ending.message, self.log.session_id)
                 setting.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome)
                 if ending.outcome != "done":
                     break
-        if ending.outcome != "model_failed":
-            self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
+        self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
         return Ending(ending.outcome, ending.message, self.log.session_id)
 
     def engage_agent(
