@@ -1,6 +1,8 @@
 """Tell the time."""
 
+from datetime import datetime
 
-def now( ):
+
+def now():
     """Return the time."""
-    return datetime.now( )
+    return datetime.now()
