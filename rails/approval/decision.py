@@ -59,7 +59,8 @@ class ApprovalRequest:
 class Decision:
     """An answer. ``seconds`` is how long it took; ``at`` is UTC, ISO 8601; ``by`` says who decided.
 
-    ``reason`` of a denial goes to the agent word for word.
+    ``reason`` of a denial goes to the agent word for word. ``edited`` is what was approved in place of
+    the request, where the human changed the proposal; it has passed the gate and was shown again.
     """
 
     answer: Answer
@@ -68,6 +69,7 @@ class Decision:
     at: str = field(default_factory=now)
     seconds: float = 0.0
     scope: str = "once"
+    edited: ApprovalRequest | None = field(default=None, repr=False, compare=False)
 
 
 class Approver(Protocol):
@@ -135,7 +137,10 @@ def request_for_tool(
 
 
 def sign(request: ApprovalRequest, decision: Decision) -> Approved[ChangeSet] | Approved[ToolRequest]:
-    """Turn a yes into a permission; see :func:`sign_changes` and :func:`sign_tool`."""
+    """Turn a yes into a permission; see :func:`sign_changes` and :func:`sign_tool`.
+
+    Where the human edited the proposal, ``request`` has to be ``decision.edited``.
+    """
     return sign_changes(request, decision) if request.kind == "changes" else sign_tool(request, decision)
 
 
@@ -179,6 +184,8 @@ def _require_yes(request: ApprovalRequest, decision: Decision, kind: str) -> Non
         raise ValueError("Only an approval can be signed.")
     if request.kind != kind:
         raise ValueError(f"This request is about {request.kind}, not about {kind}.")
+    if decision.edited is not None and decision.edited.digest != request.digest:
+        raise StaleError("The human approved an edited proposal, not this one. Nothing was changed.")
     if digest_of(request) != request.digest:
         raise StaleError("The request is not what was shown. Nothing was changed; it has to be asked again.")
 

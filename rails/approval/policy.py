@@ -7,7 +7,8 @@
     tool = ["edit_file", "write_file"]
     path = "tests/**"
     max_lines = 200               # only with "allow": larger changes are asked about
-    # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason
+    # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason;
+    # clean = true (only with "allow"): nothing was repaired, converted or matched leniently
 
     [[example]]                   # checked whenever the file is loaded, like a test
     tool = "edit_file"
@@ -31,56 +32,15 @@ from pathlib import Path
 from typing import Final
 
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Decision
+from rails.approval.grants import Grants
 from rails.approval.policy_file import Example, read_tables
-from rails.approval.rules import Item, Rule, Ruling, items_of
+from rails.approval.rules import Judgement, Policy, Rule
 from rails.core.errors import UsageError
-from rails.core.paths import WorkspacePath, parse, protected
+
+__all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load"]
 
 POLICY_NAME: Final = "policy.toml"
 PROJECT_NAME: Final = ".rails.toml"
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What a policy says: the ruling, the rules behind it (none: nothing matched) and why, in words."""
-
-    ruling: Ruling
-    rules: tuple[Rule, ...]
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """The rules in force. Without any, everything is asked about."""
-
-    rules: tuple[Rule, ...] = ()
-
-    def judge(self, request: ApprovalRequest) -> Judgement:
-        """Say what is to happen with ``request``."""
-        return self.judge_items(items_of(request))
-
-    def judge_items(self, items: Iterable[Item]) -> Judgement:
-        """Say what is to happen when all of ``items`` would."""
-        items = tuple(items)
-        for decision in ("deny", "ask"):
-            for rule in self.rules:
-                if rule.decision == decision and any(rule.matches(item) for item in items):
-                    return Judgement(rule.decision, (rule,), rule.reason or f"{rule} of {rule.source}")
-        if reason := next(filter(None, map(_protected, items)), None):
-            return Judgement("ask", (), reason)
-        return self._allowed(items)
-
-    def _allowed(self, items: tuple[Item, ...]) -> Judgement:
-        used: list[Rule] = []
-        for item in items:
-            rule = next((rule for rule in self.rules if rule.decision == "allow" and rule.matches(item)), None)
-            if rule is None:
-                return Judgement("ask", (), f"no rule matches {item.tool} {item.path or item.kind}".rstrip())
-            used.append(rule)
-        if not used:
-            return Judgement("ask", (), "there is nothing that a rule could match")
-        rules = tuple(dict.fromkeys(used))
-        return Judgement("allow", rules, " and ".join(str(rule) for rule in rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +49,14 @@ class PolicyApprover:
 
     policy: Policy
     fallback: Approver | None = None
+    grants: Grants | None = None
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Answer from the rules, else ask. Without anybody to ask the answer is "deny": "no human"."""
+        """Answer from the rules, then from what was granted, else ask.
+
+        Without anybody to ask the answer is "deny": "no human". A grant stands in for a missing rule
+        only: it overrules neither a rule nor a protected path.
+        """
         started = time.monotonic()
         judgement = self.policy.judge(request)
         by = f"policy: {' and '.join(map(str, judgement.rules))}"
@@ -99,6 +64,8 @@ class PolicyApprover:
             return Decision("deny", _denial(judgement), by, seconds=time.monotonic() - started)
         if judgement.ruling == "allow":
             return Decision("approve", judgement.why, by, seconds=time.monotonic() - started)
+        if self.grants and (used := self.grants.take(request, self.policy.rules)):
+            return Decision("approve", "; ".join(map(str, used)), f"grant {used[0].number}", scope="grant")
         if self.fallback is None:
             return Decision("deny", NO_HUMAN, "headless", seconds=time.monotonic() - started)
         return self.fallback.decide(request)
@@ -158,14 +125,6 @@ def _check(policy: Policy, example: Example) -> str | None:
     return (
         f"{example.source}: example {example.number} expects {example.expect}, but: {judgement.ruling}, {judgement.why}"
     )
-
-
-def _protected(item: Item) -> str | None:
-    if item.path is None:
-        return None
-    path = parse(item.path)
-    reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
-    return f"{item.path} is protected ({reason})" if reason else None
 
 
 def _denial(judgement: Judgement) -> str:

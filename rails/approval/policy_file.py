@@ -21,7 +21,7 @@ _LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "verdict": _STATUSES,
     "agent": (),
 }
-_RULE_KEYS: Final = ("decision", *_TEXTS, *_LISTS, "max_lines")
+_RULE_KEYS: Final = ("decision", *_TEXTS, *_LISTS, "max_lines", "clean")
 _EXAMPLE_KEYS: Final = ("expect", "tool", "path", "kind", "verdict", "agent", "lines")
 #: Rules in one file: a policy that nobody can read protects nobody.
 MAX_RULES: Final = 500
@@ -90,8 +90,11 @@ def _rule(table: Mapping[str, object], number: int, source: str) -> Rule:
         raise _Mistake("max_lines only belongs to allow; larger changes are asked about anyway")
     if decision == "allow" and not tool and not path:
         raise _Mistake("an allow rule has to name a tool or a path")
+    clean = table.get("clean", False)
+    if not isinstance(clean, bool) or (clean and decision != "allow"):
+        raise _Mistake("clean is true or false, and belongs to allow")
     name, reason = (_text(table, key) for key in _TEXTS)
-    return Rule(number, decision, source, name, reason, tool, path, kind, verdict, agent, lines)
+    return Rule(number, decision, source, name, reason, tool, path, kind, verdict, agent, lines, clean)
 
 
 def _example(table: Mapping[str, object], number: int, source: str) -> Example:

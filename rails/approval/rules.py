@@ -1,4 +1,4 @@
-"""One rule of a policy, and what it covers. Pure.
+"""The rules of a policy, and what they say about a question. Pure.
 
 A question is split into items: one for each tool and file of a change set, or one for a tool run. A
 ``deny`` or ``ask`` rule speaks when it matches *any* item; ``allow`` only counts when *every* item is
@@ -11,12 +11,14 @@ covered by some ``allow`` rule.
 - an ``allow`` without ``verdict`` needs the checks to have passed;
 - ``deny`` and ``ask`` compare paths without regard to case, ``allow`` exactly.
 
+- an ``allow`` with ``clean`` only covers what needed no repair, conversion or lenient matching.
+
 A rule with ``path``, ``verdict`` or ``max_lines`` is about files and never matches a tool run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal
@@ -25,6 +27,7 @@ from rails.approval.decision import ApprovalRequest
 from rails.approval.linediff import changed_lines
 from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
+from rails.core.paths import WorkspacePath, parse, protected
 from rails.core.verdict import Status
 
 Ruling = Literal["deny", "ask", "allow"]
@@ -37,7 +40,8 @@ _HARMLESS: Final = frozenset({"create", "modify", "read"})
 @dataclass(frozen=True, slots=True)
 class Item:
     """One thing that would happen. ``path`` and ``verdict`` are ``None`` for a tool run; ``lines`` counts
-    the added and removed lines of the whole change set.
+    the added and removed lines of the whole change set; ``adjusted`` is whether something was repaired,
+    converted or matched leniently on the way.
     """
 
     agent: str
@@ -46,6 +50,7 @@ class Item:
     path: str | None = None
     verdict: Status | None = None
     lines: int = 0
+    adjusted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +68,7 @@ class Rule:
     verdict: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     max_lines: int | None = None
+    clean: bool = False
 
     def __str__(self) -> str:
         return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
@@ -74,6 +80,7 @@ class Rule:
             and _any_name(self.agent, item.agent)
             and self._kind(item.kind)
             and self._file(item)
+            and not (self.clean and item.adjusted)
         )
 
     def _kind(self, kind: Kind) -> bool:
@@ -92,6 +99,49 @@ class Rule:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a policy says: the ruling, the rules behind it (none: nothing matched) and why, in words."""
+
+    ruling: Ruling
+    rules: tuple[Rule, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules in force. Without any, everything is asked about."""
+
+    rules: tuple[Rule, ...] = ()
+
+    def judge(self, request: ApprovalRequest) -> Judgement:
+        """Say what is to happen with ``request``."""
+        return self.judge_items(items_of(request))
+
+    def judge_items(self, items: Iterable[Item]) -> Judgement:
+        """Say what is to happen when all of ``items`` would."""
+        items = tuple(items)
+        for decision in ("deny", "ask"):
+            for rule in self.rules:
+                if rule.decision == decision and any(rule.matches(item) for item in items):
+                    return Judgement(rule.decision, (rule,), rule.reason or f"{rule} of {rule.source}")
+        if reason := next(filter(None, map(_protected, items)), None):
+            return Judgement("ask", (), reason)
+        return self._allowed(items)
+
+    def _allowed(self, items: tuple[Item, ...]) -> Judgement:
+        used: list[Rule] = []
+        for item in items:
+            rule = next((rule for rule in self.rules if rule.decision == "allow" and rule.matches(item)), None)
+            if rule is None:
+                return Judgement("ask", (), f"no rule matches {item.tool} {item.path or item.kind}".rstrip())
+            used.append(rule)
+        if not used:
+            return Judgement("ask", (), "there is nothing that a rule could match")
+        rules = tuple(dict.fromkeys(used))
+        return Judgement("allow", rules, " and ".join(str(rule) for rule in rules))
+
+
 def items_of(request: ApprovalRequest) -> tuple[Item, ...]:
     """Split ``request`` into what would happen, one item for each tool and file."""
     return tuple(_change_items(request) if request.kind == "changes" else _tool_items(request))
@@ -103,7 +153,7 @@ def _change_items(request: ApprovalRequest) -> Iterator[Item]:
     for tool in request.tools or ("",):
         for change in request.changes.changes:
             kind: Kind = "delete" if is_emptied(change) else change.kind
-            yield Item(request.agent, tool, kind, str(change.path), status, lines)
+            yield Item(request.agent, tool, kind, str(change.path), status, lines, bool(request.notes))
 
 
 def _tool_items(request: ApprovalRequest) -> Iterator[Item]:
@@ -111,7 +161,7 @@ def _tool_items(request: ApprovalRequest) -> Iterator[Item]:
     # An edit tool is asked about through its change set; asked about as a run, it is treated as one.
     kind: Kind = "read" if effect == "read" else "run"
     for tool in request.tools or ("",):
-        yield Item(request.agent, tool, kind)
+        yield Item(request.agent, tool, kind, adjusted=bool(request.notes))
 
 
 def _lines_of(change: FileChange) -> int:
@@ -143,3 +193,11 @@ def glob_match(glob: str, path: str, fold: bool = False) -> bool:
 
 def _any_name(globs: tuple[str, ...], name: str) -> bool:
     return not globs or any(fnmatchcase(name, glob) for glob in globs)
+
+
+def _protected(item: Item) -> str | None:
+    if item.path is None:
+        return None
+    path = parse(item.path)
+    reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
+    return f"{item.path} is protected ({reason})" if reason else None

@@ -6,16 +6,42 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Final, TextIO
 
 from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Decision
+from rails.approval.diffview import show
+from rails.approval.edit import Contents, EditError, Editor, Judge, edited, hunks, in_editor, without_hunks
+from rails.approval.grants import MINUTES, USES, Grants, as_toml, propose
 from rails.approval.keys import Keys, NoAnswer
-from rails.approval.paint import styled
+from rails.approval.paint import styled, wrap
+from rails.approval.rules import Rule
 from rails.approval.screen import Look, draw_request
+from rails.core.errors import RailsError
+from rails.core.paths import WorkspacePath
+from rails.core.text import one_line
 
 #: Questions for one answer; then it counts as a denial.
 _TRIES: Final = 20
+#: Lines of a piece that are shown when the human chooses among pieces.
+_PIECE_LINES: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a human can do besides approving, denying and stopping; each needs something from outside.
+
+    ``judge`` is the gate, for editing the proposal. ``grants`` lets an approval hold for what is alike;
+    ``dry_run`` tells what such a rule would have done in past sessions. ``from_project`` as in
+    :func:`~rails.approval.decision.request_for_changes`. ``editor`` replaces ``$EDITOR``.
+    """
+
+    judge: Judge | None = None
+    grants: Grants | None = None
+    dry_run: Callable[[Rule], str] | None = None
+    from_project: Collection[str] = ()
+    editor: Editor | None = None
 
 
 class TerminalApprover:
@@ -38,6 +64,7 @@ class TerminalApprover:
         quiet_s: float = 0.35,
         timeout_s: float | None = None,
         accept_pipe: bool = False,
+        choices: Choices | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._out = stream_out or sys.stdout
@@ -47,6 +74,7 @@ class TerminalApprover:
         self._width = width
         self._timeout_s = timeout_s
         self._accept_pipe = accept_pipe
+        self._choices = choices or Choices()
         self._clock = clock
 
     def decide(self, request: ApprovalRequest) -> Decision:
@@ -54,68 +82,188 @@ class TerminalApprover:
         if not self._keys.is_terminal and not self._accept_pipe:
             return Decision("deny", NO_HUMAN, "headless")
         started = self._clock()
+        answer: Answer = "deny"
+        scope, final = "once", request
         try:
-            hidden = self._show(request, full=False)
-            self._keys.arm()
-            started = self._clock()
-            answer, reason = self._ask(request, hidden)
-            return self._decision(answer, reason, "human", started)
+            answer, reason, scope, final = _Question(self, request).ask()
+            by = "human"
         except KeyboardInterrupt:
-            return self._decision("abort", "interrupted", "human", started)
+            answer, reason, by = "abort", "interrupted", "human"
         except NoAnswer as error:
-            return self._decision("deny", str(error), error.by, started)
+            reason, by = str(error), error.by
         except (OSError, ValueError) as error:
-            return self._decision("deny", f"the terminal failed: {error}", "error", started)
+            reason, by = f"the terminal failed: {error}", "error"
+        instead = final if answer == "approve" and final is not request else None
+        seconds = round(self._clock() - started, 3)
+        return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead)
 
-    def _decision(self, answer: Answer, reason: str, by: str, started: float) -> Decision:
-        return Decision(answer, reason, by, seconds=round(self._clock() - started, 3))
-
-    def _show(self, request: ApprovalRequest, *, full: bool) -> int:
+    def show(self, request: ApprovalRequest, *, full: bool) -> int:
+        """Draw ``request``, throw away what was typed meanwhile, and return how many lines were left out."""
         width = self._width or shutil.get_terminal_size((100, 24)).columns
         screen = draw_request(request, Look(self._colour, max(40, width), self._plain), full=full)
-        self._put("\n".join(screen.lines) + "\n")
+        self.put("\n".join(screen.lines) + "\n")
+        self._keys.arm()
         return screen.hidden
 
-    def _ask(self, request: ApprovalRequest, hidden: int) -> tuple[Answer, str]:
-        careful = bool(request.risks)
-        for _ in range(_TRIES):
-            self._put(self._question(hidden, careful))
-            word, _, rest = self._keys.line(self._timeout_s).strip().partition(" ")
-            word = word.casefold()
-            if word == "approve" or (word == "a" and not careful):
-                if not rest:
-                    return "approve", ""
-            elif word in ("d", "deny"):
-                return "deny", rest.strip() or self._reason()
-            elif word in ("s", "stop"):
-                return "abort", rest.strip()
-            elif word in ("v", "view"):
-                hidden = self._show(request, full=True)
-                self._keys.arm()
-                continue
-            elif word == "a":
-                self._put('There are risks above: type the whole word "approve".\n')
-                continue
-            self._put("That decides nothing.\n")
-        return "deny", f"no clear answer in {_TRIES} tries"
+    def line(self) -> str:
+        """Return the next typed line, stripped. Raises NoAnswer."""
+        return self._keys.line(self._timeout_s).strip()
 
-    def _question(self, hidden: int, careful: bool) -> str:
-        if hidden:
-            self._put(styled(f"{hidden} lines are not shown: v shows them.", "risk", self._colour) + "\n")
-        first = 'type "approve"' if careful else "[a]pprove"
-        return f"{first}  [d]eny with a reason  [s]top the session  [v]iew everything, then Enter: "
+    def arm(self) -> None:
+        """Throw away what was typed, and wait for quiet."""
+        self._keys.arm()
+
+    def put(self, text: str, style: str = "") -> None:
+        """Write printable ``text``; what the terminal's encoding lacks is shown as an escape."""
+        encoding = getattr(self._out, "encoding", None) or "utf-8"
+        shown = styled(text, style, self._colour)
+        self._out.write(shown.encode(encoding, "backslashreplace").decode(encoding))
+        self._out.flush()
+
+    @property
+    def choices(self) -> Choices:
+        """What the human can do besides the three answers."""
+        return self._choices
+
+
+_Answered = tuple[Answer, str, str, ApprovalRequest]
+
+
+class _Question:
+    """One request until it is answered; ``self.request`` is the edited one once there is one."""
+
+    def __init__(self, approver: TerminalApprover, request: ApprovalRequest) -> None:
+        self._terminal = approver
+        self._choices = approver.choices
+        self.request = request
+        self._hidden = 0
+        self._commands: dict[str, Callable[[str], _Answered | None]] = {
+            "a": self._short_yes,
+            "approve": self._yes,
+            "d": self._no,
+            "deny": self._no,
+            "s": self._stop,
+            "stop": self._stop,
+            "v": self._view,
+            "view": self._view,
+        }
+        if self._choices.judge and request.kind == "changes":
+            self._commands |= {"e": self._edit, "edit": self._edit, "l": self._leave_out}
+        if self._choices.grants and request.kind == "changes":
+            self._commands |= {"g": self._grant, "grant": self._grant}
+
+    def ask(self) -> _Answered:
+        """Show the request and ask until there is an answer. Raises NoAnswer."""
+        self._hidden = self._terminal.show(self.request, full=False)
+        for _ in range(_TRIES):
+            self._prompt()
+            word, _, rest = self._terminal.line().partition(" ")
+            command = self._commands.get(word.casefold())
+            if command is None:
+                self._terminal.put("That decides nothing.\n")
+            elif answered := command(rest.strip()):
+                return answered
+        return "deny", f"no clear answer in {_TRIES} tries", "once", self.request
+
+    def _prompt(self) -> None:
+        if self._hidden:
+            self._terminal.put(f"{self._hidden} lines are not shown: v shows them.\n", "risk")
+        words = ['type "approve"' if self.request.risks else "[a]pprove", "[d]eny with a reason", "[s]top the session"]
+        words += ["[e]dit", "[l]eave parts out"] if "e" in self._commands else []
+        words += ["[g]rant"] if "g" in self._commands else []
+        self._terminal.put("  ".join([*words, "[v]iew everything"]) + ", then Enter: ")
+
+    def _short_yes(self, rest: str) -> _Answered | None:
+        if self.request.risks:
+            self._terminal.put('There are risks above: type the whole word "approve".\n')
+            return None
+        return self._yes(rest)
+
+    def _yes(self, rest: str) -> _Answered | None:
+        if rest:
+            self._terminal.put("That decides nothing.\n")
+            return None
+        return "approve", "", "once", self.request
+
+    def _no(self, rest: str) -> _Answered | None:
+        return "deny", rest or self._reason(), "once", self.request
+
+    def _stop(self, rest: str) -> _Answered | None:
+        return "abort", rest, "once", self.request
+
+    def _view(self, rest: str) -> None:
+        del rest
+        self._hidden = self._terminal.show(self.request, full=True)
 
     def _reason(self) -> str:
-        self._put("Why not? The agent reads this (Enter: no reason): ")
+        self._terminal.put("Why not? The agent reads this (Enter: no reason): ")
         try:
-            return self._keys.line(self._timeout_s).strip()
+            return self._terminal.line()
         except NoAnswer:
             return ""
 
-    def _put(self, text: str) -> None:
-        encoding = getattr(self._out, "encoding", None) or "utf-8"
-        self._out.write(text.encode(encoding, "backslashreplace").decode(encoding))
-        self._out.flush()
+    def _edit(self, rest: str) -> None:
+        del rest
+        try:
+            self._replace(in_editor(self.request, self._choices.editor))
+        except RailsError as error:
+            self._terminal.put(f"{one_line(str(error), 400)}\n")
+
+    def _leave_out(self, rest: str) -> None:
+        del rest
+        pieces = [(change, n) for change in self.request.changes.changes for n in range(len(hunks(change)))]
+        self._list_pieces()
+        self._terminal.arm()
+        self._terminal.put("Numbers of the parts to leave out (Enter: none): ")
+        words = self._terminal.line().replace(",", " ").split()
+        if not words:
+            return
+        if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= len(pieces) for word in words):
+            self._terminal.put(f"Numbers from 1 to {len(pieces)} are wanted.\n")
+            return
+        dropped: dict[WorkspacePath, set[int]] = {}
+        for change, n in (pieces[int(word) - 1] for word in words):
+            dropped.setdefault(change.path, set()).add(n)
+        try:
+            chosen = [change for change in self.request.changes.changes if change.path in dropped]
+            self._replace({change.path: without_hunks(change, dropped[change.path]) for change in chosen})
+        except RailsError as error:
+            self._terminal.put(f"{one_line(str(error), 400)}\n")
+
+    def _list_pieces(self) -> None:
+        number = 0
+        for change in self.request.changes.changes:
+            for old, new in hunks(change):
+                number += 1
+                lines = [*(f"- {show(line[:-1])}" for line in old), *(f"+ {show(line[:-1])}" for line in new)]
+                cut = [f"[… {len(lines) - _PIECE_LINES} more lines …]"] if len(lines) > _PIECE_LINES else []
+                self._terminal.put(f"{number}: {change.path}\n", "title")
+                for line in (*lines[:_PIECE_LINES], *cut):
+                    self._terminal.put("".join(f"   | {piece}\n" for piece in wrap(line.expandtabs(4), 90)))
+
+    def _replace(self, contents: Contents) -> None:
+        """Have the edited proposal checked, and show it: from now on it is what is asked about."""
+        if self._choices.judge is None:
+            raise EditError("There is nothing here that could check an edit.")
+        self._terminal.put("Checking your version.\n")
+        self.request = edited(self.request, contents, self._choices.judge, self._choices.from_project)
+        self._hidden = self._terminal.show(self.request, full=False)
+
+    def _grant(self, rest: str) -> _Answered | None:
+        del rest
+        rule = propose(self.request)
+        if isinstance(rule, str) or self._choices.grants is None:
+            self._terminal.put(f"{one_line(str(rule), 400)}\n")
+            return None
+        self._terminal.put(f"This rule would hold for {USES} approvals and {MINUTES} minutes:\n{as_toml(rule)}\n")
+        if self._choices.dry_run:
+            self._terminal.put(f"{self._choices.dry_run(rule)}\n")
+        self._terminal.arm()
+        self._terminal.put('Type "grant" and Enter to approve this and give the rule; anything else does not: ')
+        if self._terminal.line().casefold() != "grant":
+            self._terminal.put("Nothing is granted.\n")
+            return None
+        return "approve", "", str(self._choices.grants.add(rule)), self.request
 
 
 def _wants_colour(stream: TextIO) -> bool:

@@ -1,0 +1,179 @@
+"""Approve, but changed: the human edits the proposal, and what comes out is judged and asked about anew.
+
+The agent's request stays as it is; only the bytes change. Nothing that a human typed goes unchecked:
+the edited change set passes the same gate, and the human sees its verdict before approving.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import shlex
+import stat
+import subprocess
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from rails.approval.decision import ApprovalRequest, request_for_changes
+from rails.approval.linediff import blocks
+from rails.core import limits
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.errors import UsageError
+from rails.core.paths import WorkspacePath
+from rails.core.text import decode, head_and_tail
+from rails.core.verdict import Verdict
+
+Judge = Callable[[ChangeSet], Verdict]
+Editor = Callable[[Sequence[Path]], None]
+#: Content by path; ``None``: leave the file as it is.
+Contents = Mapping[WorkspacePath, bytes | None]
+
+EDITED: Final = "edited by the human"
+
+
+class EditError(UsageError):
+    """The edit cannot be used; the text says why. Nothing is decided by it."""
+
+
+def edited(
+    request: ApprovalRequest, contents: Contents, judge: Judge, from_project: Collection[str] = ()
+) -> ApprovalRequest:
+    """Return the request that asks about ``contents`` instead of what the agent proposed for those paths.
+
+    A file that is to stay as it is (``None``), or whose content is again what it was before, drops out.
+    Raises EditError when nothing is left, or nothing is different.
+    """
+    changes = [
+        change if change.path not in contents else replace(change, after=contents[change.path], proposed=None)
+        for change in request.changes.changes
+        if contents.get(change.path, b"") is not None
+    ]
+    remaining = tuple(change for change in changes if change.before != change.after)
+    if not remaining:
+        raise EditError("Nothing of the proposal is left. To refuse it, deny it with a reason.")
+    if ChangeSet(remaining).digest() == request.changes.digest():
+        raise EditError("Nothing was changed.")
+    verdict = judge(ChangeSet(remaining))
+    notes = tuple(dict.fromkeys((EDITED, *request.notes)))
+    again = request_for_changes(request.id, request.agent, request.requests, verdict, (), from_project=from_project)
+    return replace(again, notes=notes)
+
+
+def hunks(change: FileChange) -> list[tuple[list[str], list[str]]]:
+    """Return the differing pieces of a text file as (lines before, lines after), in order; none for binaries."""
+    sides = _sides(change)
+    if sides is None:
+        return []
+    old, new = sides
+    return [(old[b.old_start : b.old_end], new[b.new_start : b.new_end]) for b in blocks(old, new) if not b.equal]
+
+
+def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
+    """Return the content of ``change`` with the ``dropped`` pieces (counted from 0) left as they were.
+
+    ``None`` means that nothing of the change is left.
+    """
+    sides = _sides(change)
+    if sides is None:
+        raise EditError(f"{change.path} is not text; it cannot be taken in part.")
+    old, new = sides
+    if set(range(len(hunks(change)))) <= set(dropped):
+        return None
+    kept: list[str] = []
+    number = 0
+    for block in blocks(old, new):
+        drop = not block.equal and number in dropped
+        kept += old[block.old_start : block.old_end] if drop else new[block.new_start : block.new_end]
+        number += not block.equal
+    form = decode(change.after if change.after is not None else b"")
+    text = "".join(kept)
+    return form.encode(text) if form else text.encode()
+
+
+def in_editor(request: ApprovalRequest, editor: Editor | None = None) -> dict[WorkspacePath, bytes]:
+    """Let the human edit the proposed files in ``$VISUAL`` or ``$EDITOR``; return the contents that changed.
+
+    The files are copies in a private folder, with their own names. Raises EditError when there is no
+    editor, it fails, or a file does not come back as a regular file within the size limit.
+    """
+    editable = [change for change in request.changes.changes if change.after is not None]
+    if not editable:
+        raise EditError("There is nothing to edit: the proposal only deletes.")
+    with tempfile.TemporaryDirectory(prefix="ai-rails-edit-") as folder:
+        places = {change.path: _place(Path(folder), change) for change in editable}
+        (editor or run_editor)(list(places.values()))
+        return {
+            change.path: content for change in editable if (content := _read_back(places[change.path])) != change.after
+        }
+
+
+def run_editor(paths: Sequence[Path]) -> None:
+    """Run the human's editor on ``paths`` and wait for it. Raises EditError."""
+    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    if not command:
+        raise EditError("No editor is set. Set EDITOR, for example: export EDITOR=nano")
+    try:
+        code = subprocess.run([*command, *map(str, paths)], check=False).returncode
+    except OSError as error:
+        raise EditError(f"The editor {command[0]} could not be started: {error.strerror}") from error
+    if code:
+        raise EditError(f"The editor {command[0]} ended with code {code}; the edit is not used.")
+
+
+def account_of(original: ApprovalRequest, approved: ApprovalRequest) -> str:
+    """Say exactly what the human changed of the agent's proposal, for the agent: ``-`` its lines, ``+`` theirs.
+
+    An empty text when nothing differs.
+    """
+    parts = []
+    for path in sorted({c.path for c in (*original.changes.changes, *approved.changes.changes)}):
+        was, now = original.changes.get(path), approved.changes.get(path)
+        if was is not None and now is None:
+            parts.append(f"{path}: left out; the file stays as it was.")
+        elif was is not None and now is not None and was.after != now.after:
+            parts.append("\n".join(_account(was, now)))
+    if not parts:
+        return ""
+    told, _ = head_and_tail("\n".join(parts), limits.FEEDBACK_CHARS // 2)
+    return f"The human changed your proposal before approving it (- your line, + the human's):\n{told}"
+
+
+def _account(was: FileChange, now: FileChange) -> list[str]:
+    old, new = decode(was.after or b""), decode(now.after or b"")
+    if old is None or new is None:
+        return [f"{was.path}: replaced by other content that is not text."]
+    names = f"{was.path} (yours)", f"{was.path} (approved)"
+    return list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), *names, n=2, lineterm=""))
+
+
+def _sides(change: FileChange) -> tuple[list[str], list[str]] | None:
+    before, after = (decode(data or b"") for data in (change.before, change.after))
+    if before is None or after is None:
+        return None
+    return _with_ends(before.text), _with_ends(after.text)
+
+
+def _with_ends(text: str) -> list[str]:
+    lines = [f"{line}\n" for line in text.split("\n")]
+    last = lines.pop()[:-1]
+    return [*lines, last] if last else lines
+
+
+def _place(folder: Path, change: FileChange) -> Path:
+    place = folder.joinpath(*change.path.parts)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(change.after or b"")
+    return place
+
+
+def _read_back(place: Path) -> bytes:
+    try:
+        facts = place.lstat()
+        if not stat.S_ISREG(facts.st_mode) or facts.st_size > limits.FILE_BYTES:
+            raise EditError(f"{place.name} did not come back as a file of at most {limits.FILE_BYTES} bytes.")
+        return place.read_bytes()
+    except OSError as error:
+        raise EditError(f"{place.name} did not come back: {error.strerror}. To leave it out, use l.") from error

@@ -1,0 +1,123 @@
+"""At the terminal: edit, leave parts out, grant. Each shows what it would mean before it counts."""
+
+import io
+
+import pytest
+
+from rails.approval.grants import Grants
+from rails.approval.terminal import Choices, TerminalApprover
+from rails.core.errors import CheckError
+
+AFTER = b"one\n2\n3\nnew\n4\n"
+
+
+@pytest.fixture
+def ask(make):
+    def ask(typed, request=None, **choices):
+        out = io.StringIO()
+        choices.setdefault("judge", lambda changes: make.verdict(*changes.changes))
+        approver = TerminalApprover(io.StringIO(typed), out, accept_pipe=True, width=100, choices=Choices(**choices))
+        return approver.decide(request or make.ask()), out.getvalue()
+
+    return ask
+
+
+def write(text):
+    return lambda paths: [path.write_bytes(text) for path in paths]
+
+
+def test_an_edit_is_shown_again_and_approved_instead(ask):
+    decision, screen = ask("e\na\n", editor=write(b"a = 3\n"))
+    assert decision.answer == "approve"
+    assert decision.edited.changes.changes[0].after == b"a = 3\n"
+    assert "Checking your version." in screen
+    assert "note    │ edited by the human" in screen
+    assert screen.index("+  a = 2") < screen.index("+  a = 3")
+
+
+def test_an_edit_alone_approves_nothing(ask):
+    decision, _ = ask("e\n", editor=write(b"a = 3\n"))
+    assert (decision.answer, decision.edited) == ("deny", None)
+    assert ask("e\nd no\n", editor=write(b"a = 3\n"))[0].edited is None
+
+
+def test_an_edit_that_fails_the_checks_needs_the_whole_word(ask, make):
+    decision, screen = ask(
+        "e\na\napprove\n",
+        judge=lambda changes: make.verdict(*changes.changes, status="fail", findings=[make.finding()]),
+        editor=write(b"import os\n"),
+    )
+    assert decision.answer == "approve"
+    assert "The checks did not pass" in screen
+    assert 'type the whole word "approve"' in screen
+
+
+def test_an_edit_that_cannot_be_checked_is_not_taken(ask):
+    def broken(changes):
+        raise CheckError("ruff is missing")
+
+    decision, screen = ask("e\na\n", judge=broken, editor=write(b"a = 3\n"))
+    assert "ruff is missing" in screen
+    assert decision.answer == "approve"
+    assert decision.edited is None
+
+
+def test_parts_can_be_left_out_by_number(ask, make):
+    request = make.ask(make.change(before=b"1\n2\n3\n4\n", after=AFTER))
+    decision, screen = ask("l\n2\na\n", request)
+    assert "1: src/app.py\n   | - 1\n   | + one\n2: src/app.py\n   | + new\n" in screen
+    assert decision.edited.changes.changes[0].after == b"one\n2\n3\n4\n"
+
+
+@pytest.mark.parametrize("typed", ["0", "3", "x", "-1", "1.5", "²", "99999999999999999999"])
+def test_a_number_that_is_none_leaves_everything_as_it_is(ask, make, typed):
+    request = make.ask(make.change(before=b"1\n2\n3\n4\n", after=AFTER))
+    decision, screen = ask(f"l\n{typed}\na\n", request)
+    assert "Numbers from 1 to 2 are wanted." in screen
+    assert (decision.answer, decision.edited) == ("approve", None)
+
+
+def test_leaving_out_everything_is_not_an_approval(ask, make):
+    request = make.ask(make.change(before=b"1\n2\n3\n4\n", after=AFTER))
+    decision, screen = ask("l\n1 2\n", request)
+    assert "Nothing of the proposal is left" in screen
+    assert decision.answer == "deny"
+
+
+def test_without_a_gate_nothing_can_be_edited(ask):
+    decision, screen = ask("e\nl\n", judge=None)
+    assert screen.count("That decides nothing.") == 2
+    assert "[e]dit" not in screen
+    assert decision.answer == "deny"
+
+
+def test_a_grant_shows_its_rule_and_what_it_would_have_done(ask, make):
+    grants = Grants()
+    request = make.ask(make.change("tests/test_a.py"))
+    decision, screen = ask("g\ngrant\n", request, grants=grants, dry_run=lambda rule: "It would have matched 143.")
+    assert decision.answer == "approve"
+    assert decision.scope.startswith("grant 1: coder may create or modify tests/*")
+    assert 'path = ["tests/*"]' in screen
+    assert "It would have matched 143." in screen
+    assert len(grants.active()) == 1
+
+
+@pytest.mark.parametrize("typed", ["", "g", "y", "a", "approve", "grants"])
+def test_a_grant_needs_its_own_word(ask, make, typed):
+    grants = Grants()
+    decision, screen = ask(f"g\n{typed}\n", make.ask(make.change("tests/test_a.py")), grants=grants)
+    assert "Nothing is granted." in screen
+    assert decision.answer == "deny"
+    assert grants.active() == ()
+
+
+def test_what_cannot_be_granted_says_why(ask, make):
+    grants = Grants()
+    _, screen = ask("g\n", make.ask(make.change("conftest.py")), grants=grants)
+    assert "This cannot be granted: Protected file conftest.py" in screen
+    assert grants.active() == ()
+
+
+def test_a_tool_run_can_be_neither_edited_nor_granted(ask, make):
+    _, screen = ask("e\ng\nl\n", make.ask_tool(), grants=Grants())
+    assert screen.count("That decides nothing.") == 3
