@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from rails.core.errors import UsageError
 from rails.core.requests import Json
@@ -20,6 +21,7 @@ from rails.gate.checks.n8n import (
     destination,
     document,
     dynamic,
+    fields,
     flow,
     model,
     nodetypes,
@@ -121,10 +123,26 @@ def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Is
     workflow = model.build(value)
     yield from flow.check(workflow, whole=not broken)
     yield from nodetypes.check(workflow, known)
-    yield from dynamic.check(workflow, whole=not broken)
+    held, issues = _parameters(workflow, known)
+    yield from issues
+    yield from dynamic.check(workflow, held, whole=not broken)
     yield from code.check(workflow)
     for node in workflow.nodes:
         yield from secrets.check(node)
+
+
+def _parameters(workflow: model.Workflow, known: Catalogue) -> tuple[dict[int, Mapping[str, Any]], list[Issue]]:
+    """Return each node's parameters as n8n holds them, by index, and the issues of all parameters."""
+    held: dict[int, Mapping[str, Any]] = {}
+    issues: list[Issue] = []
+    for node in workflow.nodes:
+        description = known.describe(node.type, node.version)
+        if description is not None and not node.is_sticky:
+            values, found = fields.check(node, description)
+            issues += found
+            if values is not None:
+                held[node.index] = values
+    return held, issues
 
 
 def _placed(

@@ -278,7 +278,12 @@ def _property(raw: Mapping[str, Any], interned: _Interned) -> int:
         "mapper": (options.get("resourceMapper") or {}).get("mode"),
         **{name: options.get(name) for name in _KEPT_OPTIONS},
     }
-    kept = {name: value for name, value in kept.items() if value is not None and (value or name == "default")}
+    # A default may be false or empty; whether `multipleValues` is false or absent makes a difference to n8n.
+    kept = {
+        name: value
+        for name, value in kept.items()
+        if value is not None and (value or name in {"default", "multipleValues"})
+    }
     return interned.number(kept | _children(raw, interned))
 
 

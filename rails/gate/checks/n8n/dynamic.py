@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from rails.core.requests import Json
 from rails.core.verdict import Severity
-from rails.gate.checks.n8n import expressions, javascript
+from rails.gate.checks.n8n import expressions, fields, javascript
 from rails.gate.checks.n8n.expressions import Reference, Segment
 from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, shown
 from rails.gate.checks.n8n.model import Node, Workflow
@@ -49,10 +49,11 @@ class Upstream:
         return frozenset(found)
 
 
-def check(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
+def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: bool) -> Iterator[Issue]:
     """Yield the issues of all expressions. Disabled nodes and sticky notes are left out.
 
-    ``whole`` is whether the structure is sound; the order of nodes is only judged then.
+    ``held`` has the parameters that n8n keeps, by the node's index, where they are known: what is dropped
+    is never evaluated. ``whole`` is whether the structure is sound; the order of nodes is judged only then.
     """
     names = workflow.names()
     ordered = whole and len(workflow.nodes) <= _MAX_NODES_FOR_ORDER
@@ -60,8 +61,10 @@ def check(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
     for node in workflow.nodes:
         if not node.disabled and not node.is_sticky:
             checker = _Checker(node, workflow, names, upstream)
+            kept = held.get(node.index)
             for path, text in texts(node):
-                yield from checker.text(path, text)
+                if kept is None or "{{" not in text or fields.is_kept(kept, path[3:]):
+                    yield from checker.text(path, text)
 
 
 def texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
