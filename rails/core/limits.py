@@ -79,6 +79,8 @@ LOG_LINE_BYTES: Final = 1_000_000
 SECRET_CHARS: Final = 6
 #: Of one record's text, how much is made searchable by word, in characters.
 INDEX_CHARS: Final = 20_000
+#: One search line, in characters.
+QUERY_CHARS: Final = 1_000
 #: Hits of one search, and rows of one window, that are given out at once.
 PAGE_ROWS: Final = 500
 #: Records that may wait for the disk, in seconds, while others arrive. Durable ones never wait.

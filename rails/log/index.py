@@ -1,0 +1,238 @@
+"""A disposable index over all session logs: search by word, session cards, and windows of a session.
+
+Everything in it follows from the logs. It is fed incrementally, from where it stopped in each log;
+deleting the file changes nothing but speed, and whatever is wrong with it (another version, a log that
+was replaced, a damaged file) is answered by building it again. It is never migrated, and what a search
+or a window shows is read from the log itself.
+
+Rows are numbered ``session << 32 | record``, so that "newest first" is the order of the rows and a
+session is a range of them. The full-text table keeps no text (FTS5 "contentless"): it is about as large
+as the log. Ranking is left out on purpose; at a million records it takes seconds where the order of the
+rows takes none. Where SQLite has no FTS5, search goes through the logs (:mod:`rails.log.search`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from rails.core import limits
+from rails.core.events import Record
+from rails.log import feed, files, lines
+from rails.log.cards import Card
+from rails.log.query import Query, parse, to_fts
+from rails.log.reader import LOG_NAME
+from rails.log.search import Hit, scan
+
+_NAME: Final = "index.db"
+_LOCK: Final = "index.lock"
+_LAST: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of a search. ``next`` is what to pass as ``before`` for the page after it, "" at the end."""
+
+    hits: tuple[Hit, ...]
+    next: str
+
+
+class Index:
+    """The index of the project whose ``.rails`` folder is ``state``; use it in ``with``, from any thread.
+
+    ``words=False`` does without full-text search even where SQLite has it.
+    """
+
+    def __init__(self, state: Path, *, words: bool = True) -> None:
+        self.state = state
+        self.complete = False
+        self._path: Path | None = state / _NAME
+        self._words = words
+        self._lock = threading.RLock()
+        self._db = self._open()
+
+    @property
+    def has_words(self) -> bool:
+        """Whether search by word uses the index."""
+        with self._lock:
+            return feed.has_words(self._db)
+
+    def refresh(self, budget_s: float = float("inf")) -> bool:
+        """Take in what the logs have got since the last time, for about ``budget_s`` seconds.
+
+        Returns, and keeps in ``complete``, whether everything is in. Where another process is at it,
+        nothing is done. Raises LogError for a log that cannot be read.
+        """
+        with self._lock, self._only_one() as mine:
+            deadline = time.monotonic() + budget_s
+            try:
+                self.complete = mine and feed.feed(self._db, self.state, deadline)
+            except (feed.StaleIndexError, FileNotFoundError, sqlite3.DatabaseError):
+                self._rebuild()
+                self.complete = feed.feed(self._db, self.state, deadline)
+            return self.complete
+
+    def cards(self, limit: int = limits.PAGE_ROWS) -> tuple[Card, ...]:
+        """Return the cards of the newest sessions, the newest first."""
+        rows = self._rows("SELECT card FROM sessions ORDER BY session_id DESC LIMIT ?", limit)
+        return tuple(Card(**json.loads(row[0])) for row in rows)
+
+    def card(self, session_id: str) -> Card | None:
+        """Return the card of one session."""
+        rows = self._rows("SELECT card FROM sessions WHERE session_id = ?", session_id)
+        return Card(**json.loads(rows[0][0])) if rows else None
+
+    def window(self, session_id: str, first: int, count: int = 200) -> tuple[Hit, ...]:
+        """Return the records of a session from number ``first`` on, at most ``count``, large values as pointers."""
+        base = self._base(session_id)
+        if base is None:
+            return ()
+        top = base + max(first, 1) + min(count, limits.PAGE_ROWS)
+        rows = self._rows(
+            "SELECT id, offset, length FROM records WHERE id >= ? AND id < ? ORDER BY id", base + max(first, 1), top
+        )
+        return tuple(self._hits(rows))
+
+    def next_failure(self, session_id: str, after: int) -> int | None:
+        """Return the number of the next record behind ``after`` in which something failed."""
+        base = self._base(session_id)
+        if base is None:
+            return None
+        rows = self._rows(
+            "SELECT id FROM records WHERE failed AND id > ? AND id < ? ORDER BY id LIMIT 1",
+            base + after,
+            base + (1 << feed.SHIFT),
+        )
+        return int(rows[0][0]) - base if rows else None
+
+    def search(self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2) -> Found:
+        """Return the newest records that match a search line (see :mod:`rails.log.query`), from ``before`` on.
+
+        What is new is taken in first, for at most about ``refresh_s`` seconds; if that is not enough, the
+        logs themselves are searched, so that the answer is never short. Raises UsageError for a line that
+        cannot be understood.
+        """
+        query, limit = parse(line), min(limit, limits.PAGE_ROWS)
+        if refresh_s > 0:
+            self.refresh(refresh_s)
+        hits: list[Hit] | None = None
+        if self.complete and self.has_words:
+            with contextlib.suppress(sqlite3.DatabaseError):
+                hits = self._search(query, limit, before)
+        if hits is None:
+            hits = list(scan(self.state, query, limit=limit, before=before))
+        return Found(tuple(hits), hits[-1].place if hits and len(hits) == limit else "")
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return feed.connect(self._path, words=self._words)
+        except (feed.StaleIndexError, sqlite3.DatabaseError):
+            return self._rebuilt()
+        except OSError:  # no such folder, or one that cannot be written: the index lives in memory
+            self._path = None
+            return feed.connect(None, words=self._words)
+
+    def _rebuilt(self) -> sqlite3.Connection:
+        if self._path is not None:
+            feed.remove(self._path)
+        return feed.connect(self._path, words=self._words)
+
+    def _rebuild(self) -> None:
+        self._db.close()
+        self._db = self._rebuilt()
+
+    @contextlib.contextmanager
+    def _only_one(self) -> Iterator[bool]:
+        """Hold the feeders' lock, or say that another process does."""
+        if self._path is None:
+            yield True
+            return
+        descriptor = os.open(self.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+        finally:
+            os.close(descriptor)
+
+    def _rows(self, sql: str, *values: int | str) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+    def _base(self, session_id: str) -> int | None:
+        rows = self._rows("SELECT number FROM sessions WHERE session_id = ?", session_id)
+        return int(rows[0][0]) << feed.SHIFT if rows else None
+
+    def _search(self, query: Query, limit: int, before: str) -> list[Hit]:
+        match = to_fts(query)
+        source, row = ("words w JOIN records r ON r.id = w.rowid", "w.rowid") if match else ("records r", "r.id")
+        where = [f"{row} < ?"]
+        values: list[int | str] = [self._place(before) if before else _LAST]
+        if match:
+            where.append("words MATCH ?")
+            values.append(match)
+        if query.after or query.before:
+            where.append("r.clock >= ? AND r.clock < ?")
+            values += [feed.clock(query.after), feed.clock(query.before) if query.before else _LAST]
+        for takes, sessions in (("", query.sessions), ("NOT ", query.not_sessions)):
+            if sessions:
+                bases = [base for session_id in sessions if (base := self._base(session_id)) is not None]
+                tests = " OR ".join([f"({row} >= ? AND {row} < ?)" for _ in bases] or ["0"])
+                where.append(f"{takes}({tests})")
+                values += [edge for base in bases for edge in (base, base + (1 << feed.SHIFT))]
+        # Only fixed words are put together here; every value is bound.
+        sql = f"SELECT r.id, r.offset, r.length FROM {source} WHERE {' AND '.join(where)} ORDER BY {row} DESC LIMIT ?"  # noqa: S608
+        return list(self._hits(self._rows(sql, *values, limit)))
+
+    def _place(self, before: str) -> int:
+        session_id, _, number = before.rpartition(":")
+        base = self._base(session_id)
+        return base + int(number) if base is not None and number.isdecimal() else _LAST
+
+    def _hits(self, rows: list[tuple[Any, ...]]) -> Iterator[Hit]:
+        names: dict[int, str] = {}
+        for row in rows:
+            number, seq = int(row[0]) >> feed.SHIFT, int(row[0]) & ((1 << feed.SHIFT) - 1)
+            if number not in names:
+                names[number] = str(self._rows("SELECT session_id FROM sessions WHERE number = ?", number)[0][0])
+            record = _read(self.state / "sessions" / names[number] / LOG_NAME, int(row[1]), int(row[2]))
+            if record and record.seq == seq:
+                yield Hit(names[number], int(row[1]), int(row[2]), record)
+
+
+def _read(path: Path, offset: int, length: int) -> Record | None:
+    """Read one record from its place in a log; ``None`` where it is no longer there."""
+    try:
+        descriptor = files.open_regular(str(path), os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        decoded = lines.decode(os.pread(descriptor, length, offset))
+    finally:
+        os.close(descriptor)
+    return None if isinstance(decoded, str) else decoded[0]

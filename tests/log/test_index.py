@@ -1,0 +1,363 @@
+"""Search, cards and windows: the same answers with an index, after deleting it, and without one."""
+
+import os
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from rails.core.conversation import NativeCall
+from rails.core.errors import UsageError
+from rails.core.events import Event, Record
+from rails.core.wire import json_object
+from rails.log import feed
+from rails.log.index import Index
+from rails.log.query import parse
+from rails.log.search import scan, substring
+from rails.log.words import fold, split, words_of
+from rails.log.writer import SessionLog
+
+FINDING = {"path": "src/todo.py", "line": 3, "rule": "E501", "message": "line too long (130 > 120)", "new": True}
+
+
+def fill(state, session_id, *, extra=()):
+    """Write a session that has something for every field of the search line."""
+    with SessionLog.create(state, session_id=session_id) as log:
+        log.append(Event("WORKFLOW_START", "add a flag", {"task": "add a --json flag", "project": "/p"}))
+        usage = {"input_tokens": 100, "output_tokens": 20, "cache_read_tokens": 5}
+        calls = json_object({"calls": [NativeCall("c1", "edit_file", "{}")]})["calls"]
+        answer = {"text": "I will edit the WorkspacePath in Café 漢字のテスト.", "usage": usage, "calls": calls}
+        log.append(Event("LLM_RESPONSE", "claude answered", answer, "coder", "claude-sonnet-5-5"))
+        request = {"tool_name": "edit_file", "parameters": {"file_path": "src/todo.py"}, "repairs": [{"name": "comma"}]}
+        log.append(Event("MCP_REQUEST_FORMULATED", "edit_file: say why", request, "coder", "claude-sonnet-5-5"))
+        log.append(
+            Event("TOOL_REQUEST_VALIDATION_FAILED", "no such field", {"refusals": [{"code": "schema"}]}, "coder")
+        )
+        verdict = {"status": "fail", "findings": [FINDING] * 2 + [{**FINDING, "rule": "W291", "new": False}]}
+        log.append(Event("GATE_VERDICT", "gate: fail", verdict, "coder"))
+        log.append(Event("GATE_VERDICT", "gate: pass", {"status": "pass", "findings": []}, "coder"))
+        log.append(Event("HUMAN_DECISION", "deny by human: no", {"answer": "deny", "by": "human", "reason": "no"}))
+        log.append(Event("HUMAN_DECISION", "approve by human", {"answer": "approve", "by": "policy: rule 3"}))
+        log.append(Event("CHECKPOINT", "step 1", {"step": 1, "paths": ["src/todo.py", "README.md"]}))
+        log.append(Event("LLM_RESPONSE", "long", {"text": "needle_in_the_blob " + "straw " * 3_000}, "reviewer"))
+        for event in extra:
+            log.append(event)
+        log.append(Event("WORKFLOW_END", "done: 2 files", {"outcome": "done"}))
+    return log
+
+
+@pytest.fixture
+def state(tmp_path):
+    state = tmp_path / ".rails"
+    fill(state, "20261121-100000-aaaa")
+    fill(state, "20261121-110000-bbbb", extra=[Event("ERROR", "the disk is full", {"path": "a/b"}, "coder")])
+    return state
+
+
+QUERIES = {
+    "workspace": 2,
+    "WorkspacePath": 2,
+    "edit": 4,
+    "edit_file": 4,
+    '"edit file"': 4,
+    '"file edit"': 0,
+    '"say why"': 2,
+    '"why say"': 0,
+    "cafe": 2,
+    "CAFÉ": 2,
+    "テスト": 2,
+    "漢字": 2,
+    "disk full": 1,
+    '"disk full"': 0,
+    '"disk is full': 1,
+    "dis*": 1,
+    '"dis*"': 0,
+    "gate -pass": 2,
+    "-gate": 19,
+    "tool:edit_file": 2,
+    "tool:edit*": 2,
+    "tool:EDIT_FILE": 2,
+    "path:src/todo.py": 6,
+    "path:src/*": 6,
+    "path:readme.md": 2,
+    "rule:E501": 2,
+    "rule:E501 is:failed": 2,
+    "rule:w291 -is:failed": 0,
+    "is:failed": 5,
+    "is:denied": 2,
+    "is:approved": 2,
+    "is:repaired": 2,
+    "is:passed": 2,
+    "code:schema": 2,
+    'by:"policy: rule 3"': 2,
+    "role:coder type:GATE_VERDICT": 4,
+    "model:claude*": 4,
+    "session:20261121-110000-bbbb": 12,
+    "session:20261121-110000-bbbb is:failed": 3,
+    "-session:20261121-110000-bbbb": 11,
+    "session:nobody": 0,
+    "after:2026-01-01": 23,
+    "before:2026-01-01": 0,
+    "after:2099-01 gate": 0,
+    "before:2099-01-01T10:00 gate": 4,
+    "needle_in_the_blob": 2,
+    "needle": 2,
+    "straw": 2,
+    "nobody": 0,
+    "note:well": 0,
+    "flag": 2,
+    "e501": 2,
+    'OR AND NOT ( ) * " : ^': 0,
+    "": 23,
+    "   -": 23,
+}
+
+
+def places(found):
+    return [hit.place for hit in found]
+
+
+@pytest.mark.parametrize(("line", "count"), QUERIES.items())
+def test_a_search_finds_the_same_with_the_index_and_without(state, line, count):
+    by_scan = places(scan(state, parse(line)))
+    with Index(state) as index:
+        index.refresh()
+        assert index.has_words
+        by_index = places(index.search(line, refresh_s=0).hits)
+    with Index(state, words=False) as index:
+        without_words = places(index.search(line).hits)
+    assert by_index == by_scan == without_words
+    assert len(by_index) == count
+    assert by_index == sorted(by_index, key=lambda p: (p.rpartition(":")[0], int(p.rpartition(":")[2])), reverse=True)
+
+
+@pytest.mark.parametrize("line", ["", "is:failed", "edit*", "-gate"])
+def test_pages_join_to_the_whole(state, line):
+    for words in (True, False):
+        with Index(state, words=words) as index:
+            whole = places(index.search(line, limit=100).hits)
+            pages, before = [], ""
+            while True:
+                found = index.search(line, limit=3, before=before)
+                pages += places(found.hits)
+                if not found.next:
+                    break
+                before = found.next
+        assert pages == whole
+
+
+def test_a_hit_is_the_record_of_the_log(state):
+    with Index(state) as index:
+        (hit,) = index.search("disk").hits
+    assert (hit.session_id, hit.record.event_type, hit.record.details) == (
+        "20261121-110000-bbbb",
+        "ERROR",
+        {"path": "a/b"},
+    )
+    log = state / "sessions" / hit.session_id / "log.jsonl"
+    assert log.read_bytes()[hit.offset : hit.offset + hit.length].startswith(b'{"v":1,')
+
+
+def test_what_is_new_is_found_at_once_and_only_it_is_read(state, monkeypatch):
+    with Index(state) as index:
+        index.refresh()
+        read = []
+        monkeypatch.setattr(
+            feed, "words_of", lambda record, load, real=feed.words_of: read.append(record) or real(record, load)
+        )
+        with SessionLog.create(state, session_id="20261121-120000-cccc") as log:
+            log.append(Event("ERROR", "zebra one"))
+            assert len(index.search("zebra").hits) == 1
+            log.append(Event("ERROR", "zebra two"))
+            assert len(index.search("zebra").hits) == 2
+        assert [record.message for record in read] == ["zebra one", "zebra two"]
+
+
+def test_deleting_the_index_changes_only_speed(state):
+    def answers():
+        with Index(state) as index:
+            index.refresh()
+            return [places(index.search(line).hits) for line in QUERIES], index.cards()
+
+    before = answers()
+    for name in ("index.db", "index.db-wal", "index.db-shm"):
+        (state / name).unlink(missing_ok=True)
+    assert answers() == before
+
+
+@pytest.mark.parametrize("harm", ["garbage", "empty", "other version", "torn", "no table"])
+def test_an_index_that_is_wrong_is_built_again(state, harm):
+    with Index(state) as index:
+        index.refresh()
+    path = state / "index.db"
+    if harm == "garbage":
+        path.write_bytes(b"not a database" * 500)
+    elif harm == "empty":
+        path.write_bytes(b"")
+    elif harm == "torn":
+        path.write_bytes(path.read_bytes()[: 4096 * 3] + b"\0" * 8192)
+    else:
+        db = sqlite3.connect(path)
+        db.executescript("PRAGMA user_version = 999" if harm == "other version" else "DROP TABLE records")
+        db.close()
+    with Index(state) as index:
+        assert len(index.search("is:failed").hits) == 5
+        assert len(index.cards()) == 2
+
+
+@pytest.mark.parametrize("change", ["removed", "replaced", "shortened"])
+def test_a_log_that_is_not_the_same_any_more_is_indexed_again(state, change):
+    with Index(state) as index:
+        index.refresh()
+        log = state / "sessions" / "20261121-110000-bbbb" / "log.jsonl"
+        content = log.read_bytes()
+        if change == "removed":
+            log.unlink()
+        elif change == "replaced":
+            log.rename(log.with_suffix(".old"))
+            log.write_bytes(content)
+        else:
+            log.write_bytes(content[: content.index(b"\n") + 1])
+        assert len(index.search("disk").hits) == (1 if change == "replaced" else 0)
+
+
+def test_a_refresh_with_a_budget_goes_on_next_time_and_searches_stay_whole(state):
+    with Index(state) as index:
+        assert not index.refresh(0.0)
+        assert len(index.search("is:failed", refresh_s=0).hits) == 5
+        assert index.refresh()
+        assert index.complete
+
+
+def test_two_processes_do_not_feed_one_index_at_once(state):
+    with Index(state) as first, Index(state) as second:
+        with first._only_one() as mine:
+            assert mine
+            assert second.refresh() is False
+            assert len(second.search("disk").hits) == 1
+        assert second.refresh() is True
+        assert len(first.search("disk").hits) == 1
+
+
+def test_threads_may_share_an_index(state):
+    counts = []
+    with Index(state) as index:
+
+        def work():
+            counts.extend(len(index.search("is:failed").hits) for _ in range(20))
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert counts == [5] * 80
+
+
+def test_a_project_without_sessions_or_that_cannot_be_written_has_an_index_in_memory(tmp_path, state):
+    with Index(tmp_path / "nowhere" / ".rails") as index:
+        assert index.search("x").hits == ()
+        assert index.cards() == ()
+    assert not (tmp_path / "nowhere").exists()
+    (state / "index.db").symlink_to(tmp_path / "elsewhere.db")
+    with Index(state) as index:
+        assert len(index.search("disk").hits) == 1
+    assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_the_index_file_is_private(state):
+    with Index(state) as index:
+        index.refresh()
+        for path in state.glob("index.*"):
+            assert os.stat(path).st_mode & 0o077 == 0
+
+
+def test_a_card_counts_what_happened(state):
+    with Index(state) as index:
+        index.refresh()
+        newest, oldest = index.cards()
+        assert index.card("20261121-100000-aaaa") == oldest
+        assert index.card("nobody") is None
+    assert (newest.session_id, newest.errors, newest.records) == ("20261121-110000-bbbb", 1, 12)
+    assert (oldest.task, oldest.outcome, oldest.message) == ("add a --json flag", "done", "done: 2 files")
+    assert (oldest.turns, oldest.requests, oldest.refused, oldest.gate_failed) == (2, 1, 1, 1)
+    assert (oldest.approved, oldest.denied, oldest.spark) == (1, 1, "fpda")
+    assert (oldest.input_tokens, oldest.output_tokens, oldest.cached_tokens) == (100, 20, 5)
+    assert oldest.rules == {"E501": 2}
+    assert oldest.paths == ["src/todo.py", "README.md"]
+    assert oldest.agents == ["coder", "reviewer"]
+    assert oldest.started < oldest.last
+
+
+def test_a_window_and_the_next_failure_are_read_by_number(state):
+    with Index(state) as index:
+        index.refresh()
+        window = index.window("20261121-100000-aaaa", 3, 4)
+        assert [hit.record.seq for hit in window] == [3, 4, 5, 6]
+        assert [hit.record.seq for hit in index.window("20261121-100000-aaaa", -5, 2)] == [1, 2]
+        assert index.window("20261121-100000-aaaa", 12) == index.window("nobody", 1) == ()
+        assert [index.next_failure("20261121-100000-aaaa", after) for after in (0, 4, 5)] == [4, 5, None]
+        assert index.next_failure("nobody", 0) is None
+
+
+def test_damage_is_counted_and_the_rest_stays_searchable(state):
+    log = state / "sessions" / "20261121-100000-aaaa" / "log.jsonl"
+    rows = log.read_bytes().split(b"\n")
+    rows[4] = b"\0" * len(rows[4])
+    log.write_bytes(b"\n".join(rows))
+    with Index(state) as index:
+        assert len(index.search("rule:E501").hits) == 1
+        card = index.card("20261121-100000-aaaa")
+        assert (card.damage, card.records) == (2, 11)
+
+
+def test_any_piece_of_text_is_found_without_an_index(state):
+    assert len(list(substring(state, "isk is fu"))) == 1
+    assert len(list(substring(state, "のテ"))) == 2
+    assert len(list(substring(state, '"E501"'.strip('"')))) == 2
+    assert list(substring(state, "nothing like it")) == []
+    first, second = substring(state, "E501")
+    assert [hit.place for hit in substring(state, "E501", before=first.place)] == [second.place]
+    assert len(list(substring(state, "E501", limit=1))) == 1
+
+
+def test_hostile_search_lines_are_words_and_never_commands(state):
+    with Index(state) as index:
+        for line in (
+            '") OR 1=1 --',
+            "body:x",
+            "{facets} : x",
+            "NEAR(a b)",
+            "a" * 900,
+            '"' * 900,
+            "-" * 900,
+            "\x00 \ud800",
+        ):
+            index.search(line)
+        with pytest.raises(UsageError, match="characters"):
+            index.search("x" * 1_001)
+        with pytest.raises(UsageError, match="is no time"):
+            index.search("after:yesterday")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Hello, World", ["hello", "world"]),
+        ("Ünïcode ﬁle Straße", ["unicode", "file", "strasse"]),
+        ("日本語ab", ["日", "本", "語", "ab"]),
+        ("a_b c-d", ["a_b", "c", "d"]),
+        ("x" * 49 + " y", ["y"]),
+    ],
+)
+def test_words_are_folded_as_people_search(text, words):
+    assert split(text) == words
+    assert fold(fold(text)) == fold(text) or "日" in text
+
+
+def test_a_record_of_one_endless_word_is_taken_in_quickly(state):
+    start = time.perf_counter()
+    for text in ("a" * 500_000, "aB" * 250_000, "a_" * 250_000, "漢" * 200_000, "a\u0301" * 100_000):
+        words_of(Record(1, "", "s", "", "", "X", "", {"text": text}, "", ""))
+    assert time.perf_counter() - start < 5
