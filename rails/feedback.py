@@ -21,6 +21,8 @@ from rails.core.verdict import Finding, Verdict
 from rails.messages import say
 
 HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
+#: Stop reasons of an answer that ended before its end.
+CUT: Final = ("max_tokens", "cut")
 
 #: What became of a request. Everything but "result" is a failure with a budget of its own.
 Kind = Literal["result", "syntax", "schema", "edit", "gate", "denied", "skipped", "failed", "aborted"]
@@ -47,11 +49,11 @@ def syntax(refusal: Refusal, raw: str) -> Outcome:
     return Outcome((refusal.request_id,), "syntax", say("model_retry", error=words, json=shown))
 
 
-def schema(refusals: Sequence[Refusal]) -> Outcome:
+def schema(request_id: str, refusals: Sequence[Refusal]) -> Outcome:
     """A request whose tool or parameters are wrong."""
     lines = [f"Human/System Feedback: Tool request validation failed: {refusals[0]}"]
     lines += [f"- {essence(refusal.message)} {refusal.hint}".rstrip() for refusal in refusals[1:]]
-    return Outcome((refusals[0].request_id,), "schema", "\n".join(lines))
+    return Outcome((request_id,), "schema", "\n".join(lines))
 
 
 def essence(message: str) -> str:
@@ -157,7 +159,7 @@ def compose(answer: Answer, outcomes: Sequence[Outcome], native: Mapping[str, st
         text = "\n\n".join(outcomes[index].text for index in mine) or "Not run."
         parts.append(NativeResult(call_id, text, is_error=not all(outcomes[index].ok for index in mine)))
     rest = [outcome.text for index, outcome in enumerate(outcomes) if index not in told]
-    if answer.stop_reason in ("max_tokens", "cut"):
+    if answer.stop_reason in CUT:
         rest.append(cut_off(answer))
     if rest:
         parts.append(Text(f"{HEADER}\n" + "\n\n".join(rest)))

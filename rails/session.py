@@ -23,15 +23,17 @@ from rails.core.events import Event, EventType, Record
 from rails.core.wire import json_object
 from rails.edits.apply import read_file, recover
 from rails.edits.history import History
+from rails.feedback import CUT
 from rails.gate.gate import Gate
 from rails.intake import Reader
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.messages import say
 from rails.models import Model
+from rails.narration import Setting
 from rails.resume import Standing, digest_of, standing
 from rails.tools.definitions import Registry
-from rails.turn import Setting, Turn, settle, take_turn
+from rails.turn import Turn, settle, take_turn
 
 Outcome = Literal["done", "gave_up", "aborted", "model_failed"]
 #: Waits between tries at an overloaded or unreachable model, in seconds.
@@ -165,7 +167,7 @@ class Session:
             codes: list[str] = [
                 outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"
             ]
-            if turn.answer.stop_reason in ("max_tokens", "cut"):
+            if turn.answer.stop_reason in CUT:
                 codes.append("cut")
             words = "\n".join(outcome.text for outcome in turn.outcomes if not outcome.ok)
             if why := budget.spend(codes, words):

@@ -1,0 +1,231 @@
+"""What a turn stands on, and how it tells what happens: one function for each event of a turn.
+
+The payload of every event type that a turn publishes is made here and nowhere else; the reader's side is
+``rails.review``, ``rails.resume`` and ``rails.screen``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from rails.agents import Agent
+from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.core.changes import ChangeSet, unified_diff
+from rails.core.conversation import Answer, ToolSpec, answer_to_json
+from rails.core.errors import Refusal
+from rails.core.events import Event, EventType
+from rails.core.requests import RawRequest, ToolRequest, ToolResult
+from rails.core.verdict import Verdict
+from rails.core.wire import json_object
+from rails.edits.history import History
+from rails.edits.plan import Plan
+from rails.feedback import Outcome
+from rails.gate.gate import Gate
+from rails.intake import Intake
+from rails.models import Model
+from rails.tools.definitions import Registry
+
+#: How far broken JSON may be mended before it is refused: not at all, its syntax, or by asking the model.
+Correction = Literal["off", "syntax", "model"]
+
+_WORKING: Final = {
+    "write_file": "Creating",
+    "delete_file": "Deleting",
+    "edit_file": "Editing",
+    "multi_edit": "Editing",
+    "insert_lines": "Editing",
+}
+_WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a turn stands on: the agent and its tools, the project, and who is asked and told.
+
+    ``from_project`` names the tools whose definition comes from the project itself: their approval says
+    so. ``on_text`` gets each piece of streamed text.
+    """
+
+    project: Path
+    session_id: str
+    agent: Agent
+    system: str
+    registry: Registry
+    model: Model
+    gate: Gate
+    approver: Approver
+    history: History
+    publish: Callable[[Event], object]
+    tools: Sequence[ToolSpec] = ()
+    from_project: frozenset[str] = frozenset()
+    correction: Correction = "syntax"
+    on_text: Callable[[str], object] = field(default=lambda _: None)
+
+    def say(self, event: EventType, message: str, **details: object) -> None:
+        """Publish an event of this agent and model."""
+        self.publish(Event(event, message, json_object(details), self.agent.name, self.model.name))
+
+
+def asking(setting: Setting, messages: int, number: int) -> None:
+    """The model is asked."""
+    setting.say("LLM_CALL", f"Asking {setting.model.name}", messages=messages, turn=number)
+
+
+def answered(setting: Setting, answer: Answer, found: Intake, started: float) -> None:
+    """The model's whole answer is here."""
+    setting.say(
+        "LLM_RESPONSE",
+        f"{setting.model.name} answered ({answer.stop_reason})",
+        text=answer.message.text,
+        prose=found.prose,
+        calls=answer.message.calls,
+        duration_ms=since(started),
+        **answer_to_json(answer),
+    )
+
+
+def status(setting: Setting, request_id: str, state: str, tool: str, path: str) -> None:
+    """A request's state: buffering as soon as its tool and path are known, in the end completed or failed."""
+    words = f"{_WORKING.get(tool, 'Processing')}..."
+    setting.say(
+        "TOOL_STATUS",
+        f"{words} {path}".strip(),
+        id=request_id,
+        status=state,
+        toolType=tool,
+        path=path,
+        statusMessage=words,
+    )
+
+
+def formulated(setting: Setting, raw: RawRequest) -> None:
+    """A request was found in the answer."""
+    setting.say(
+        "MCP_REQUEST_FORMULATED",
+        f"{raw.tool_name}: {raw.explanation}" if raw.explanation else raw.tool_name,
+        id=raw.id,
+        tool_name=raw.tool_name,
+        parameters=raw.parameters,
+        explanation=raw.explanation,
+        dialect=raw.dialect,
+        start=raw.start,
+        end=raw.end,
+        repairs=raw.repairs,
+    )
+
+
+def ignored(setting: Setting, found: Intake) -> None:
+    """Blocks that are no requests."""
+    for block in found.ignored:
+        setting.say("BLOCK_IGNORED", block.reason, start=block.start, end=block.end, reason=block.reason)
+
+
+def refused(setting: Setting, request_id: str, refusals: Sequence[Refusal]) -> None:
+    """A block or a request was refused before anything was done with it."""
+    setting.say("TOOL_REQUEST_VALIDATION_FAILED", str(refusals[0]), id=request_id, refusals=refusals)
+
+
+def valid(setting: Setting, request: ToolRequest) -> None:
+    """A request satisfies its tool's definition."""
+    setting.say(
+        "TOOL_REQUEST_VALIDATED",
+        f"{request.tool_name} is valid",
+        id=request.id,
+        tool_name=request.tool_name,
+        coerced=request.coerced,
+    )
+
+
+def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:
+    """The edits became a change set, or were refused."""
+    if plan.refusals:
+        setting.say("CHANGE_REFUSED", str(plan.refusals[0]), ids=ids, refusals=plan.refusals)
+    else:
+        setting.say("CHANGE_PLANNED", summary(plan.changes), ids=ids, changes=plan.changes, notes=plan.notes)
+
+
+def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:
+    """The gate has spoken."""
+    facts = {name: value for name, value in json_object(verdict).items() if name != "proposal"}
+    setting.say("GATE_VERDICT", f"gate: {verdict.status}", ids=ids, duration_ms=since(started), **facts)
+
+
+def questioned(setting: Setting, asked: ApprovalRequest) -> None:
+    """Somebody is asked."""
+    diff = [line for c in asked.changes.changes for line in unified_diff(c.before, c.after, str(c.path))]
+    setting.say(
+        "APPROVAL_REQUESTED",
+        f"{', '.join(asked.tools)} by {asked.agent}",
+        id=asked.id,
+        digest=asked.digest,
+        kind=asked.kind,
+        tools=asked.tools,
+        diff="\n".join(diff),
+        risks=asked.risks,
+        notes=asked.notes,
+        explanation=asked.explanation,
+    )
+
+
+def decided(setting: Setting, asked: ApprovalRequest, decision: Decision) -> None:
+    """Somebody has answered."""
+    message = f"{decision.answer} by {decision.by}" + (f": {decision.reason}" if decision.reason else "")
+    setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, **json_object(decision))
+
+
+def writing(setting: Setting, ids: tuple[str, ...], asked: ApprovalRequest) -> None:
+    """Files are about to be written; this record is durable before the first byte changes."""
+    changes = asked.changes
+    setting.say("EXECUTION_STARTED", summary(changes), ids=ids, digest=asked.digest, changes=changes)
+
+
+def running(setting: Setting, request: ToolRequest) -> None:
+    """A tool is about to run."""
+    setting.say("EXECUTION_STARTED", request.tool_name, ids=[request.id], tool=request.tool_name)
+
+
+def wrote(setting: Setting, outcome: Outcome, written: ChangeSet, started: float) -> None:
+    """Files were written, or (nothing in ``written``) were not."""
+    message = summary(written) if written else outcome.text
+    setting.say(
+        "TOOL_EXECUTION_RESULT",
+        message,
+        ids=outcome.ids,
+        ok=outcome.ok,
+        text=outcome.text,
+        changes=written,
+        duration_ms=since(started),
+    )
+
+
+def checkpointed(setting: Setting, step: int, written: ChangeSet) -> None:
+    """The step can be undone."""
+    setting.say("CHECKPOINT", f"step {step}: {summary(written)}", step=step, paths=[c.path for c in written.changes])
+
+
+def ran(setting: Setting, request: ToolRequest, result: ToolResult) -> None:
+    """A tool has run."""
+    setting.say(
+        "TOOL_EXECUTION_RESULT",
+        f"{request.tool_name} {'finished' if result.ok else 'failed'}",
+        ids=[request.id],
+        ok=result.ok,
+        text=result.text,
+        tool=request.tool_name,
+        facts=result.facts,
+        duration_ms=result.duration_ms,
+    )
+
+
+def summary(changes: ChangeSet) -> str:
+    """Say what a change set does to which files."""
+    return ", ".join(f"{_WROTE[change.kind]} {change.path}" for change in changes.changes)
+
+
+def since(started: float) -> float:
+    """Return the milliseconds since ``started`` (``time.monotonic``)."""
+    return round((time.monotonic() - started) * 1000, 3)
