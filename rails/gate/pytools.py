@@ -160,6 +160,19 @@ class PythonTools:
             raise NotCheckedError("it is not UTF-8 text")
         return self._flake8(path, decoded.text)
 
+    def flake8_left_out(self) -> tuple[str, ...]:
+        """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        wanted = [
+            a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
+        ]
+        codes = [code for part in wanted for code in re.split(r"[,\s]+", part) if code]
+        known = self.desk.known.get(("flake8 codes", self.config.flake8), ())
+        missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
+        if not missing:
+            return self.config.flake8_notes
+        words = f"no installed plugin reports {', '.join(missing)}, which the project selects"
+        return (*self.config.flake8_notes, words)
+
     def _flake8(self, path: str, text: str) -> tuple[Finding, ...]:
         arguments = list(self.config.flake8 or ())
         request: dict[str, Json] = {"op": "flake8", "text": text, "path": path, "arguments": list[Json](arguments)}
@@ -173,6 +186,7 @@ class PythonTools:
         if answer.get("skipped"):
             raise NotCheckedError(str(answer["skipped"]))
         found = answer["findings"]
+        self.desk.known["flake8 codes", self.config.flake8] = answer["codes"]
         if not isinstance(found, list):
             raise CheckError("flake8 answered something unknown.")
         return tuple(

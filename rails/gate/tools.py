@@ -132,13 +132,14 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def run(
-    argv: Sequence[str], *, data: bytes = b"", timeout: float = limits.CHECK_SECONDS, cwd: str = "", most: int = _OUTPUT
+    argv: Sequence[str], *, data: bytes = b"", timeout: float | None = None, cwd: str = "", most: int = _OUTPUT
 ) -> Ran:
     """Run a tool to its end with ``data`` on standard input.
 
-    Raises CheckError if it cannot be started, runs longer than ``timeout`` seconds or prints more than
-    ``most`` bytes; no process of its group is left then.
+    Raises CheckError if it cannot be started, runs longer than ``timeout`` seconds (``CHECK_SECONDS``
+    unless told) or prints more than ``most`` bytes; no process of its group is left then.
     """
+    timeout = limits.CHECK_SECONDS if timeout is None else timeout
     process = start(argv, cwd=cwd)
     try:
         out, err = _pump(process, data, Path(argv[0]).name, timeout=timeout, most=most)

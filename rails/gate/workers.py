@@ -114,7 +114,7 @@ class PythonWorker:
         """The process id, or 0 when it isn't running."""
         return self._pipe.pid if self._pipe and self._pipe.alive else 0
 
-    def ask(self, message: Mapping[str, object], timeout: float = limits.CHECK_SECONDS) -> Mapping[str, object]:
+    def ask(self, message: Mapping[str, object], timeout: float | None = None) -> Mapping[str, object]:
         """Return the worker's answer. Raises CheckError if it crashes, hangs or answers nonsense."""
         if self._requests >= _REQUESTS:
             self.close()
@@ -122,7 +122,8 @@ class PythonWorker:
         self._requests += 1
         try:
             pipe.send(json.dumps(message).encode() + b"\n")
-            answer = json.loads(pipe.receive(time.monotonic() + timeout))
+            seconds = limits.CHECK_SECONDS if timeout is None else timeout
+            answer = json.loads(pipe.receive(time.monotonic() + seconds))
         except CheckError:
             self.close()
             raise

@@ -176,7 +176,7 @@ def test_words_about_suppressions_in_strings_are_not_suppressions(world):
 
 def test_black_ruff_and_flake8_agree_on_the_default_profile(world):
     text = (
-        "def f(a, b):\n    return a[1 + 1 : b], (\n        'something long enough to make the formatter split the line here'"
+        "def f(a, b):\n    return a[1 + 1 : b], (\n        'something long enough to make it split the line here'"
         " + 'and more'\n        + 'end'\n    )\n\n\nclass A: ...\n"
     )
     verdict = world.judge(("a.py", text))

@@ -220,7 +220,10 @@ class _File:
         return self._try("ruff", lambda: self.tools.lint(self.job.path, data)) or Findings(())
 
     def _flake8(self, data: bytes) -> tuple[Finding, ...]:
-        return self._try("flake8", lambda: self.tools.flake8(self.job.path, data)) or ()
+        found = self._try("flake8", lambda: self.tools.flake8(self.job.path, data)) or ()
+        for reason in self.tools.flake8_left_out():
+            self._miss("flake8", reason, False)
+        return found
 
     def _try(self, check: str, work: Callable[[], T]) -> T | None:
         """Run one tool; what keeps it from running is noted once for the file."""

@@ -1,0 +1,231 @@
+"""Every way a gate is known to be passed silently yields something other than "pass" here.
+
+The causes are those observed with real tools: a tool prints "all checks passed" or nothing at all for a
+file that it did not look at.
+"""
+
+import json
+
+import pytest
+
+BAD = "import os\n\nprint(undefined)\n"
+
+
+def pyproject(world, text):
+    world.put("pyproject.toml", text)
+
+
+def assert_not_checked(verdict, *checks):
+    assert verdict.status == "error", verdict
+    assert {miss.check for miss in verdict.not_checked if miss.required} >= set(checks), verdict.not_checked
+
+
+# -- ruff: exclusions and empty selections --------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '[tool.ruff]\nextend-exclude = ["gen.py"]\nforce-exclude = true\n',
+        '[tool.ruff]\nextend-exclude = ["gen.py"]\n',
+        '[tool.ruff.lint]\nexclude = ["gen.py"]\n',
+        "[tool.ruff.lint]\nselect = []\n",
+        '[tool.ruff.lint.per-file-ignores]\n"*" = ["ALL"]\n',
+        '[tool.ruff.lint.per-file-ignores]\n"gen.py" = ["ALL"]\n',
+    ],
+    ids=["force-exclude", "exclude", "lint-exclude", "empty-select", "ignore-all", "ignore-all-of-a-file"],
+)
+def test_a_file_that_ruff_skips_is_not_checked(world, config):
+    pyproject(world, config)
+    verdict = world.judge(("gen.py", BAD))
+    assert_not_checked(verdict, "ruff")
+    assert "configuration" in verdict.not_checked[0].reason
+    world.put("gen.py", BAD)
+    assert_not_checked(world.check("gen.py"), "ruff")
+
+
+def test_a_file_that_the_formatter_skips_is_not_checked(world):
+    pyproject(world, '[tool.ruff.format]\nexclude = ["gen.py"]\n')
+    assert_not_checked(world.judge(("gen.py", "x = 1\n")), "ruff format")
+
+
+def test_a_folder_without_python_files_is_no_evidence(world):
+    verdict = world.check()
+    assert verdict.checks == ()
+
+
+# -- ruff server: exclusions and broken configuration ----------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        '[tool.ruff.lint]\nselect = ["NOPE1"]\n',
+        "[tool.ruff]\nno-such-option = 1\n",
+        '[tool.ruff]\nrequired-version = ">=99"\n',
+        "[tool.ruff\n",
+    ],
+    ids=["unknown-rule", "unknown-option", "wrong-version", "not-toml"],
+)
+def test_a_broken_ruff_configuration_is_an_error_and_not_the_defaults(world, config):
+    pyproject(world, config)
+    verdict = world.judge(("a.py", BAD))
+    assert verdict.status == "error", verdict
+    assert not verdict.findings
+    assert world.judge(("b.py", BAD)).status == "error"
+
+
+def test_a_repaired_configuration_counts_at_once(world):
+    pyproject(world, '[tool.ruff.lint]\nselect = ["NOPE1"]\n')
+    assert world.judge(("a.py", BAD)).status == "error"
+    pyproject(world, '[tool.ruff.lint]\nselect = ["F"]\n')
+    assert world.judge(("a.py", BAD)).status == "fail"
+
+
+def test_a_changed_configuration_reaches_the_warm_server(world):
+    pyproject(world, '[tool.ruff.lint]\nselect = ["E4"]\n')
+    assert world.judge(("a.py", "print(undefined)\n")).status == "pass"
+    pyproject(world, '[tool.ruff.lint]\nselect = ["F"]\n')
+    assert world.judge(("a.py", "print(undefined)\n")).status == "fail"
+
+
+def test_a_nested_configuration_written_later_counts(world):
+    pyproject(world, '[tool.ruff.lint]\nselect = ["F"]\n')
+    assert world.judge(("sub/a.py", "print(undefined)\n")).status == "fail"
+    world.put("sub/ruff.toml", 'lint.select = ["E4"]\n')
+    assert world.judge(("sub/b.py", "print(undefined)\n")).status == "pass"
+
+
+# -- comments that excuse a file -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("comment", ["# ruff: noqa", "# flake8: noqa", "# fmt: off", "# noqa", "# ruff: noqa: F821"])
+def test_a_new_excuse_is_a_finding(world, comment):
+    verdict = world.judge(("a.py", f"{comment}\nprint(undefined)\n"))
+    assert verdict.status == "fail"
+    assert "new-suppression" in [finding.rule for finding in verdict.findings]
+
+
+@pytest.mark.parametrize("comment", ["# ruff: noqa", "# flake8: noqa"])
+def test_an_old_excuse_for_a_whole_file_is_not_checked(world, comment):
+    before = f"{comment}\nx = 1\n"
+    verdict = world.judge(("a.py", before, before + "y = 2\n"))
+    assert_not_checked(verdict, "ruff")
+
+
+# -- flake8 ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "config",
+    ["[flake8]\nselect = ZZZ\n", "[flake8]\nexclude = a.py\n", "[flake8]\nper-file-ignores =\n    a.py: E,W,F,C\n"],
+    ids=["nonsense-select", "exclude", "ignore-all"],
+)
+def test_a_file_that_flake8_skips_is_not_checked(world, config):
+    world.put("setup.cfg", config)
+    assert_not_checked(world.judge(("a.py", "x = 1\n")), "flake8")
+
+
+def test_a_selected_plugin_that_is_not_installed_is_said(world):
+    world.put("setup.cfg", "[flake8]\nselect = E,F,ZZZ\n")
+    verdict = world.judge(("a.py", "x = 1\n"))
+    assert [(miss.required, "ZZZ" in miss.reason) for miss in verdict.not_checked] == [(False, True)]
+
+
+# -- black -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["force-exclude", "extend-exclude", "exclude"])
+def test_a_file_that_black_skips_is_not_checked(world, key):
+    pyproject(world, f"[tool.black]\n{key} = '''\n/gen   # generated\n'''\n")
+    assert_not_checked(world.judge(("gen/a.py", "x = 1\n")), "black")
+
+
+def test_a_broken_black_configuration_is_an_error(world):
+    pyproject(world, '[tool.black]\ntarget-version = ["py12345"]\n')
+    assert_not_checked(world.judge(("a.py", "x = 1\n")), "black")
+
+
+# -- files that are not what they seem -------------------------------------------------------------
+
+
+def test_a_text_file_is_not_treated_as_python(world):
+    verdict = world.judge(("b.txt", "import os\n"))
+    assert verdict.status == "pass"
+    assert verdict.checks == ()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"x = 1\0\n", b"\xff\xfe\x00", b"# coding: latin-1\nx = '\xe9'\n", "x = " + "(" * 250 + "1" + ")" * 250 + "\n"],
+    ids=["nul", "binary", "latin-1", "deep"],
+)
+def test_what_cannot_be_read_as_python_is_never_a_pass(world, data):
+    assert world.judge(("a.py", data)).status in ("fail", "error")
+
+
+def test_a_deeply_nested_expression_that_only_ruff_accepts_is_a_finding(world):
+    verdict = world.judge(("a.py", "x = " + "(" * 201 + "1" + ")" * 201 + "\n"))
+    assert [finding.rule for finding in verdict.findings] == ["syntax-error"]
+
+
+# -- tools that misbehave --------------------------------------------------------------------------
+
+
+def fake_tool(tmp_path, monkeypatch, script):
+    from rails.gate import tools
+
+    fake = tmp_path / "ruff"
+    fake.write_text(f"#!/bin/sh\n{script}\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(tools, "find_ruff", lambda: tools.Tool("ruff", (str(fake),), "0"))
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["exit 0", "echo '[]'", "echo 'All checks passed!'", "echo '{}'", "exit 2", "kill -9 $$", "cat"],
+    ids=["silent", "empty-list", "words", "wrong-shape", "exit-2", "killed", "echo"],
+)
+def test_a_ruff_that_does_not_answer_properly_is_an_error(world, tmp_path, monkeypatch, script):
+    from rails.core import limits
+
+    monkeypatch.setattr(limits, "CHECK_SECONDS", 1)
+    fake_tool(tmp_path, monkeypatch, script)
+    assert_not_checked(world.judge(("a.py", "x = 1\n")), "ruff")
+
+
+def test_a_hanging_tool_is_an_error(world, tmp_path, monkeypatch):
+    from rails.core import limits
+
+    monkeypatch.setattr(limits, "CHECK_SECONDS", 0.3)
+    fake_tool(tmp_path, monkeypatch, "sleep 60")
+    assert_not_checked(world.judge(("a.py", "x = 1\n")), "ruff")
+
+
+def test_a_check_that_does_not_answer_for_a_file_is_noticed(world, monkeypatch):
+    from rails.gate import checks
+
+    real = checks.every()["data"].run
+    monkeypatch.setattr(checks.every()["data"], "run", lambda jobs, desk: real(jobs[1:], desk))
+    verdict = world.judge(("a.json", "{}"), ("b.json", "{}"))
+    assert_not_checked(verdict, "data")
+
+
+def test_an_n8n_workflow_goes_to_its_own_check(world):
+    workflow = {
+        "name": "w",
+        "nodes": [
+            {
+                "id": "1",
+                "name": "A",
+                "type": "n8n-nodes-base.manualTrigger",
+                "typeVersion": 1,
+                "position": [0, 0],
+                "parameters": {},
+            }
+        ],
+        "connections": {"A": {"main": [[{"node": "Missing", "type": "main", "index": 0}]]}},
+    }
+    verdict = world.judge(("flow.json", json.dumps(workflow, indent=2)))
+    assert verdict.status == "fail", verdict
+    assert all(finding.path == "flow.json" for finding in verdict.findings)
