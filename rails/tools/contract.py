@@ -27,7 +27,7 @@ from rails.tools.formats import CHECKED
 from rails.tools.jsonfile import Place
 from rails.tools.patterns import compile_pattern
 from rails.tools.registry import Definition, Registry
-from rails.tools.schemas import nearest, subschemas
+from rails.tools.schemas import nearest, quoted, subschemas
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -211,7 +211,7 @@ def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json], converte
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         if name not in values and isinstance(inner, dict) and "default" in inner:
             values[name] = json.loads(json.dumps(inner["default"]))
-            converted.notes.append(f"{name}: default {one_line(json.dumps(inner['default'], ensure_ascii=False), 60)}")
+            converted.notes.append(f"{name}: default {quoted(inner['default'], 60)}")
 
 
 # -- the schema -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from rails.tools.fields import NAME, VARIABLE, Fields
 from rails.tools.jsonfile import Place
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
 from rails.tools.runners.secrets import references
-from rails.tools.schemas import check_parameters, check_schema, did_you_mean, kind
+from rails.tools.schemas import check_parameters, check_schema, did_you_mean, kind, quoted
 from rails.tools.transports import BUILTINS, TransportReader, filled_texts, placeholders, secret_texts
 
 _LEVELS: Final[Mapping[Json, Access]] = {
@@ -66,7 +66,7 @@ class Reader(Fields):
         key, value = self.key_of("tool_name"), self.get("tool_name")
         if key in self.raw and not (isinstance(value, str) and NAME.fullmatch(value)):
             fix = "Use 1 to 64 letters, digits, _ or -, starting with a letter; model providers allow no others."
-            self.problem((key,), f"{one_line(repr(value), 60)} is not a tool name", fix)
+            self.problem((key,), f"{quoted(value, 60)} is not a tool name", fix)
         return value if isinstance(value, str) else ""
 
     def _description(self) -> str:
@@ -138,7 +138,7 @@ class Reader(Fields):
             self.problem(("effect",), "only built-in tools can edit files of the project", fix)
         elif value not in effects:
             fix = did_you_mean(str(value), effects, 'Allowed: "read" or "run".')
-            self.problem(("effect",), f"{one_line(repr(value), 40)} is not an effect", fix)
+            self.problem(("effect",), f"{quoted(value, 40)} is not an effect", fix)
         return "read" if value == "read" else "run"
 
     def _access(self) -> Mapping[str, Access]:
@@ -152,7 +152,7 @@ class Reader(Fields):
             else:
                 allowed = ("free_access", "permissioned_access")
                 fix = did_you_mean(str(level), allowed, "Use free_access, permissioned_access, true or false.")
-                self.problem(("access_control", role), f"{one_line(repr(level), 40)} is not an access level", fix)
+                self.problem(("access_control", role), f"{quoted(level, 40)} is not an access level", fix)
         return found
 
     def _guidance(self) -> Mapping[str, str]:
@@ -182,7 +182,7 @@ class Reader(Fields):
             place = ("parameter_aliases", alias)
             if not isinstance(target, str) or target not in known:
                 fix = did_you_mean(str(target), known, f"Known: {', '.join(sorted(known)) or 'none'}.")
-                self.problem(place, f"{one_line(repr(target), 60)} is not a parameter", fix)
+                self.problem(place, f"{quoted(target, 60)} is not a parameter", fix)
             elif alias in known:
                 self.problem(place, "an alias cannot have the name of a parameter", "Remove it.")
             elif alias.count("[]") != target.count("[]"):
@@ -206,7 +206,7 @@ class Reader(Fields):
         value = self.raw.get("timeout_s", limits.COMMAND_SECONDS)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX_TIMEOUT:
             fix = f"Use a number above 0, at most {_MAX_TIMEOUT:.0f}."
-            self.problem(("timeout_s",), f"{one_line(repr(value), 40)} is not a number of seconds", fix)
+            self.problem(("timeout_s",), f"{quoted(value, 40)} is not a number of seconds", fix)
             return limits.COMMAND_SECONDS
         return float(value)
 

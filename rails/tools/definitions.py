@@ -52,6 +52,7 @@ __all__ = [
     "load",
     "read_definition",
     "role_slug",
+    "schema_file",
     "starter",
 ]
 
@@ -131,6 +132,11 @@ def _locate(source: str, document: Document, reader: Reader) -> Iterator[Mistake
     for problem in reader.problems:
         line = document.line(problem.place)
         yield Mistake(source, line, place_text(problem.place), problem.message, problem.fix)
+
+
+def schema_file() -> Path:
+    """Return the JSON Schema of the definition format, for editors."""
+    return Path(__file__).with_name("definition.schema.json")
 
 
 def place_text(place: Place) -> str:

@@ -7,7 +7,6 @@ thing that is allowed.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -15,7 +14,7 @@ from typing import Any, Final, Protocol
 from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.tools.jsonfile import Place
-from rails.tools.schemas import did_you_mean, kind, nearest
+from rails.tools.schemas import did_you_mean, kind, nearest, quoted
 
 
 class SchemaError(Protocol):
@@ -72,10 +71,6 @@ def explain(error: SchemaError, depth: int = 0) -> Fault:
     return Fault(place, f"`{shown(place)}` {one_line(error.message, 200)}")
 
 
-def _quoted(value: Json) -> str:
-    return one_line(json.dumps(value, ensure_ascii=False), 80)
-
-
 def _form(schema: Json) -> str:
     """Say in a few words what a property's schema wants: "string: the whole new text"."""
     if not isinstance(schema, dict):
@@ -83,7 +78,7 @@ def _form(schema: Json) -> str:
     types = schema.get("type", "")
     words = " or ".join(map(str, types)) if isinstance(types, list) else str(types)
     if "enum" in schema:
-        words = f"one of {_quoted(schema['enum'])}"
+        words = f"one of {quoted(schema['enum'])}"
     about = schema.get("description")
     return f"{words}: {one_line(about, 200)}" if isinstance(about, str) and about else words
 
@@ -110,7 +105,7 @@ def _explain_type(error: SchemaError, place: Place) -> Fault:
     wanted = error.validator_value
     names = [str(name) for name in wanted] if isinstance(wanted, list) else [str(wanted)]
     need = " or ".join(("an " if name[0] in "aeio" else "a ") + name if name != "null" else name for name in names)
-    detail = f"`{shown(place)}` is {kind(error.instance)} ({_quoted(error.instance)}); it must be {need}"
+    detail = f"`{shown(place)}` is {kind(error.instance)} ({quoted(error.instance)}); it must be {need}"
     hint = "Put the object in a list: [ { … } ]." if names == ["array"] and isinstance(error.instance, dict) else ""
     return Fault(place, detail, hint)
 
@@ -118,15 +113,15 @@ def _explain_type(error: SchemaError, place: Place) -> Fault:
 def _explain_enum(error: SchemaError, place: Place) -> Fault:
     allowed = error.validator_value if isinstance(error.validator_value, list) else []
     texts = [value for value in allowed if isinstance(value, str)]
-    otherwise = f"Allowed: {_quoted(allowed)}."
+    otherwise = f"Allowed: {quoted(allowed)}."
     hint = did_you_mean(error.instance, texts, "") if isinstance(error.instance, str) else ""
-    detail = f"`{shown(place)}` is {_quoted(error.instance)}, which is not allowed"
+    detail = f"`{shown(place)}` is {quoted(error.instance)}, which is not allowed"
     return Fault(place, detail, f"{hint} {otherwise}".strip())
 
 
 def _explain_const(error: SchemaError, place: Place) -> Fault:
-    wanted = _quoted(error.validator_value)
-    return Fault(place, f"`{shown(place)}` is {_quoted(error.instance)}; it must be {wanted}", f"Send {wanted}.")
+    wanted = quoted(error.validator_value)
+    return Fault(place, f"`{shown(place)}` is {quoted(error.instance)}; it must be {wanted}", f"Send {wanted}.")
 
 
 def _explain_length(error: SchemaError, place: Place) -> Fault:
@@ -154,14 +149,14 @@ _RANGES: Final = {
 
 def _explain_range(error: SchemaError, place: Place) -> Fault:
     rule = f"{_RANGES[str(error.validator)]} {error.validator_value}"
-    return Fault(place, f"`{shown(place)}` is {_quoted(error.instance)}; it must be {rule}")
+    return Fault(place, f"`{shown(place)}` is {quoted(error.instance)}; it must be {rule}")
 
 
 def _explain_text(error: SchemaError, place: Place) -> Fault:
     """For keywords whose message is already the end of a sentence about the value."""
     about = error.schema.get("description") if isinstance(error.schema, dict) else ""
     hint = one_line(about, 200) if isinstance(about, str) else ""
-    return Fault(place, f"`{shown(place)}` ({_quoted(error.instance)}) {error.message}", hint)
+    return Fault(place, f"`{shown(place)}` ({quoted(error.instance)}) {error.message}", hint)
 
 
 def _explain_false(_error: SchemaError, place: Place) -> Fault:

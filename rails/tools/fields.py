@@ -9,7 +9,7 @@ from typing import Final
 from rails.core.requests import Json
 from rails.core.text import one_line, printable
 from rails.tools.jsonfile import Place
-from rails.tools.schemas import Problem, did_you_mean, kind
+from rails.tools.schemas import Problem, did_you_mean, kind, quoted
 
 #: Every field with the spellings that are read, our own first.
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -123,7 +123,7 @@ class Fields:
         value = self.raw.get(field, allowed[0])
         if not isinstance(value, str) or value not in allowed:
             fix = did_you_mean(str(value), allowed, f"Allowed: {', '.join(allowed)}.")
-            self.problem((field,), f"{one_line(repr(value), 40)} is not allowed", fix)
+            self.problem((field,), f"{quoted(value, 40)} is not allowed", fix)
             return allowed[0]
         return value
 
@@ -136,5 +136,5 @@ class Fields:
         found = [item for item in value if isinstance(item, str) and pattern.fullmatch(item)]
         for index, item in enumerate(value):
             if item not in found:
-                self.problem((field, index), f"{one_line(repr(item), 40)} is not a name", "Use letters, digits and _.")
+                self.problem((field, index), f"{quoted(item, 40)} is not a name", "Use letters, digits and _.")
         return tuple(found)

@@ -23,6 +23,12 @@ Place = tuple[str | int, ...]
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WORDS: Final[Mapping[str, Json]] = {"true": True, "false": False, "null": None}
+_STRING_SLIPS: Final = {
+    "Unterminated string starting at": "a string is not closed",
+    "Invalid control character at": "a string has a line break, tab or other control character in it",
+    "Invalid \\escape": "a backslash in a string is followed by something that JSON has no escape for",
+    "Invalid \\uXXXX escape": "a \\u in a string is not followed by four hexadecimal digits",
+}
 _scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
 
 
@@ -132,7 +138,10 @@ class _Parser:
             value, self.at = _scan_string(self.text, self.at + 1, True)
         except json.JSONDecodeError as error:
             self.at = error.pos
-            self.fail(f"a string is wrong: {error.msg}", 'Write line breaks as \\n, quotes as \\" and \\ as \\\\.')
+            self.fail(
+                _STRING_SLIPS.get(error.msg.split(":")[0], "a string is wrong"),
+                'Write line breaks as \\n, quotes as \\" and \\ as \\\\.',
+            )
         return value
 
     def number_or_word(self) -> Json:

@@ -12,6 +12,7 @@ that contradict each other. Not covered: schemas that no value can satisfy for a
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -116,6 +117,11 @@ def kind(value: Json) -> str:
     return names[type(value)]
 
 
+def quoted(value: Json, limit: int = 80) -> str:
+    """Return ``value`` as JSON on one printable line."""
+    return one_line(json.dumps(value, ensure_ascii=False), limit)
+
+
 def resolve(root: Json, ref: str) -> Json:
     """Return what the local reference ``ref`` (``#``, ``#/$defs/…``) points to. Raises KeyError."""
     node = root
@@ -133,7 +139,7 @@ def resolve(root: Json, ref: str) -> Json:
 def subschemas(schema: Schema) -> Iterator[tuple[Place, Json]]:
     """Yield each schema directly inside ``schema`` with its place in it."""
     for key, value in schema.items():
-        if key in _ONE_SCHEMA:
+        if key in _ONE_SCHEMA and not isinstance(value, list):
             yield (key,), value
         elif key in _LISTS and isinstance(value, list):
             for index, item in enumerate(value):
@@ -172,7 +178,7 @@ class _Walk:
             return
         message = _wrong_value(key, value)
         if message:
-            yield Problem((key,), f"{key!r} {message}", f"Found {one_line(repr(value), 60)}.")
+            yield Problem((key,), f"{key!r} {message}", f"Found {quoted(value)}.")
         elif key == "$ref" and isinstance(value, str):
             yield from self.reference(value)
         elif key == "pattern" and isinstance(value, str):

@@ -11,7 +11,7 @@ from rails.core.text import one_line
 from rails.tools.fields import VARIABLE, Fields
 from rails.tools.jsonfile import Place
 from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
-from rails.tools.schemas import did_you_mean, kind
+from rails.tools.schemas import did_you_mean, kind, quoted
 
 #: The built-in tools and what they can do.
 BUILTINS: Final[Mapping[str, Effect]] = {
@@ -36,6 +36,7 @@ _TRANSPORT_KEYS: Final[Mapping[str, frozenset[str]]] = {
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 _SERVER_TOOL: Final = re.compile(r"[A-Za-z0-9._/-]{1,128}", re.ASCII)
+_LIST_FIX: Final = 'Write ["program", "argument", "{parameter}"]; there is no shell.'
 
 
 def placeholders(text: str) -> list[str]:
@@ -69,9 +70,7 @@ class TransportReader:
             self._fields.problem(("transport",), "the field 'type' is missing", f"Use one of {', '.join(_TRANSPORTS)}.")
         if not isinstance(kind_of, str) or kind_of not in _TRANSPORTS:
             fix = did_you_mean(str(kind_of), _TRANSPORTS, f"Known: {', '.join(_TRANSPORTS)}.")
-            self._fields.problem(
-                ("transport", "type"), f"the transport {one_line(repr(kind_of), 40)} is not known", fix
-            )
+            self._fields.problem(("transport", "type"), f"the transport {quoted(kind_of, 40)} is not known", fix)
             return Builtin("")
         for key in raw:
             if key not in _TRANSPORT_KEYS[kind_of]:
@@ -90,24 +89,22 @@ class TransportReader:
     def _builtin(self) -> Builtin:
         name = self._raw.get("name", self._tool_name)
         if not isinstance(name, str) or name not in BUILTINS:
-            fix = did_you_mean(str(name), BUILTINS, f"Built-in tools: {', '.join(sorted(BUILTINS))}.")
-            self._fields.problem(("transport",), f"there is no built-in tool {one_line(repr(name), 60)}", fix)
+            fix = f"Built-in tools: {', '.join(sorted(BUILTINS))}. For a program of your own use a command transport."
+            self._fields.problem(("transport",), f"there is no built-in tool {quoted(name, 60)}", fix)
             return Builtin("")
         return Builtin(name)
 
     def _command(self) -> Command:
         words = self._words("command")
-        if not words:
+        if not words and _is_strings(self._raw.get("command", [])):
             fix = 'Write the program and its arguments: ["python3", "-m", "unittest", "{target}"]. There is no shell.'
             self._fields.problem(("transport", "command"), "must be a list of at least one string", fix)
-        elif placeholders(words[0]):
+        elif words and placeholders(words[0]):
             fix = "Name the program; placeholders are for its arguments."
             self._fields.problem(("transport", "command", 0), "the program cannot come from a parameter", fix)
         stdin = self._raw.get("stdin", "none")
         if stdin not in ("none", "json"):
-            self._fields.problem(
-                ("transport", "stdin"), f"{one_line(repr(stdin), 40)} is not allowed", 'Use "none" or "json".'
-            )
+            self._fields.problem(("transport", "stdin"), f"{quoted(stdin, 40)} is not allowed", 'Use "none" or "json".')
         return Command(words, "json" if stdin == "json" else "none", self._strings("env"))
 
     def _http(self) -> Http:
@@ -115,7 +112,7 @@ class TransportReader:
         method = self._raw.get("method", "POST")
         if method not in _METHODS:
             self._fields.problem(
-                ("transport", "method"), f"{one_line(repr(method), 40)} is not allowed", f"Use {', '.join(_METHODS)}."
+                ("transport", "method"), f"{quoted(method, 40)} is not allowed", f"Use {', '.join(_METHODS)}."
             )
         variable = self._raw.get("endpoint_env", variable_name(self._tool_name))
         if not isinstance(variable, str) or not VARIABLE.fullmatch(variable):
@@ -151,7 +148,7 @@ class TransportReader:
 
     def _server_tool(self) -> str:
         tool = self._raw.get("tool", self._tool_name)
-        if not isinstance(tool, str) or not re.fullmatch(r"[A-Za-z0-9._/-]{1,128}", tool):
+        if not isinstance(tool, str) or not _SERVER_TOOL.fullmatch(tool):
             self._fields.problem(
                 ("transport", "tool"), "is not the name of a server's tool", "Use its name as the server says."
             )
@@ -165,7 +162,7 @@ class TransportReader:
             self._fields.problem(place, "'api_endpoint' and the transport's 'url' mean the same", "Keep one of them.")
         if not isinstance(value, str) or (value and not re.match(r"https?://[^\s/]", value)):
             self._fields.problem(
-                place, f"{one_line(repr(value), 80)} is not an http or https address", "Use http://… or https://…."
+                place, f"{quoted(value, 80)} is not an http or https address", "Use http://… or https://…."
             )
             return ""
         if "{" in re.split(r"[/?#]", value.partition("://")[2])[0]:
@@ -183,9 +180,7 @@ class TransportReader:
     def _words(self, key: str) -> tuple[str, ...]:
         value = self._raw.get(key, [])
         if not _is_strings(value):
-            self._fields.problem(
-                ("transport", key), f"must be a list of strings, not {kind(value)}", 'Write ["…", "…"].'
-            )
+            self._fields.problem(("transport", key), f"must be a list of strings, not {kind(value)}", _LIST_FIX)
             return ()
         for index, word in enumerate(value):
             if "\0" in word:
