@@ -35,6 +35,7 @@ class TurnBuilder:
         self._refusals: list[RefusalView] = []
         self._ignored: list[str] = []
         self._notes: list[str] = []
+        self._changes: tuple[ChangeView, ...] = ()
         self._gates: list[GateView] = []
         self._approvals: list[ApprovalView] = []
         self._results: list[ResultView] = []
@@ -69,6 +70,7 @@ class TurnBuilder:
             refusals=tuple(self._refusals),
             ignored=tuple(self._ignored),
             notes=tuple(dict.fromkeys(self._notes)),
+            planned=self._changes,
             gates=tuple(self._gates),
             approvals=tuple(self._approvals),
             results=tuple(self._results),
@@ -153,6 +155,7 @@ class TurnBuilder:
     def _planned(self, details: Details, record: Record) -> None:
         del record
         self._notes += d.texts(details, "notes")
+        self._changes = tuple(_change(change) for change in d.objects(details, "changes"))
 
     def _gate(self, details: Details, record: Record) -> None:
         del record

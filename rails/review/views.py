@@ -115,6 +115,7 @@ class TurnView:
 
     ``number`` counts from 1 within the session; 0 is what happened before the model was asked, such as
     an answer that was applied from a file. ``first_seq`` and ``last_seq`` are the turn's log records.
+    ``planned`` are the changes the requests came to, written or not.
     ``progress`` says how this turn's failures compare with those of the turn before.
     """
 
@@ -133,6 +134,7 @@ class TurnView:
     refusals: tuple[RefusalView, ...] = ()
     ignored: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    planned: tuple[ChangeView, ...] = ()
     gates: tuple[GateView, ...] = ()
     approvals: tuple[ApprovalView, ...] = ()
     results: tuple[ResultView, ...] = ()
