@@ -1,0 +1,98 @@
+"""What the README says is so: its demo command runs, its transcript is real, its example tool works."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rails.tools.definitions import check_folder
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text("utf-8")
+
+
+def without_what_varies(text):
+    """Take out the session's name, its temporary folder and every duration."""
+    text = re.sub(r"\d{8}-\d{6}-[0-9a-f]{4}", "SESSION", text)
+    text = re.sub(r"\S*/ai-rails-demo-\w+", "/tmp/ai-rails-demo", text)
+    text = re.sub(r"digest  │ [0-9a-f]+", "digest  │ 0", text)
+    text = re.sub(r"\d+(\.\d+)? (ms|s)\b", r"0 \2", text)
+    text = re.sub(r"in [\d.]+s", "in 0s", text)
+    text = re.sub(r"\((python|data)[^)]*\)", "(checks)", text)
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """Run the README's first command, with this interpreter's environment instead of a new one."""
+    command = re.search(r"^\$ (make demo)", README, re.MULTILINE)[1].split()
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+    ready = f"{sys.prefix}/.ready"
+    done = subprocess.run(
+        [make, *command[1:], f"VENV={sys.prefix}", "-o", ready],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=110,
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8", "AI_RAILS_LANG": "en"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_demo_does_its_whole_job(demo):
+    for sign in (
+        "repaired the request's JSON: trailing_comma",
+        "refused: `new_string` is missing",
+        "F821 Undefined name `json`",
+        "fixed for the agent: format in todo/cli.py",
+        "denied by the demo script: Add a test for --json, then I take it.",
+        "🔧 Creating... flows/daily_digest.json",
+        "N8N",
+        "✅ Created flows/daily_digest.json",
+        "✅ Edited todo/cli.py",
+        "the project's own tests: Ran 4 tests",
+    ):
+        assert sign in demo, sign
+    assert "OK" in demo.splitlines()[-1]
+
+
+def test_the_transcript_in_the_readme_is_what_the_demo_prints(demo):
+    shown = re.search(r"```text\n(AI-Rails demo.*?)```", README, re.DOTALL)[1]
+    printed = without_what_varies(demo).splitlines()
+    at = 0
+    for line in without_what_varies(shown).splitlines():
+        if line.strip() in ("", "…"):
+            continue
+        assert line in printed[at:], f"the demo does not print this line, or not here: {line}"
+        at = printed.index(line, at) + 1
+
+
+def test_the_tool_of_the_readme_is_a_correct_definition(tmp_path):
+    example = next(block for block in re.findall(r"```json\n(.*?)```", README, re.DOTALL) if "tool_name" in block)
+    assert json.loads(example)["tool_name"] == "run_tests"
+    (tmp_path / "run_tests.json").write_text(example, "utf-8")
+    assert check_folder([tmp_path]) == ()
+
+
+def test_every_file_that_the_readme_links_exists():
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert links
+    for link in links:
+        assert (ROOT / link).exists(), link
+
+
+def test_every_command_of_the_readme_is_known():
+    verbs = set(re.findall(r"ai-rails ([a-z]+)", README))
+    text = subprocess.run(
+        [sys.executable, "-m", "rails", "--help"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    for verb in verbs - {"with"}:
+        assert f" {verb} " in text, verb
