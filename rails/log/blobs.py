@@ -17,7 +17,7 @@ from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.requests import Json
 from rails.core.text import sha256
-from rails.log import files
+from rails.log import files, lines
 from rails.log.lines import dumps
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
@@ -56,6 +56,14 @@ def load(state: Path, name: str) -> bytes:
     if sha256(data) != name:
         raise LogError(f"The blob {name} was changed after it was stored")
     return data
+
+
+def small(text: str) -> bytes | None:
+    """Return the bytes of a payload's JSON if it goes into its record as it is, ``None`` if it needs :func:`shrink`."""
+    if '"blob":' in text or len(text) > limits.INLINE_BYTES:
+        return None
+    data = lines.escape(text).encode()
+    return data if len(data) <= limits.INLINE_BYTES else None
 
 
 def shrink(details: Mapping[str, Json], keep: Store) -> Mapping[str, Json]:

@@ -20,14 +20,13 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from rails.core import limits
-from rails.core.events import Record
 from rails.log import feed, files, lines
 from rails.log.cards import Card
 from rails.log.query import Query, parse, to_fts
@@ -214,25 +213,24 @@ class Index:
         base = self._base(session_id)
         return base + int(number) if base is not None and number.isdecimal() else _LAST
 
-    def _hits(self, rows: list[tuple[Any, ...]]) -> Iterator[Hit]:
-        names: dict[int, str] = {}
-        for row in rows:
-            number, seq = int(row[0]) >> feed.SHIFT, int(row[0]) & ((1 << feed.SHIFT) - 1)
-            if number not in names:
-                names[number] = str(self._rows("SELECT session_id FROM sessions WHERE number = ?", number)[0][0])
-            record = _read(self.state / "sessions" / names[number] / LOG_NAME, int(row[1]), int(row[2]))
-            if record and record.seq == seq:
-                yield Hit(names[number], int(row[1]), int(row[2]), record)
+    def _hits(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Hit]:
+        """Read the records of rows (number, offset, length); what is no longer in its log is left out."""
+        with contextlib.ExitStack() as stack:
+            logs: dict[int, tuple[str, int]] = {}
+            for number, offset, length in rows:
+                base, seq = number >> feed.SHIFT, number & ((1 << feed.SHIFT) - 1)
+                if base not in logs:
+                    logs[base] = self._log(base, stack)
+                session_id, descriptor = logs[base]
+                decoded = lines.decode(os.pread(descriptor, length, offset)) if descriptor >= 0 else ""
+                if not isinstance(decoded, str) and decoded[0].seq == seq:
+                    yield Hit(session_id, offset, length, decoded[0])
 
-
-def _read(path: Path, offset: int, length: int) -> Record | None:
-    """Read one record from its place in a log; ``None`` where it is no longer there."""
-    try:
-        descriptor = files.open_regular(str(path), os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        decoded = lines.decode(os.pread(descriptor, length, offset))
-    finally:
-        os.close(descriptor)
-    return None if isinstance(decoded, str) else decoded[0]
+    def _log(self, number: int, stack: contextlib.ExitStack) -> tuple[str, int]:
+        session_id = str(self._rows("SELECT session_id FROM sessions WHERE number = ?", number)[0][0])
+        try:
+            descriptor = files.open_regular(str(self.state / "sessions" / session_id / LOG_NAME), os.O_RDONLY)
+        except OSError:
+            return session_id, -1
+        stack.callback(os.close, descriptor)
+        return session_id, descriptor

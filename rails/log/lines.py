@@ -34,9 +34,21 @@ _TAIL_LENGTH: Final = len(_HASH) + 64 + 2
 _ESCAPED: Final = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
+_plain_json: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
 def dumps(value: object) -> str:
     """Return ``value`` as JSON on one line. Raises ValueError for NaN and infinities, TypeError for non-JSON."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return escape(_plain_json(value))
+
+
+def unescaped(value: object) -> str:
+    """Return ``value`` as JSON before :func:`escape`."""
+    return _plain_json(value)
+
+
+def escape(text: str) -> str:
+    """Return JSON text with the characters that break lines or deceive a screen as escapes."""
     return text if text.isascii() else _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -51,8 +63,9 @@ def encode(
     message: str,
     details: Mapping[str, Json],
     prev: str,
+    body: bytes = b"",
 ) -> tuple[bytes, Record]:
-    """Return a record's line, its newline included, and the record."""
+    """Return a record's line, its newline included, and the record. ``body`` is ``dumps(details)``, if at hand."""
     head = dumps(
         {
             "v": FORMAT_VERSION,
@@ -66,7 +79,7 @@ def encode(
             "prev": prev,
         }
     ).encode()[:-1]
-    body = dumps(details).encode()
+    body = body or dumps(details).encode()
     digest = _hash(head, body)
     record = Record(seq, timestamp, session_id, agent_role, llm_model_used, event_type, message, details, prev, digest)
     return b'%s%s%s%s%s"}\n' % (head, _BODY, body, _HASH, digest.encode()), record
@@ -91,12 +104,12 @@ def _record(value: dict[str, Json], line: bytes) -> tuple[Record, bool] | str:
     version, seq, details, digest = (value.get(name) for name in ("v", "seq", "details", "hash"))
     if isinstance(version, int) and version > FORMAT_VERSION:
         return f"it was written by a newer version of AI-Rails (format {version})"
-    texts = [value.get(name) for name in _HEAD_FIELDS]
+    texts = [text for name in _HEAD_FIELDS if isinstance(text := value.get(name), str)]
     if type(seq) is not int or not isinstance(details, dict) or not isinstance(digest, str):
         return "it is not a record of this log"
-    if not all(isinstance(text, str) for text in texts):
+    if len(texts) < len(_HEAD_FIELDS):
         return "it is not a record of this log"
-    timestamp, session_id, agent_role, llm_model_used, event_type, message, prev = (str(text) for text in texts)
+    timestamp, session_id, agent_role, llm_model_used, event_type, message, prev = texts
     record = Record(seq, timestamp, session_id, agent_role, llm_model_used, event_type, message, details, prev, digest)
     return record, _proved(line, digest)
 

@@ -137,7 +137,7 @@ class Tail:
 
     def _judge(self, raw: bytes | None, length: int, digest: str) -> Iterator[Row | Damage]:
         at = self.position
-        self.position = replace(at, offset=at.offset + length + 1, line=at.line + 1)
+        self.position = Position(at.offset + length + 1, at.line + 1, at.seq, at.hash)
 
         def damage(reason: str) -> Damage:
             return Damage(at.line + 1, at.offset, length, reason, digest or hashlib.sha256(raw or b"").hexdigest())
@@ -156,7 +156,7 @@ class Tail:
             yield damage(f"{record.seq - at.seq - 1} records before record {record.seq} are missing")
         elif record.prev != at.hash:
             yield damage(f"record {record.seq} does not follow record {at.seq}: the chain is broken")
-        self.position = replace(self.position, seq=record.seq, hash=record.hash)
+        self.position = Position(at.offset + length + 1, at.line + 1, record.seq, record.hash)
         yield Row(at.offset, length, record)
 
 

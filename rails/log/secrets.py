@@ -24,24 +24,28 @@ from urllib.parse import quote
 from rails.core import limits
 from rails.core.requests import Json
 
-# Kind, a text that must occur (a quick test), and the shape. A group named "secret" is the part to mask.
-_SHAPES: Final[Sequence[tuple[str, str, re.Pattern[str]]]] = [
-    ("anthropic", "sk-ant-", re.compile(r"sk-ant-[A-Za-z0-9_-]{20,}")),
-    ("openai", "sk-", re.compile(r"\bsk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}")),
-    ("openrouter", "sk-or-", re.compile(r"sk-or-v1-[0-9a-f]{32,}")),
-    ("github", "gh", re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}")),
-    ("gitlab", "glpat-", re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}")),
-    ("aws", "A", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
-    ("google", "AIza", re.compile(r"\bAIza[0-9A-Za-z_-]{35}")),
-    ("slack", "xox", re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
-    ("stripe", "k_live_", re.compile(r"\b[rs]k_live_[A-Za-z0-9]{16,}")),
-    ("npm", "npm_", re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
-    ("pypi", "pypi-", re.compile(r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
-    ("huggingface", "hf_", re.compile(r"\bhf_[A-Za-z0-9]{30,}\b")),
-    ("jwt", "eyJ", re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
+# Kind, texts of which one must occur (a quick test), and the shape. A group "secret" is the part to mask.
+_SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
+    ("anthropic", ("sk-ant-",), re.compile(r"sk-ant-[A-Za-z0-9_-]{20,}")),
+    ("openai", ("sk-",), re.compile(r"\bsk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}")),
+    ("openrouter", ("sk-or-",), re.compile(r"sk-or-v1-[0-9a-f]{32,}")),
+    (
+        "github",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}"),
+    ),
+    ("gitlab", ("glpat-",), re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}")),
+    ("aws", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("google", ("AIza",), re.compile(r"\bAIza[0-9A-Za-z_-]{35}")),
+    ("slack", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    ("stripe", ("k_live_",), re.compile(r"\b[rs]k_live_[A-Za-z0-9]{16,}")),
+    ("npm", ("npm_",), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
+    ("pypi", ("pypi-",), re.compile(r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
+    ("huggingface", ("hf_",), re.compile(r"\bhf_[A-Za-z0-9]{30,}\b")),
+    ("jwt", ("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
     (
         "private-key",
-        "PRIVATE KEY",
+        ("PRIVATE KEY",),
         re.compile(
             r"-----BEGIN (?P<type>[A-Z ]{0,30})PRIVATE KEY-----"
             r"(?:(?:(?!-----)[\s\S]){0,20000}-----END (?P=type)PRIVATE KEY-----|[A-Za-z0-9+/=\s\\]{0,20000})"
@@ -49,7 +53,7 @@ _SHAPES: Final[Sequence[tuple[str, str, re.Pattern[str]]]] = [
     ),
     (
         "header",
-        "uthorization",
+        ("uthorization", "UTHORIZATION"),
         re.compile(
             r"(?i:authorization)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?:(?i:bearer|basic|token)\s+)?"
             r"(?P<secret>[A-Za-z0-9._~+/=-]{8,})"
@@ -57,10 +61,10 @@ _SHAPES: Final[Sequence[tuple[str, str, re.Pattern[str]]]] = [
     ),
     (
         "header",
-        "-key",
+        ("-key", "-Key", "-KEY"),
         re.compile(r"(?i:x-api-key|api-key)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?P<secret>[A-Za-z0-9._~+/=-]{12,})"),
     ),
-    ("password", "://", re.compile(r"://[^/\s:@\"']{1,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
+    ("password", ("://",), re.compile(r"://[^/\s:@\"']{1,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
 ]
 
 
@@ -77,6 +81,9 @@ def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
     )
 
 
+_TRIGGERS: Final = tuple(dict.fromkeys(trigger for _, triggers, _ in _SHAPES for trigger in triggers))
+
+
 class Masker:
     """Replaces secrets in texts and JSON values. ``key`` keys the fingerprints; ``values`` are exact secrets."""
 
@@ -86,12 +93,21 @@ class Masker:
         self._forms: dict[str, str] = dict(sorted(forms, key=lambda form: -len(form[0])))
         self._exact = re.compile("|".join(map(re.escape, self._forms))) if self._forms else None
 
+    def may_touch(self, text: str) -> bool:
+        """Whether there could be a secret in ``text``, which may be JSON: a quick test, wrong only towards yes."""
+        for trigger in _TRIGGERS:
+            if trigger in text:
+                return True
+        return self._exact is not None and self._exact.search(text) is not None
+
     def text(self, text: str) -> str:
         """Return ``text`` with every secret in it replaced by its mark."""
+        if not self.may_touch(text):
+            return text
         if self._exact is not None:
             text = self._exact.sub(lambda found: self._mark("registered", self._forms[found[0]]), text)
-        for kind, trigger, shape in _SHAPES:
-            if trigger in text:
+        for kind, triggers, shape in _SHAPES:
+            if any(trigger in text for trigger in triggers):
                 text = shape.sub(lambda found, kind=kind: self._replace(kind, found), text)  # type: ignore[misc]
         return text
 

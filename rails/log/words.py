@@ -76,7 +76,11 @@ def words_of(record: Record, load: Callable[[str], str] | None = None) -> Words:
     _walk(record.details, "", texts, facets, load)
     facets |= {("is", state) for state in _states(record)}
     text = "\n".join(texts)[: limits.INDEX_CHARS]
-    compounds = [word for word in dict.fromkeys(_WORD.findall(text)) if len(word) <= 99 and _SEAM.search(word)]
+    compounds = [
+        word
+        for word in dict.fromkeys(_WORD.findall(text))
+        if not (word.islower() and "_" not in word) and len(word) <= 99 and _SEAM.search(word)
+    ]
     # A bar between them, so that no phrase reaches from one identifier into the next.
     parts = " _ ".join(" ".join(split(" ".join(_CAMEL.findall(compound)))) for compound in compounds)
     return Words(f" {' '.join(split(text))} ", f" {parts} ", frozenset(facets))

@@ -21,7 +21,7 @@ import re
 import secrets as randomness
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -111,24 +111,25 @@ class SessionLog:
 
         Raises LogError when it could not be written; nothing may be changed in the project after that.
         """
-        details = self._masker.value(dict(event.details))
         with self._lock:
             self._settle()
+            details, body = self._payload(event.details)
             line, record = lines.encode(
                 self._position.seq + 1,
-                datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+                datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
                 self.session_id,
                 agent_role=event.agent_role,
                 llm_model_used=event.llm_model_used,
                 event_type=event.type,
                 message=one_line(self._masker.text(event.message), _MESSAGE_CHARS),
-                details=blobs.shrink(details if isinstance(details, dict) else {}, self._keep),
+                details=details,
                 prev=self._position.hash,
+                body=body,
             )
             at = self._position
             self._next = Position(at.offset + len(line), at.line + 1, record.seq, record.hash)
             self._write(line)
-            self._settle()
+            self._position, self._next = self._next, None
             self._commit(durable=event.type in DURABLE)
         return record
 
@@ -161,6 +162,16 @@ class SessionLog:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _payload(self, details: Mapping[str, Json]) -> tuple[Mapping[str, Json], bytes]:
+        """Return the details as they are written, and their JSON; most are small and hold no secret."""
+        with contextlib.suppress(TypeError):  # a mapping that is no dict takes the longer way
+            text = lines.unescaped(details)
+            if not self._masker.may_touch(text) and (body := blobs.small(text)):
+                return details, body
+        masked = self._masker.value(dict(details))
+        small = blobs.shrink(masked if isinstance(masked, dict) else {}, self._keep)
+        return small, lines.dumps(small).encode()
 
     def _keep(self, data: bytes) -> str:
         return blobs.store(self.state, data)
