@@ -1,200 +1,223 @@
 """Find blocks in streamed text: which stretches could be requests, and where exactly they are.
 
-A scanner over lines. It knows four kinds of stretches: JSON fences, XML tool elements, quoting stretches
-(fences in another language, thinking, HTML comments), and prose. Text is judged line by line, once each
-line is complete, so the result cannot depend on how the stream was cut into chunks; only the announcement
-of a request (``Scanner.tracker``) looks at unfinished lines, character by character.
+A scanner over lines. Text is judged line by line, once each line is complete, so the result cannot depend on
+how the stream was cut into chunks; only the announcement of a request looks at unfinished lines, character by
+character. Each character is looked at a bounded number of times.
 
 Rules that are choices:
     fences      three or more back-ticks or tildes at a line's start, after blanks or list markers; closed by
                 a line of at least as many of the same, or directly after the JSON value on its line
     languages   json, jsonc and json5 in any letter case; fences without a language never hold requests
+    XML calls   ``<tool name="…">`` or an element named like a tool, at a line's start, ``<action>`` allowed before
     quoting     fences in other languages hide what is in them, inner fences counted; so do <thinking>, <think>
                 and HTML comments. A quoting stretch that never ends hides nothing: its requests are refused
-    block quotes and indented text are prose
+    block quotes, inline code and raw braces are prose
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from collections.abc import Callable, Iterator
+from typing import Final
 
-from rails.intake.tracker import Tracker
+from rails.intake import xmlform
+from rails.intake.results import Shapes
+from rails.intake.stretches import FENCE, JSON_INFO, JsonFence, Quote, Span, Stretch, XmlCall
 
-Kind = Literal["json", "xml", "quote"]
-
-_FENCE: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
-_JSON_INFO: Final = re.compile(r"(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
-_BARE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
-_REGION: Final = re.compile(r"[ \t]*<(thinking|think|reasoning|scratchpad|!--)(?=[\s>]|-)", re.IGNORECASE)
-
-
-@dataclass(slots=True)
-class Span:
-    """A stretch of the answer. ``start``/``end`` include fences or tags; ``body_start`` is where the inside starts.
-
-    ``closed`` says whether its end was seen. ``tracker`` is what was learnt of a JSON body on the way.
-    """
-
-    kind: Kind
-    start: int
-    end: int
-    raw: str
-    body_start: int
-    body_end: int
-    closed: bool
-    label: str = ""
-    tracker: Tracker | None = None
-
-    @property
-    def body(self) -> str:
-        """The text inside the fences or tags."""
-        return self.raw[self.body_start - self.start : self.body_end - self.start]
-
-
-@dataclass(slots=True)
-class _Open:
-    kind: Kind
-    start: int
-    body_start: int
-    label: str
-    char: str = ""
-    length: int = 0
-    lines: list[str] = field(default_factory=list)
-    nested: list[int] = field(default_factory=list)
-    ends: str = ""
+_REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
+#: The start of every line that is worth a look.
+_NOTABLE: Final = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
+#: How often a text may be read again from an earlier place, because a block did not end where it seemed to.
+_RETREATS: Final = 8
 
 
 class Scanner:
-    """Feed text, get spans and prose in order. ``tracker`` follows the JSON block that is open, if any."""
+    """Feed text, get spans and prose in order.
 
-    def __init__(self) -> None:
+    ``tools`` are the tools that exist; ``reads`` tells whether a text can be read as a JSON call, repairs
+    included. ``current`` is the open stretch. ``orphan`` is the last offset at which a lone fence line
+    followed what looks like the end of a JSON block: a sign that a block ended there and not before.
+    """
+
+    def __init__(self, tools: Shapes, reads: Callable[[str], bool] = bool) -> None:
         self.offset = 0
-        self.tracker: Tracker | None = None
-        self.block_start = 0
+        self.current: Stretch | None = None
+        self.orphan = -1
+        self._tools, self._reads = tools, reads
         self._partial: list[str] = []
-        self._open: _Open | None = None
+        self._xml: Span | None = None
+        self._before = ""
+        self._retreats = 0
 
-    def feed(self, text: str) -> Iterator[Span | str]:
-        """Take the next text. Yields finished spans and pieces of prose."""
-        lines = text.split("\n")
-        last = lines.pop()
-        for line in lines:
-            if self._partial:
-                self._partial.append(line)
-                whole = "".join(self._partial) + "\n"
+    def feed(self, text: str, *, whole: bool = False) -> Iterator[Span | str]:
+        """Take the next text. Yields finished spans and pieces of prose.
+
+        ``whole`` says that nothing follows, so that the last line is complete without a line end.
+        """
+        first = 0
+        if self._partial:
+            first = text.find("\n") + 1
+            if first:
+                self._partial.append(text[:first])
+                line = "".join(self._partial)
                 self._partial.clear()
-                yield from self._line(whole, line + "\n")
-            else:
-                yield from self._line(line + "\n", line + "\n")
-        if last:
-            self._partial.append(last)
-            if self.tracker is not None:
-                self.tracker.feed(last)
+                yield from self._line(line, text[:first])
+        last = len(text) if whole and not self._partial else text.rfind("\n") + 1
+        yield from self._lines(text, first, last)
+        rest = text[last:] if last else text
+        if rest:
+            self._partial.append(rest)
+            if self.current is not None:
+                self.current.peek(rest)
 
     def flush(self) -> Iterator[Span | str]:
         """Take the end of the text. Yields what is left; an open span comes with ``closed`` false."""
         if self._partial:
-            whole = "".join(self._partial)
+            line = "".join(self._partial)
             self._partial.clear()
-            yield from self._line(whole, "")
-        if self._open is not None:
-            yield self._finish(self.offset, self.offset, closed=False)
+            yield from self._line(line, "")
+        while self.current is not None:
+            stretch, self.current = self.current, None
+            yield from self._end(stretch, closed=False)
+        yield from self._release()
+
+    def _lines(self, text: str, pos: int, end: int) -> Iterator[Span | str]:
+        """Judge the complete lines of ``text[pos:end]``, passing quickly over prose."""
+        while pos < end:
+            if self.current is None:
+                notable = _NOTABLE.search(text, pos, end)
+                stop = notable.start() if notable else end
+                if stop > pos:
+                    yield from self._prose(text[pos:stop])
+                    pos = stop
+                    continue
+            elif (
+                isinstance(self.current, JsonFence)
+                and self.current.size == self.current.body_start - self.current.start
+            ):
+                span = self.current.whole(text, pos, end)
+                if span is not None:
+                    self.current = None
+                    pos += span.end - self.offset
+                    self.offset, self._before = span.end, ""
+                    yield span
+                    continue
+            stop = text.find("\n", pos, end) + 1 or end
+            yield from self._line(text[pos:stop], text[pos:stop])
+            pos = stop
 
     def _line(self, line: str, unseen: str) -> Iterator[Span | str]:
-        """Judge one complete line; ``unseen`` is the part that the tracker has not followed yet."""
-        block = self._open
-        if block is None:
-            found = self._opener(line)
-            self.offset += len(line)
-            yield from [line] if found is None else found
+        """Judge one complete line; ``unseen`` is the part that the open stretch has not peeked at."""
+        while line:
+            stretch = self.current
+            if stretch is None:
+                opened = self._opener(line)
+                if opened is None:
+                    yield from self._prose(line)
+                    return
+                yield from self._release()
+                self.current, used = opened
+                self.current.add(line[:used])
+            else:
+                used = stretch.take(line, unseen)
+                if used < 0:
+                    stretch.add(line)
+                    self.offset += len(line)
+                    return
+                stretch.add(line[:used])
+                self.current = None
+            self.offset += used
+            line = unseen = line[used:]
+            if stretch is not None:
+                yield from self._end(stretch, closed=True)
+
+    def _prose(self, text: str) -> Iterator[str]:
+        self.offset += len(text)
+        if self._xml is not None and self._xml.follower is not None and self._xml.follower.closer in text:
+            self._xml.stray = True
+        self._before = text[-200:]
+        yield text
+
+    def _end(self, stretch: Stretch, *, closed: bool) -> Iterator[Span | str]:
+        """Finish a stretch, or go back to where it must have ended and read the rest again."""
+        back = stretch.retreat() if stretch.retreats or not closed else None
+        if back is not None and self._retreats < _RETREATS:
+            self._retreats += 1
+            yield from self._again(stretch, *back)
             return
-        self.offset += len(line)
-        if block.kind == "json":
-            yield from self._json_line(block, line, unseen)
+        self._before = ""
+        span = stretch.span(closed=closed)
+        if span.kind == "xml" and closed:
+            self._xml = span
         else:
-            yield from self._quoted_line(block, line)
+            yield span
 
-    # -- prose: does something begin here? ----------------------------------------------------------
+    def _again(self, stretch: Stretch, body_end: int, end: int) -> Iterator[Span | str]:
+        """End the stretch at ``end`` and read what follows as if it came now."""
+        text = "".join(stretch.lines)
+        self.offset = stretch.start + end
+        if isinstance(stretch, XmlCall) and stretch.follower.prose:
+            yield from self._prose_at(stretch.start, text[:end])
+        else:
+            stretch.lines = [text[:end]]
+            span = stretch.span(closed=True)
+            span.body_end = stretch.start + body_end
+            yield span
+        yield from self._lines(text, end, len(text))
 
-    def _opener(self, line: str) -> list[Span | str] | None:
-        fence = _FENCE.match(line) if "```" in line or "~~~" in line else None
+    def _prose_at(self, start: int, text: str) -> Iterator[str]:
+        self.offset = start
+        yield from self._prose(text)
+
+    def _release(self) -> Iterator[Span]:
+        """Let go of an XML call that was held to see whether a second closing tag follows."""
+        if self._xml is not None:
+            span, self._xml = self._xml, None
+            yield span
+
+    # -- does something begin on this line? ----------------------------------------------------------
+
+    def _opener(self, line: str) -> tuple[Stretch, int] | None:
+        """Return the stretch that begins on this line, and how much of the line is its opening."""
+        fence = FENCE.match(line) if "```" in line or "~~~" in line else None
         if fence:
-            return self._open_fence(line, fence)
-        region = _REGION.match(line) if "<" in line else None
+            return self._fence(line, fence)
+        if "<" not in line:
+            return None
+        region = _REGION.match(line)
         if region:
-            name = region[1].lower()
-            ends = "-->" if name == "!--" else f"</{name}>"
-            self._open = _Open("quote", self.offset, self.offset + region.end(), name, ends=ends)
-            return list(self._quoted_line(self._open, line, self.offset + len(line)))
-        return None
+            name = (region[1] or "").lower()
+            label, closing = (name, f"</{name}>") if name else ("a comment", "-->")
+            return Quote(self.offset, self.offset + region.end(), label, closing=closing), region.end()
+        call = xmlform.opener(line, self._tools)
+        if call is None:
+            return None
+        tool, element, used = call
+        follower = xmlform.Follower(tool, element, self._tools.get(tool, {}))
+        return XmlCall(self.offset, self.offset + used, tool, follower=follower), used
 
-    def _open_fence(self, line: str, fence: re.Match[str]) -> list[Span | str] | None:
+    def _fence(self, line: str, fence: re.Match[str]) -> tuple[Stretch, int] | None:
         mark, info = fence[1], fence[2]
-        language = _JSON_INFO.match(info)
+        language = JSON_INFO.match(info)
         rest = info[language.end() :] if language else ""
-        if language and (mark[0] != "`" or "`" not in rest or rest.lstrip()[:1] in ("{", "[")):
-            return self._open_json(line, fence, rest)
+        inline = rest[:1] in ("{", "[")
+        if language and (inline or mark[0] != "`" or "`" not in rest):
+            used = len(line) - len(rest) if inline else len(line)
+            return self._json(mark, used), used
         if mark[0] == "`" and "`" in info:
             return None
-        self._open = _Open("quote", self.offset, self.offset + len(line), info.strip(), mark[0], len(mark))
-        self._open.lines.append(line)
-        return []
+        if not info.strip() and self._before.rstrip()[-1:] in ("}", "]"):
+            self.orphan = self.offset
+        return Quote(self.offset, self.offset + len(line), info.strip(), char=mark[0], length=len(mark)), len(line)
 
-    def _open_json(self, line: str, fence: re.Match[str], rest: str) -> list[Span | str]:
-        on_same_line = rest.lstrip()[:1] in ("{", "[")
-        body_start = self.offset + len(line) - (len(rest) if on_same_line else 0)
-        self._open = _Open("json", self.offset, body_start, "json", fence[1][0], len(fence[1]))
-        self.block_start = self.offset
-        self.tracker = Tracker()
-        if not on_same_line:
-            self._open.lines.append(line)
-            return []
-        self._open.lines.append(line[: len(line) - len(rest)])
-        return list(self._json_line(self._open, rest, rest, self.offset + len(line)))
-
-    # -- inside a JSON fence --------------------------------------------------------------------------
-
-    def _json_line(self, block: _Open, line: str, unseen: str, end: int = -1) -> Iterator[Span | str]:
-        tracker = self.tracker
-        if tracker is None:
-            return
-        end = self.offset if end < 0 else end
-        block.lines.append(line)
-        bare = _BARE.match(line)
-        if bare and bare[1][0] == block.char and len(bare[1]) >= block.length and (not tracker.quote or tracker.odd):
-            yield self._finish(end, end - len(line))
-            return
-        tracker.feed(unseen)
-        stripped = line.rstrip()
-        if stripped.endswith(block.char * block.length) and not tracker.quote and tracker.done:
-            yield self._finish(end, end - len(line) + len(stripped.rstrip(block.char)))
-
-    # -- inside a quoting stretch -----------------------------------------------------------------------
-
-    def _quoted_line(self, block: _Open, line: str, end: int = -1) -> Iterator[Span | str]:
-        end = self.offset if end < 0 else end
-        block.lines.append(line)
-        if block.ends:
-            if block.ends in line.lower():
-                yield self._finish(end, end)
-            return
-        fence = _FENCE.match(line)
-        if not fence or fence[1][0] != block.char:
-            return
-        if fence[2].strip():
-            if len(fence[1]) <= block.length and "`" not in fence[2]:
-                block.nested.append(len(fence[1]))
-        elif _BARE.match(line) and len(fence[1]) >= (block.nested[-1] if block.nested else block.length):
-            if not block.nested:
-                yield self._finish(end, end)
-            else:
-                block.nested.pop()
-
-    def _finish(self, end: int, body_end: int, *, closed: bool = True) -> Span:
-        block, tracker = self._open or _Open("quote", end, end, ""), self.tracker
-        self._open = self.tracker = None
-        raw = "".join(block.lines)
-        return Span(block.kind, block.start, end, raw, block.body_start, body_end, closed, block.label, tracker)
+    def _json(self, mark: str, used: int) -> JsonFence:
+        closing = re.compile(rf"^[ \t]*{mark[0]}{{{len(mark)},}}[ \t\r]*(?:\n|\Z)", re.M)
+        return JsonFence(
+            self.offset,
+            self.offset + used,
+            "json",
+            char=mark[0],
+            length=len(mark),
+            closing=closing,
+            reads=self._reads,
+        )

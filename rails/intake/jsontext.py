@@ -12,6 +12,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, NoReturn
 
 from rails.core import limits
@@ -118,10 +119,14 @@ def _children(value: Json) -> list[Json]:
 
 def deeper_than(value: Json, limit: int) -> bool:
     """Return whether containers are nested more than ``limit`` deep. Level by level, no recursion."""
-    level = [value]
+    objects: list[dict[str, Json]] = [value] if isinstance(value, dict) else []
+    arrays: list[list[Json]] = [value] if isinstance(value, list) else []
     for _ in range(limit):
-        level = [item for outer in level for item in _children(outer) if type(item) is dict or type(item) is list]
-        if not level:
+        inside = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(arrays)]
+        kinds = set(map(type, inside))
+        objects = [item for item in inside if isinstance(item, dict)] if dict in kinds else []
+        arrays = [item for item in inside if isinstance(item, list)] if list in kinds else []
+        if not objects and not arrays:
             return False
     return True
 
@@ -171,6 +176,24 @@ def _place(text: str, token: str) -> int:
 def _long_number(text: str) -> int:
     found = re.search(rf"[0-9]{{{limits.NUMBER_CHARS + 1}}}", text)
     return found.start() if found else 0
+
+
+def prefix(text: str, pos: int) -> tuple[Json, int] | Fault | None:
+    """Read one strict value that starts at ``pos`` and return it with where it ends; None if it is not strict JSON.
+
+    A fault means that the value is JSON but breaks one of the rules above.
+    """
+    try:
+        text.encode()
+        value, end = _DECODER.raw_decode(text, pos)
+    except (json.JSONDecodeError, RecursionError, UnicodeEncodeError):
+        return None
+    except _Refused as error:
+        return Fault(error.code, error.message, _place(text, error.token))
+    except ValueError:
+        return Fault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
+    inside = text[pos:end]
+    return _bounds(inside, inside.encode(), value) or (value, end)
 
 
 def _too_deep(text: str) -> Fault:

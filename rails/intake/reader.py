@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
 from rails.intake import requests, shape
-from rails.intake.detect import Scanner, Span
+from rails.intake.detect import Scanner
 from rails.intake.requests import NORMAL_STOPS, Block, Outcome
 from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
-from rails.intake.tracker import PATH_KEYS, Tracker
+from rails.intake.stretches import JsonFence, Span, XmlCall
+from rails.intake.tracker import PATH_KEYS, Tracker, told
+from rails.intake.xmlform import Follower
+
+_ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 
 
 class Reader:
@@ -25,10 +31,10 @@ class Reader:
 
     def __init__(self, tools: Shapes, *, id_prefix: str = "r") -> None:
         self._tools, self._prefix = tools, id_prefix
-        self._known = requests.known_names(tools)
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._scanner = Scanner()
-        self._announced: Tracker | None = None
+        self._scanner = Scanner(tools, self._reads)
+        self._announced: Tracker | Follower | None = None
+        self._doubt = limits.ANSWER_CHARS * 2  # from this offset on, blocks may be quoted by a broken one
         self._count = 0
         self._size = 0
         self._waiting: list[list[RawRequest | Refusal]] = []
@@ -38,6 +44,7 @@ class Reader:
         self._ignored: list[Ignored] = []
         self._prose: list[str] = []
         self._native: dict[str, str] = {}
+        self._actions = False
         self._done = False
 
     def feed(self, chunk: str | bytes) -> list[Signal]:
@@ -47,15 +54,17 @@ class Reader:
         """
         if self._done:
             raise ValueError("the reader was flushed")
-        text = self._decode(chunk) if isinstance(chunk, bytes) else chunk
+        return self._feed(chunk, whole=False)
+
+    def _feed(self, chunk: str | bytes, *, whole: bool) -> list[Signal]:
+        """Feed a chunk; ``whole`` says that nothing follows it, so its last line is complete."""
+        text = self._decode(chunk, whole) if isinstance(chunk, bytes) else chunk
         room = limits.ANSWER_CHARS - self._size
         self._size += len(text)
         signals: list[Signal] = []
-        for item in self._scanner.feed(text[:room] if room < len(text) else text):
+        for item in self._scanner.feed(text[:room] if room < len(text) else text, whole=whole):
             self._take(item, signals)
-        tracker = self._scanner.tracker
-        if tracker is not None and tracker is not self._announced:
-            self._announce(tracker, self._scanner.block_start, signals)
+        self._peek(signals)
         return signals
 
     def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> Intake:
@@ -66,8 +75,9 @@ class Reader:
         whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
         for item in (*self._scanner.feed(self._decode(b"", True)), *self._scanner.flush()):
             self._take(item, late, whole=whole)
+        quoted = self._doubt if not whole or self._scanner.orphan >= self._doubt else limits.ANSWER_CHARS * 2
         for outcomes in self._waiting:
-            self._complete(outcomes if whole else requests.without_closers(outcomes), late)
+            self._complete([requests.at_the_end(one, whole, quoted) for one in outcomes], late)
         self._done = True
         for call in calls:
             outcome = self._numbered(requests.judge_native(call, finish))
@@ -79,32 +89,52 @@ class Reader:
             tuple(self._requests),
             tuple(self._refusals),
             tuple(self._ignored),
-            "".join(self._prose),
+            self._text(),
             dict(self._native),
             tuple(late),
         )
 
+    def _text(self) -> str:
+        """Return the prose, without the <action> lines around XML calls."""
+        prose = "".join(self._prose)
+        return _ACTION.sub("", prose) if self._actions else prose
+
+    def _reads(self, body: str) -> bool:
+        """Return whether a body can be read as calls, repairs included."""
+        block = Block(body, body, 0, len(body), 0, True, True)
+        tracker = Tracker()
+        tracker.feed(body)
+        outcomes = requests.judge(block, self._tools, tracker)
+        return all(isinstance(one, RawRequest) for one in outcomes)
+
     def _take(self, item: Span | str, signals: list[Signal], *, whole: bool = True) -> None:
         if isinstance(item, str):
             self._prose.append(item)
-        elif item.kind == "json":
-            self._take_json(item, signals, whole)
+        elif item.kind == "quote":
+            self._settle(item, requests.judge_quote(item), signals)
         else:
-            self._take_quote(item, signals)
+            if item.tracker is None and item.first is not None:
+                item.tracker = told(item.first[1], item.body)
+            outcomes = self._judged(item, whole)
+            what = item.tracker or item.follower
+            if what is not self._announced:
+                self._announce(what, item.start, signals, ended=True)
+            if what is self._announced:
+                outcomes = requests.never_ignored(outcomes, item.start, item.end)
+            self._settle(item, outcomes, signals)
+            if item.tracker and (item.tracker.odd or item.tracker.quote) and isinstance(outcomes[0], Refusal):
+                self._doubt = min(self._doubt, item.end)
 
-    def _take_json(self, span: Span, signals: list[Signal], whole: bool) -> None:
-        tracker = span.tracker or Tracker()
+    def _judged(self, span: Span, whole: bool) -> Sequence[Outcome]:
         raw = span.raw.rstrip("\r\n") if span.closed else span.raw
+        if span.tracker is None:
+            self._actions = True
+            return [requests.xml_call(span, raw, self._tools)]
         block = Block(span.body, raw, span.start, span.start + len(raw), span.body_start, span.closed, whole)
-        outcomes = requests.judge(block, self._tools, self._known, tracker)
-        if tracker is not self._announced:
-            self._announce(tracker, span.start, signals)
-        if tracker is self._announced:
-            outcomes = requests.never_ignored(outcomes, block)
-        self._settle(span, outcomes, signals)
-
-    def _take_quote(self, span: Span, signals: list[Signal]) -> None:
-        self._settle(span, requests.judge_quote(span.raw, span.start, span.end, span.label, span.closed), signals)
+        if span.ambiguous:
+            return [requests.ends_twice(block)]
+        first = span.first[1] if span.first and span.first[0] == span.body else None
+        return requests.judge(block, self._tools, span.tracker, first)
 
     def _settle(self, span: Span, outcomes: Sequence[Outcome], signals: list[Signal]) -> None:
         """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""
@@ -113,7 +143,7 @@ class Reader:
             self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
             return
         numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
-        if self._waiting or requests.used_closers(numbered):
+        if self._waiting or span.start >= self._doubt or requests.used_closers(numbered):
             self._waiting.append(numbered)
         else:
             self._complete(numbered, signals)
@@ -127,16 +157,27 @@ class Reader:
             return replace(outcome, id=name)
         return replace(outcome, request_id=name)
 
-    def _announce(self, tracker: Tracker, start: int, signals: list[Signal]) -> None:
+    def _peek(self, signals: list[Signal]) -> None:
+        """Announce the request that is being written, if enough of it is known."""
+        stretch = self._scanner.current
+        if isinstance(stretch, JsonFence):
+            if stretch.tracker is not self._announced and stretch.tracker.found:
+                self._announce(stretch.tracker, stretch.start, signals)
+        elif isinstance(stretch, XmlCall) and stretch.follower is not self._announced:
+            self._announce(stretch.follower, stretch.start, signals)
+
+    def _announce(
+        self, what: Tracker | Follower | None, start: int, signals: list[Signal], *, ended: bool = False
+    ) -> None:
         """Say that a request has begun, if its tool is known and its path is known or not to come."""
-        name = tracker.tool()
-        if name not in self._tools:
+        name = what.tool if what is not None else ""
+        if what is None or name not in self._tools:
             return
         has_path = bool(shape.properties(self._tools[name]).keys() & set(PATH_KEYS))
-        path = tracker.found.get("path", "") if has_path else ""
-        if has_path and not path and tracker is self._scanner.tracker:
+        path = what.path if has_path else ""
+        if (has_path and not path and not ended) or not what.certain:
             return
-        self._announced = tracker
+        self._announced = what
         signals.append(Started(f"{self._prefix}{self._count + 1}", name, path, start))
         self._started.add(signals[-1].id)
 
@@ -173,6 +214,6 @@ def read(
     JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls.
     """
     reader = Reader(tools, id_prefix=id_prefix)
-    signals = reader.feed(text) if text else []
+    signals = reader._feed(text, whole=True) if text else []
     intake = reader.flush(finish, calls)
     return replace(intake, late=(*signals, *intake.late))

@@ -84,7 +84,7 @@ _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])
 Step: TypeAlias = "Callable[[], Step | None]"
 
 
-class _Stop(Exception):
+class Stop(Exception):
     """Ends the reading with a fault."""
 
     def __init__(self, code: str, message: str, offset: int) -> None:
@@ -105,7 +105,7 @@ def repair(text: str, *, known: frozenset[str] = frozenset(), closers: bool = Fa
         if outer is not None:
             return _inside(outer, known)
         return _checked(_Reader(text, known, closers).read(), text)
-    except _Stop as stop:
+    except Stop as stop:
         return stop.fault
 
 
@@ -122,11 +122,11 @@ def _escaped_once_more(text: str) -> str | None:
     if _ESCAPED_BLOCK.match(text):
         body = text.strip()
         if re.search(r'(?<!\\)(?:\\\\)*"', body):
-            raise _Stop("mixed_escaping", "some quotes of the block are escaped and some are not", text.find('"'))
+            raise Stop("mixed_escaping", "some quotes of the block are escaped and some are not", text.find('"'))
         try:
             inner: str = json.JSONDecoder(strict=False).decode(f'"{body}"')
         except ValueError as error:
-            raise _Stop("mixed_escaping", f"the escaped block cannot be unescaped ({error})", 0) from error
+            raise Stop("mixed_escaping", f"the escaped block cannot be unescaped ({error})", 0) from error
         return inner
     stripped = text.strip()
     if stripped[:1] != '"' or '\\"' not in stripped[:200]:
@@ -178,10 +178,10 @@ class _Reader:
             return
         found = re.compile(r"[{\[]").search(self.text, start)
         if not found:
-            raise _Stop("syntax", "there is no JSON object here", start)
+            raise Stop("syntax", "there is no JSON object here", start)
         before = self.text[start : found.start()]
         if not _LEADING.match(before) or len(before) > 400 or _ELISION.search(before[-20:]):
-            raise _Stop("syntax", "the block does not start with a JSON object", start)
+            raise Stop("syntax", "the block does not start with a JSON object", start)
         self.note("leading_text", start, before, "")
         self.pos = found.start()
 
@@ -200,7 +200,7 @@ class _Reader:
         if not found:
             return False
         if _ELISION.search(found[0]):
-            raise _Stop("elision", "a comment stands for something left out", self.pos)
+            raise Stop("elision", "a comment stands for something left out", self.pos)
         self.note("comment", self.pos, found[0], "")
         self.pos = found.end()
         return True
@@ -229,7 +229,7 @@ class _Reader:
 
     def _open(self, char: str) -> Step | None:
         if len(self.stack) >= limits.JSON_DEPTH:
-            raise _Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
+            raise Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
         container: dict[str, Json] | list[Json] = {} if char == "{" else []
         self.stack.append(container)
         self.keys.append("")
@@ -268,11 +268,11 @@ class _Reader:
         key = self._key(char)
         self._space()
         if self.text[self.pos : self.pos + 1] != ":":
-            raise _Stop("syntax", "expecting ':' after a key", self.pos)
+            raise Stop("syntax", "expecting ':' after a key", self.pos)
         self.pos += 1
         container = self.stack[-1]
         if key in container:
-            raise _Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', start)
+            raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', start)
         self.keys[-1] = key
         return self._value
 
@@ -281,7 +281,7 @@ class _Reader:
             return self._string()
         bare = _BARE_KEY.match(self.text, self.pos)
         if not bare:
-            raise _Stop("syntax" if char else "cut", "expecting a key in quotes", self.pos)
+            raise Stop("syntax" if char else "cut", "expecting a key in quotes", self.pos)
         self.note("bare_key", self.pos, bare[0], f'"{bare[0]}"')
         self.pos = bare.end()
         return bare[0]
@@ -310,7 +310,7 @@ class _Reader:
         if self._comma_is_missing(in_object, new_line):
             self.note("missing_comma", value_end, "", ",")
             return self._member if in_object else self._value
-        raise _Stop("syntax", "expecting ',' or a closing bracket after a value", self.pos)
+        raise Stop("syntax", "expecting ',' or a closing bracket after a value", self.pos)
 
     def _comma(self, in_object: bool) -> Step | None:
         start = self.pos
@@ -341,10 +341,10 @@ class _Reader:
     def _missing_closer(self, char: str, value_end: int) -> Step | None:
         """Add closers at the end, or a } before a ] (tier C)."""
         if not self.closers:
-            raise _Stop("cut", "a closing bracket is missing", self.pos)
+            raise Stop("cut", "a closing bracket is missing", self.pos)
         if char == "":
             if value_end == len(self.text) and self.text[-1:].isdigit():
-                raise _Stop("cut", "the text ends inside a number", self.pos)
+                raise Stop("cut", "the text ends inside a number", self.pos)
             ends = "".join("}" if isinstance(one, dict) else "]" for one in reversed(self.stack))
             self.note("missing_closers", self.pos, "", ends)
             self.closed_by_us = tuple(self.stack)
@@ -353,9 +353,9 @@ class _Reader:
             return self._close()
         mate = "}" if char == "]" else "]"
         if char == "}" and not re.fullmatch(r"[\s}\]]*", self.text[self.pos : self.pos + 400]):
-            raise _Stop("syntax", "expecting ']' before '}'", self.pos)
+            raise Stop("syntax", "expecting ']' before '}'", self.pos)
         if not any(isinstance(one, dict) == (char == "}") for one in self.stack[:-1]):
-            raise _Stop("syntax", f"expecting '{mate}', found '{char}'", self.pos)
+            raise Stop("syntax", f"expecting '{mate}', found '{char}'", self.pos)
         self.note("missing_closers", self.pos, "", mate)
         return self._close()
 
@@ -373,7 +373,7 @@ class _Reader:
         if not rest:
             return
         if rest[0] in ",:\"'“”" or "{" in rest or "[" in rest or _MEMBER.search(rest):
-            raise _Stop("extra_data", "there is more data after the value", self.pos)
+            raise Stop("extra_data", "there is more data after the value", self.pos)
         self.note("trailing_text", self.pos, rest, "")
 
     # -- tokens -------------------------------------------------------------------------------------
@@ -382,7 +382,7 @@ class _Reader:
         found = _WORD.match(self.text, self.pos)
         if not found:
             code = "syntax" if self.pos < len(self.text) else "cut"
-            raise _Stop(code, "expecting a value", self.pos)
+            raise Stop(code, "expecting a value", self.pos)
         word, start = found[0], self.pos
         self.pos = found.end()
         if word in _LITERALS:
@@ -393,18 +393,18 @@ class _Reader:
         try:
             return self._number(word, start)
         except ValueError as error:
-            raise _Stop("number", str(error), start) from error
+            raise Stop("number", str(error), start) from error
 
     def _number(self, word: str, start: int) -> Json:
         exact = _NUMBER.fullmatch(word)
         if exact:
             if len(word) > limits.NUMBER_CHARS and not exact[1] and not exact[2]:
-                raise _Stop("number", f"a number has more than {limits.NUMBER_CHARS} digits", start)
+                raise Stop("number", f"a number has more than {limits.NUMBER_CHARS} digits", start)
             return real(word) if exact[1] or exact[2] else int(word)
         loose = _LOOSE_NUMBER.fullmatch(word)
         if not loose or not (loose[2] or loose[4]):
             code = "elision" if word.startswith(("...", "…")) else "syntax"
-            raise _Stop(code, f"{word[:40]!r} is not a JSON value", start)
+            raise Stop(code, f"{word[:40]!r} is not a JSON value", start)
         fraction = f".{loose[4]}" if loose[4] else ".0" if loose[3] else ""
         plain = f"{'-' if loose[1] == '-' else ''}{loose[2] or '0'}{fraction}{loose[5] or ''}"
         self.note("number_style", start, word, plain)
@@ -431,7 +431,7 @@ class _Reader:
         text, mark = self.text, self.text[start]
         end = _RUN[mark].match(text, start + 1).end()  # type: ignore[union-attr]
         if end >= len(text):
-            raise _Stop("unclosed_string", "a string is not closed", start)
+            raise Stop("unclosed_string", "a string is not closed", start)
         raw = text[start + 1 : end]
         self.pos = end + 1
         control = _CONTROL.search(raw)
@@ -449,7 +449,7 @@ _PLAIN_NEXT: Final = frozenset(["", *'{}[]",:0123456789-tfn'])
 def decode_string(raw: str, mark: str, offset: int) -> tuple[str, int]:
     """Decode the inside of a string: JSON's escapes, and an unknown escape keeps its backslash.
 
-    Returns the value and the offset of the first unknown escape (-1: none). Raises _Stop where the
+    Returns the value and the offset of the first unknown escape (-1: none). Raises Stop where the
     string mixes escapes that mean something with escapes that do not, and for a backslash at a line end.
     """
     if "\\" not in raw:
@@ -468,13 +468,13 @@ def decode_string(raw: str, mark: str, offset: int) -> tuple[str, int]:
             meant = True
             return chr(int(body[1:], 16))
         if body in "\n\r“”‘’" or len(body) > 1:
-            raise _Stop("ambiguous_escape", "a backslash here can be read in two ways", offset + match.start())
+            raise Stop("ambiguous_escape", "a backslash here can be read in two ways", offset + match.start())
         unknown = match.start() if unknown < 0 else unknown
         return match[0]
 
     value = _ESCAPE.sub(one, raw)
     if unknown >= 0 and meant:
-        raise _Stop(
+        raise Stop(
             "mixed_escapes",
             "a string mixes escapes such as \\n with backslashes that are not escaped",
             offset + unknown,
@@ -488,5 +488,5 @@ def _lone(value: str) -> bool:
     try:
         value.encode("utf-16", "surrogatepass").decode("utf-16")
     except UnicodeDecodeError:
-        raise _Stop("surrogate", "there is a lone surrogate, which is not a character", 0) from None
+        raise Stop("surrogate", "there is a lone surrogate, which is not a character", 0) from None
     return False

@@ -18,16 +18,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
 from rails.core.requests import Json, RawRequest
 from rails.core.text import one_line
 from rails.intake import shape
+from rails.intake.coerce import Coercion
 from rails.intake.dialects import Call, NotACall, read_value
-from rails.intake.jsontext import Fault, Parsed, explain, strict
+from rails.intake.jsontext import Fault, Parsed, explain, prefix, strict
+from rails.intake.quotes import settle
 from rails.intake.repairs import repair
 from rails.intake.results import Ignored, Shapes
+from rails.intake.stretches import Span
 from rails.intake.tracker import Tracker
+from rails.intake.xmlform import read_call
 
 Outcome = RawRequest | Refusal | Ignored
 
@@ -39,9 +44,12 @@ _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name"
 _TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
 _S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 _CALL_LIKE: Final = re.compile(
-    r"""^[^\S\n]*(?:`{3,}|~{3,})[ \t]*json(?:(?!^[^\S\n]*(?:`{3}|~{3})).){0,400}?["']tool(?:_name)?["']\s*:""",
+    r"""^[^\S\n]*(?:`{3,}|~{3,})[ \t]*json(?:(?!^[^\S\n]*(?:`{3}|~{3})).){0,400}?["']tool(?:_name)?["']\s*:"""
+    r"""|^[ \t]*<tool\s+name\s*=""",
     re.I | re.M | re.S,
 )
+#: Faults that unescaped quotation marks can cause.
+_QUOTE_FAULTS: Final = frozenset({"syntax", "unclosed_string", "extra_data", "cut"})
 #: How many places for missing brackets are tried before there are too many to be sure.
 _MOVES: Final = 400
 _HINT: Final = "Correct the JSON and send the whole block again."
@@ -57,24 +65,73 @@ class Block:
     end: int
     offset: int
     closed: bool
-    whole: bool  # nothing can have been cut off: closed, and a normal stop if it is the last
+    whole: bool  # the answer was not cut off, as far as is known
 
 
-def known_names(tools: Shapes) -> frozenset[str]:
-    """Return every key that a call of any of ``tools`` may hold."""
-    return frozenset(_KEYS).union(*(shape.names(schema) for schema in tools.values()))
+def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
+    """Decide what an XML call is."""
+    follower = span.follower
+    if follower is None or not span.closed:
+        message = (
+            f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
+        )
+        return Refusal(
+            "unterminated", message, "Send the whole call again; shorten it if it was cut off.", span.start, span.end
+        )
+    fault = Fault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
+    read = fault if span.stray else read_call(follower, raw)
+    if isinstance(read, Fault):
+        at = span.start + read.offset
+        hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
+        return Refusal(
+            read.code,
+            f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}.",
+            hint,
+            at,
+            max(at + 1, span.end),
+        )
+    end = span.start + len(raw)
+    request = RawRequest("", read.tool, read.parameters, read.explanation, "s2", span.start, end, read.repairs, raw)
+    mended = any(not note.name.startswith("text_to_") for note in read.repairs)
+    return _unfit(request) if mended and not _fits_call(read, tools) else request
 
 
-def judge(block: Block, tools: Shapes, known: frozenset[str], tracker: Tracker) -> list[Outcome]:
-    """Decide what a JSON block is. Ids are not set yet; ``closed_by_us`` outcomes are named "missing_closers"."""
-    parsed = strict(block.body)
+def _known_keys(tools: Shapes, tool: str) -> frozenset[str]:
+    """Return every key that a call of ``tool`` may hold."""
+    return frozenset(_KEYS) | shape.names(tools.get(tool, {}))
+
+
+def judge(block: Block, tools: Shapes, tracker: Tracker, first: Parsed | Fault | None = None) -> list[Outcome]:
+    """Decide what a JSON block is. Ids are not set yet. ``first`` is what strict reading said, if it was done."""
+    parsed = first or strict(block.body)
     if isinstance(parsed, Parsed):
         if not block.closed and not block.whole:
             return _cut(block, parsed.value, tools)
         return _from_value(parsed, block, tools)
     if not block.body.strip():
         return [Ignored(block.start, block.end, "the block is empty")]
-    return _from_broken(parsed, block, tools, known, tracker)
+    return _several(parsed, block, tools) or _from_broken(parsed, block, tools, tracker)
+
+
+def _several(fault: Fault, block: Block, tools: Shapes) -> list[Outcome] | None:
+    """Read a block that holds several JSON values, one after another, as that many calls; all or none."""
+    if fault.code != "syntax" or not fault.message.startswith("Extra data"):
+        return None
+    values: list[Json] = []
+    pos, body = 0, block.body
+    while True:
+        pos = len(body) - len(body[pos:].lstrip(" \t\r\n,")) if pos else len(body) - len(body.lstrip())
+        if pos >= len(body):
+            break
+        found = prefix(body, pos)
+        if found is None or isinstance(found, Fault) or len(values) > limits.REQUESTS_PER_ANSWER:
+            return None
+        values.append(found[0])
+        pos = found[1]
+    whole = block if block.closed or block.whole else None
+    if whole is None or not all(isinstance(value, dict) for value in values):
+        return None
+    return _from_value(Parsed(values), whole, tools)
 
 
 def _cut(block: Block, value: Json, tools: Shapes) -> list[Outcome]:
@@ -98,26 +155,50 @@ def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
         reads = [read_value(item, tools) for item in value]
         if not any(isinstance(read, Call | Fault) for read in reads):
             return [Ignored(block.start, block.end, "the JSON array holds no calls")]
-        return [_outcome(read, parsed, block, tools, f"item {n} of the array: ") for n, read in enumerate(reads, 1)]
-    return [_outcome(read_value(value, tools), parsed, block, tools)]
+        frame = _Frame(parsed, block, tools)
+        return [_outcome(read, frame, f"item {number} of the array: ") for number, read in enumerate(reads, 1)]
+    return [_outcome(read_value(value, tools), _Frame(parsed, block, tools))]
 
 
-def _outcome(read: Call | NotACall | Fault, parsed: Parsed, block: Block, tools: Shapes, where: str = "") -> Outcome:
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What the calls of one block have in common."""
+
+    parsed: Parsed
+    block: Block
+    tools: Shapes
+
+
+def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> Outcome:
+    block = frame.block
     if isinstance(read, NotACall):
         if where:
-            return Refusal(
-                "frame", f"{where}{read.reason}.", "Put only calls into an array of calls.", block.start, block.end
-            )
+            message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
+            return Refusal("frame", message, hint, block.start, block.end)
         return Ignored(block.start, block.end, read.reason)
     if isinstance(read, Fault):
         return Refusal(
             "frame", f"{where}{read.message}.", "Send the call in the documented form.", block.start, block.end
         )
-    notes = tuple(replace(note, offset=note.offset + block.offset) for note in parsed.repairs) + read.repairs
+    notes = tuple(replace(note, offset=note.offset + block.offset) for note in frame.parsed.repairs) + read.repairs
+    coercion = Coercion()
+    parameters = coercion.parameters(read.parameters, frame.tools.get(read.tool, {}))
+    if coercion.fault is not None:
+        message = f"{where}'{coercion.fault_path}' holds text that should be JSON and is not: {coercion.fault.message}."
+        hint = f"Send '{coercion.fault_path}' as JSON, not as a text."
+        return Refusal("syntax", message, hint, block.start, block.end, coercion.fault_path)
     request = RawRequest(
-        "", read.tool, read.parameters, read.explanation, read.dialect, block.start, block.end, notes, block.raw
+        "",
+        read.tool,
+        parameters,
+        read.explanation,
+        read.dialect,
+        block.start,
+        block.end,
+        (*notes, *coercion.notes),
+        block.raw,
     )
-    if notes and not _fits_call(read, tools):
+    if notes and not _fits_call(replace(read, parameters=parameters), frame.tools):
         return _unfit(request)
     return request
 
@@ -131,7 +212,8 @@ def _unfit(request: RawRequest) -> Refusal:
     return Refusal("syntax", message, _HINT, request.start, request.end)
 
 
-def _from_broken(fault: Fault, block: Block, tools: Shapes, known: frozenset[str], tracker: Tracker) -> list[Outcome]:
+def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) -> list[Outcome]:
+    known = _known_keys(tools, tracker.tool)
     mended = repair(block.body, known=known, closers=block.whole and block.closed)
     if isinstance(mended, Parsed):
         if not block.closed and not block.whole:
@@ -139,6 +221,11 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, known: frozenset[str
         if not mended.closed_by_us or _only_reading(mended, tools):
             return _from_value(mended, block, tools)
         mended = Fault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
+    elif block.closed and block.whole and fault.code == "syntax" and mended.code in _QUOTE_FAULTS:
+        settled = settle(block.body, tools, known)
+        if isinstance(settled, Parsed):
+            return _from_value(settled, block, tools)
+        mended = settled if settled.code == "ambiguous" else mended
     if not _is_call(block.body, tracker):
         return [Ignored(block.start, block.end, "broken JSON without a tool key")]
     if not block.closed:
@@ -233,44 +320,46 @@ def too_many(start: int, end: int, limit: int) -> Refusal:
     )
 
 
-def without_closers(outcomes: Sequence[RawRequest | Refusal]) -> list[RawRequest | Refusal]:
-    """Return the outcomes of an answer that was cut off: what rests on added closers is refused."""
-    return [
-        Refusal(
-            "unterminated",
-            "The JSON block lacks closing brackets and the answer was cut off, so it may be incomplete.",
-            "Send the whole block again.",
-            one.start,
-            one.end,
-            request_id=one.id,
-        )
-        if isinstance(one, RawRequest) and used_closers([one])
-        else one
-        for one in outcomes
-    ]
+def at_the_end(one: RawRequest | Refusal, whole: bool, quoted_from: int) -> RawRequest | Refusal:
+    """Judge again what had to wait for the end of the answer.
+
+    ``whole``: the answer was not cut off. ``quoted_from``: blocks from here on may be part of what an
+    earlier, broken block quotes.
+    """
+    if isinstance(one, Refusal):
+        return one
+    if not whole and used_closers([one]):
+        message = "The JSON block lacks closing brackets and the answer was cut off, so it may be incomplete."
+    elif one.start >= quoted_from:
+        message = "This block may be part of what the broken block before it quotes, so it was not run."
+    else:
+        return one
+    return Refusal("unterminated", message, "Send the whole block again.", one.start, one.end, request_id=one.id)
 
 
-def never_ignored(outcomes: list[Outcome], block: Block) -> list[Outcome]:
+def ends_twice(block: Block) -> Refusal:
+    """Return the refusal of a block that could end in two places."""
+    message = "The JSON block holds a fence line where a string seems to be open, and it can be read in two ways."
+    return Refusal("ambiguous", message, "Escape quotation marks and line ends inside strings.", block.start, block.end)
+
+
+def never_ignored(outcomes: Sequence[Outcome], start: int, end: int) -> Sequence[Outcome]:
     """Return a refusal where a block that was announced as a request turned out to hold none."""
     if not all(isinstance(one, Ignored) for one in outcomes):
         return outcomes
     reason = next((one.reason for one in outcomes if isinstance(one, Ignored)), "the block is empty")
-    return [
-        Refusal(
-            "syntax", f"The block names a tool but cannot be read as a call: {reason}.", _HINT, block.start, block.end
-        )
-    ]
+    return [Refusal("syntax", f"The block names a tool but cannot be read as a call: {reason}.", _HINT, start, end)]
 
 
-def judge_quote(raw: str, start: int, end: int, label: str, closed: bool) -> list[Outcome]:
+def judge_quote(span: Span) -> list[Outcome]:
     """Decide what a quoting stretch is: ignored, unless it never ends and so may hide requests."""
-    if not _CALL_LIKE.search(raw):
+    if not _CALL_LIKE.search(span.raw):
         return []
-    if closed:
-        return [Ignored(start, end, f"quoted inside {label[:40] or 'a fence without a language'}")]
-    name = one_line(label, 40) or "without a language"
+    name = one_line(span.label, 40) or "a fence without a language"
+    if span.closed:
+        return [Ignored(span.start, span.end, f"quoted inside {name}")]
     message = f"A block ({name}) is opened here and never closed, so what follows cannot be told from a quotation."
-    return [Refusal("unterminated", message, "Close the block, then send the call again.", start, end)]
+    return [Refusal("unterminated", message, "Close the block, then send the call again.", span.start, span.end)]
 
 
 def too_long(limit: int) -> Refusal:

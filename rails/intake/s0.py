@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TypedDict
 
 from rails.core.requests import Json
-from rails.intake.detect import Scanner, Span
+from rails.intake.detect import Scanner
 from rails.intake.jsontext import Fault, strict
+from rails.intake.stretches import Span
 
 
 class Validation(TypedDict):
@@ -23,7 +24,7 @@ class Validation(TypedDict):
 
 def validate_json_tool_block(text: str) -> Validation:
     """Validate the first ``json`` fence of ``text`` as a write, delete or edit; all errors at once."""
-    scanner = Scanner()
+    scanner = Scanner({})
     items = [*scanner.feed(text), *scanner.flush()]
     block = next((item for item in items if isinstance(item, Span) and item.kind == "json" and item.closed), None)
     if block is None:

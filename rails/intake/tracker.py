@@ -11,19 +11,16 @@ import json
 import re
 from typing import Final
 
+from rails.core import limits
+
 _TOKEN: Final = re.compile(r"[\"'“”„‘’{}\[\],:\\/#*\n]|[^\s\"'“”„‘’{}\[\],:\\/#*]+")
-_ENDS: Final = {
-    '"': re.compile(r'["\\]'),
-    "'": re.compile(r"['\\]"),
-    "“": re.compile(r"[“”\"\\]"),
-    "”": re.compile(r"[“”\"\\]"),
-    "„": re.compile(r"[“”\"\\]"),
-    "‘": re.compile(r"[‘’'\\]"),
-    "’": re.compile(r"[‘’'\\]"),
-}
+_CLOSING: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
+#: For each opening mark, a run of string content with its escapes, up to a closing mark or the end.
+_RUNS: Final = {mark: re.compile(rf"[^\\{ends}]*(?:\\.[^\\{ends}]*)*", re.S) for mark, ends in _CLOSING.items()}
 _OPENERS: Final = frozenset("{[,:")
 #: Keys and values are kept for the announcement only up to this length.
 _KEPT: Final = 1_200
+_DEPTH: Final = limits.JSON_DEPTH + 1
 #: Keys whose object holds the parameters.
 _ARGUMENTS: Final = frozenset({"arguments", "args", "params", "parameters"})
 _ROOT_KEYS: Final = frozenset({"tool", "tool_name", "type"})
@@ -46,6 +43,7 @@ class Tracker:
         "_key",
         "_kinds",
         "_last",
+        "_length",
         "_skip",
         "depth",
         "done",
@@ -65,15 +63,33 @@ class Tracker:
         self._kinds: list[str] = []
         self._key: list[str] = ["", "", ""]
         self._held: list[str] | None = None
+        self._length = 0
         self._last = ""
         self._skip = False
         self._comment = ""
         self._after_string = False
 
+    @property
+    def path(self) -> str:
+        """The path that the call names, as far as is known yet."""
+        return self.found.get("path", "")
+
+    @property
+    def certain(self) -> bool:
+        """Whether this is surely a call."""
+        return True
+
+    @property
+    def started(self) -> bool:
+        """Return whether a root value has begun."""
+        return bool(self._kinds)
+
     def feed(self, text: str) -> None:
-        """Follow the next piece of text."""
+        """Follow the next piece of text. Beyond a depth that no block may have, nothing is followed any more."""
         pos, end = 0, len(text)
-        while pos < end:
+        if self.depth > _DEPTH:
+            return
+        while pos < end and self.depth <= _DEPTH:
             if self._skip:
                 self._keep(text[pos])
                 pos, self._skip = pos + 1, False
@@ -84,8 +100,9 @@ class Tracker:
             else:
                 pos = self._between(text, pos)
 
+    @property
     def tool(self) -> str:
-        """Return the name of the tool that the block calls, as far as is known yet."""
+        """The name of the tool that the block calls, as far as is known yet."""
         if self.found.get("type") == "tool_request":
             return self.found.get("tool_name", "")
         return self.found.get("tool", "")
@@ -93,17 +110,18 @@ class Tracker:
     def _keep(self, piece: str) -> None:
         if self._held is not None:
             self._held.append(piece)
-            if len(piece) > _KEPT or len(self._held) > _KEPT:
+            self._length += len(piece)
+            if self._length > _KEPT:
                 self._held = None
 
     def _in_string(self, text: str, pos: int) -> int:
-        match = _ENDS[self.quote].search(text, pos)
-        stop = match.start() if match else len(text)
+        run = _RUNS[self.quote].match(text, pos)
+        stop = run.end() if run else pos
         if self._held is not None and stop > pos:
             self._keep(text[pos:stop])
-        if match is None:
+        if stop >= len(text):
             return stop
-        if match[0] == "\\":
+        if text[stop] == "\\":
             self._keep("\\")
             self._skip = True
         else:
@@ -136,7 +154,7 @@ class Tracker:
         slash, self._comment = self._comment == "/" and match.start() == pos, ""
         if piece == "\\":
             self._skip = True
-        elif piece in _ENDS:
+        elif piece in _CLOSING:
             self._quotation(piece)
         elif piece in "{[":
             self._open(piece)
@@ -177,6 +195,7 @@ class Tracker:
         self.quote = mark
         kept = self.depth in (1, 2)
         self._held = [] if kept else None
+        self._length = 0
 
     def _end_string(self) -> None:
         self.quote = ""
@@ -212,6 +231,8 @@ class Tracker:
 
     def _open(self, bracket: str) -> None:
         self.depth += 1
+        if self.depth > _DEPTH:
+            self.odd = True
         if self.done:
             self.done, self.depth = False, 1
         if self.depth <= 3:
@@ -238,3 +259,30 @@ def _decoded(raw: str) -> str:
     except ValueError:
         return raw
     return value if isinstance(value, str) else raw
+
+
+def told(value: object, body: str) -> Tracker:
+    """Return a tracker that knows what following ``body`` would have taught it; ``value`` is ``body``, parsed.
+
+    A shortcut for complete blocks: only what an announcement needs is filled in.
+    """
+    tracker = Tracker()
+    parsed = getattr(value, "value", None)
+    if not isinstance(parsed, dict):
+        return tracker
+    for key, item in parsed.items():
+        if key in _ROOT_KEYS or key in PATH_KEYS:
+            _tell(tracker, key if key in _ROOT_KEYS else "path", item)
+        elif key in _ARGUMENTS and isinstance(item, dict):
+            for inner in item:
+                if inner in PATH_KEYS:
+                    _tell(tracker, "path", item[inner])
+    if any(len(said) > _KEPT // 6 for said in tracker.found.values()):
+        tracker = Tracker()
+        tracker.feed(body)
+    return tracker
+
+
+def _tell(tracker: Tracker, key: str, item: object) -> None:
+    if isinstance(item, str):
+        tracker.found.setdefault(key, item)

@@ -1,0 +1,358 @@
+"""The S2 dialect: ``<tool name="fast_editor">`` or ``<fast_editor>`` around one element per parameter.
+
+It is not XML: values are raw text, written by a model that escapes nothing. The rules:
+
+    a value begins after ``<name>`` and ends at a ``</name>`` that is followed by the next parameter or the end
+    of the tool; a closing tag elsewhere is content
+    a value that begins with a line end loses it and the last one; otherwise it is kept as it is, untrimmed
+    text-typed values are never decoded: ``&lt;`` in a file's content stays ``&lt;``
+    array- and object-typed values are JSON (plain, fenced, entity-escaped; closing tags inside its strings are
+    content) or child elements, whose texts have their entities decoded
+    number- and boolean-typed values are read by the schema
+    a value whose own closing tag could end it in more than one place is refused
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from rails.core.requests import Json, Repair
+from rails.intake import shape
+from rails.intake.coerce import Coercion, entities, json_text
+from rails.intake.dialects import Call
+from rails.intake.jsontext import Fault, Parsed, strict
+from rails.intake.results import Shapes
+from rails.intake.tracker import PATH_KEYS, Tracker
+
+_OPENER: Final = re.compile(
+    r"[ \t]*(?:<action>[ \t]*)?<(?:tool[ \t]+name[ \t]*=[ \t]*(?:\"([^\"<>\n]{1,100})\"|'([^'<>\n]{1,100})')[ \t]*|"
+    r"([A-Za-z_][\w.-]{0,99}))>"
+)
+_ELEMENT: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})>")
+
+
+@dataclass(slots=True)
+class Value:
+    """One parameter: its name, and where its raw text starts and ends in the block."""
+
+    name: str
+    start: int
+    end: int = -1
+
+
+def opener(line: str, tools: Shapes) -> tuple[str, str, int] | None:
+    """Return (tool name, element name, where the inside starts) if an XML call begins on this line."""
+    found = _OPENER.match(line)
+    if not found:
+        return None
+    named = found[1] or found[2]
+    if named:
+        return named, "tool", found.end()
+    return (found[3], found[3], found.end()) if found[3] in tools else None
+
+
+class Follower:
+    """Follows an XML call line by line, each character once, and knows when it has ended.
+
+    ``end`` is the offset behind the closing tag (-1: not yet). ``prose`` is set when it turns out that
+    this was a mention of the tag in a sentence and no call.
+    """
+
+    def __init__(self, tool: str, element: str, schema: shape.Schema) -> None:
+        self.tool, self.element = tool, element
+        self.names = shape.properties(schema)
+        self.values: list[Value] = []
+        self.end = -1
+        self.prose = False
+        self.junk = ""
+        self.path = ""
+        self._fallback: tuple[Value, int] | None = None
+        self._fallbacks = 0
+        self.closer = f"</{element}>"
+        self._open: Value | None = None
+        self._json: Tracker | None = None
+        self._json_from = -1
+        self._inner = 0
+        self._waiting = -1  # offset behind a closing tag whose continuation is not seen yet
+        self._text: list[str] = []
+
+    def feed(self, line: str, offset: int) -> None:
+        """Follow one more piece of text, which starts at ``offset`` in the block and ends at a line end."""
+        pos = 0
+        while pos < len(line) and self.end < 0 and not self.prose:
+            if self._waiting >= 0:
+                pos = self._continue(line, pos, offset)
+            elif self._open is None:
+                pos = self._between(line, pos, offset)
+            else:
+                pos = self._in_value(self._open, line, pos, offset)
+
+    def _between(self, line: str, pos: int, offset: int) -> int:
+        rest = line[pos:]
+        blank = len(rest) - len(rest.lstrip())
+        pos += blank
+        if pos >= len(line):
+            return pos
+        if line.startswith(self.closer, pos):
+            self.end = offset + pos + len(self.closer)
+            return len(line)
+        element = _ELEMENT.match(line, pos)
+        if element:
+            self._begin(element[1], offset + element.end())
+            return element.end()
+        if self.element != "tool":
+            self.prose = True
+            return len(line)
+        found = line.find("<", pos + 1)
+        stop = len(line) if found < 0 else found
+        self.junk = self.junk or line[pos:stop].strip()
+        return stop
+
+    def _begin(self, name: str, start: int) -> None:
+        self._open = Value(name, start)
+        types = shape.types_of(self.names.get(name))
+        self._json = Tracker() if types and "string" not in types and types & {"array", "object"} else None
+        self._json_from = -1
+        self._inner = 0
+        self._text = []
+
+    def _in_value(self, value: Value, line: str, pos: int, offset: int) -> int:
+        closer, again = f"</{value.name}>", f"<{value.name}>"
+        found = line.find(closer, pos)
+        stop = len(line) if found < 0 else found
+        piece = line[pos:stop]
+        if self._json is not None:
+            self._follow_json(piece)
+        elif again in piece:
+            self._inner += piece.count(again)
+        self._keep(value, piece)
+        if found < 0:
+            return stop
+        if self._json is not None and self._json.quote and not self._json.odd:
+            self._json.feed(closer)
+            return stop + len(closer)
+        value.end = offset + stop
+        self._waiting = offset + stop + len(closer)
+        return stop + len(closer)
+
+    def _follow_json(self, piece: str) -> None:
+        if self._json is None:
+            return
+        if self._json_from < 0:
+            stripped = piece.lstrip()
+            if not stripped:
+                return
+            self._json_from = 0
+            if stripped[0] not in "[{":
+                self._json = None
+                return
+        self._json.feed(piece)
+
+    def _keep(self, value: Value, piece: str) -> None:
+        if value.name in PATH_KEYS and not self.path and len(self._text) < 20:
+            self._text.append(piece)
+
+    def _continue(self, line: str, pos: int, offset: int) -> int:
+        """A closing tag was seen: does what follows make it the end of the value?"""
+        while pos < len(line) and line[pos].isspace():
+            pos += 1
+        if pos >= len(line):
+            return pos
+        value = self._open
+        self._waiting = -1
+        if value is None:
+            return pos
+        closes_tool = line.startswith(self.closer, pos)
+        element = _ELEMENT.match(line, pos)
+        known = self._known()
+        if not closes_tool and not (element and element[1] in known and element[1] != value.name):
+            self._inner = max(self._inner - 1, 0)
+            return pos
+        if self._inner and closes_tool:
+            self._inner -= 1
+            ended = replace(value), offset + pos + len(self.closer)
+            self._fallback = ended if self._fallbacks == 0 else None
+            self._fallbacks += 1
+            return pos
+        self.values.append(value)
+        if value.name in PATH_KEYS and not self.path:
+            self.path = unwrapped("".join(self._text))
+        self._open = self._json = None
+        return pos
+
+    def _known(self) -> frozenset[str] | _Anything:
+        return frozenset(self.names) if self.names else _ANYTHING
+
+    def fall_back(self) -> int:
+        """End the call at the only place where it can have ended, though an inner opening tag spoke against it.
+
+        Returns the offset behind the closing tag, or -1 if there is no such place or more than one.
+        """
+        if self._fallback is None:
+            return -1
+        value, end = self._fallback
+        self.values.append(value)
+        return end
+
+    @property
+    def certain(self) -> bool:
+        """Whether this is surely a call: a first parameter has begun, or the named form is used."""
+        return self.element == "tool" or bool(self.values) or self._open is not None
+
+
+class _Anything:
+    """A set that holds every name: the parameters of a tool that is not known."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+_ANYTHING: Final = _Anything()
+
+
+def unwrapped(raw: str) -> str:
+    """Apply the rule for line ends: a value that begins with one loses it and the last one."""
+    for first in ("\r\n", "\n"):
+        if raw.startswith(first):
+            body = raw[len(first) :]
+            # The last line end goes together with the closing tag's indentation.
+            head, newline, tail = body.rpartition("\n")
+            if newline and not tail.strip(" \t"):
+                return head.removesuffix("\r")
+            return body
+    return raw
+
+
+def read_call(follower: Follower, raw: str) -> Call | Fault:
+    """Turn a complete XML call into a call. ``raw`` is the block's text; offsets of faults are into it."""
+    if follower.junk:
+        return Fault("frame", f"there is text outside the parameters of '{follower.tool}': {follower.junk[:60]!r}")
+    parameters: dict[str, Json] = {}
+    notes: list[Repair] = []
+    for value in follower.values:
+        if value.name in parameters:
+            return Fault("duplicate_key", f"the parameter '{value.name}' occurs twice", value.start)
+        text = raw[value.start : value.end]
+        if _ends_again(value, text, follower, raw):
+            return Fault("ambiguous", f"the value of '{value.name}' holds its own closing tag, so its end is uncertain")
+        read = _read_value(text, follower.names.get(value.name), notes)
+        if isinstance(read, Fault):
+            return Fault(read.code, f"parameter '{value.name}': {read.message}", value.start + read.offset)
+        parameters[value.name] = read.value
+    explanation = ""
+    if "explanation" not in follower.names and isinstance(parameters.get("explanation"), str):
+        explanation = str(parameters.pop("explanation")).strip()
+    return Call(follower.tool, parameters, explanation, "s2", tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    value: Json
+
+
+def _read_value(text: str, schema: shape.Schema, notes: list[Repair]) -> _Read | Fault:
+    types = shape.types_of(schema)
+    if not types or "string" in types:
+        return _Read(unwrapped(text))
+    if types & {"array", "object"}:
+        return _structure(text, schema, types, notes)
+    coercion = Coercion()
+    coerced = coercion.value(text.strip(), schema, "", 0)
+    notes.extend(coercion.notes)
+    return _Read(coerced)
+
+
+def _ends_again(value: Value, text: str, follower: Follower, raw: str) -> bool:
+    """Return whether the block holds a second place where this value could end."""
+    names = "|".join(re.escape(name) for name in follower.names) or r"[A-Za-z_][\w.-]*"
+    ending = re.compile(rf"</{re.escape(value.name)}>\s*(?:</{re.escape(follower.element)}>|<(?:{names})>)")
+    inside = ending.findall(text)
+    after = ending.findall(raw, value.end)
+    return (bool(inside) and not _is_json(text)) or len(after) > 1
+
+
+def _is_json(text: str) -> bool:
+    return isinstance(strict(text), Parsed)
+
+
+def _structure(text: str, schema: shape.Schema, types: frozenset[str], notes: list[Repair]) -> _Read | Fault:
+    body = text.strip()
+    lead = len(text) - len(text.lstrip())
+    if body.startswith("<"):
+        return _children(body, schema, types, notes)
+    parsed = json_text(text, schema)
+    if isinstance(parsed, Fault):
+        return Fault("syntax", f"it is not valid JSON: {parsed.message}", lead + parsed.offset)
+    kind = shape.type_name(parsed.value)
+    if kind not in types:
+        wanted = " or ".join(sorted(types))
+        return Fault(
+            "schema", f"expected {wanted}, got {kind}" + ("; send a list, even for one" if "array" in types else "")
+        )
+    notes.extend(parsed.repairs)
+    coercion = Coercion()
+    value = coercion.value(parsed.value, schema, "", 0)
+    notes.extend(coercion.notes)
+    return _Read(value)
+
+
+def _children(body: str, schema: shape.Schema, types: frozenset[str], notes: list[Repair]) -> _Read | Fault:
+    """Read child elements: items of any one name for an array, properties for an object."""
+    if "array" not in types:
+        fields = _fields(body, schema)
+        return fields if isinstance(fields, Fault) else _Read(fields)
+    items = schema.get("items") if isinstance(schema, Mapping) else None
+    first = _ELEMENT.match(body)
+    name = first[1] if first else ""
+    if first is None or name in shape.properties(items):
+        return Fault("schema", "expected a list of elements, one for each item")
+    values: list[Json] = []
+    pos = 0
+    while pos < len(body):
+        found = _element(body, pos, frozenset({name}), exclusive=False)
+        if found is None:
+            return Fault("syntax", f"expected <{name}>…</{name}> elements", pos)
+        inner, pos = found
+        read = _fields(inner, items) if shape.properties(items) else entities(unwrapped(inner))
+        if isinstance(read, Fault):
+            return read
+        values.append(read)
+    coercion = Coercion()
+    coerced = coercion.value(list(values), schema, "", 0)
+    notes.extend(coercion.notes)
+    return _Read(coerced)
+
+
+def _fields(body: str, schema: shape.Schema) -> dict[str, Json] | Fault:
+    names = frozenset(shape.properties(schema))
+    fields: dict[str, Json] = {}
+    pos = len(body) - len(body.lstrip())
+    while pos < len(body):
+        element = _ELEMENT.match(body, pos)
+        found = _element(body, pos, names, exclusive=True) if element and element[1] in names else None
+        if element is None or found is None:
+            return Fault("syntax", "expected one element for each of: " + ", ".join(sorted(names)), pos)
+        if element[1] in fields:
+            return Fault("duplicate_key", f"<{element[1]}> occurs twice", pos)
+        fields[element[1]] = entities(unwrapped(found[0]))
+        pos = found[1]
+    return fields
+
+
+def _element(body: str, pos: int, names: frozenset[str], *, exclusive: bool) -> tuple[str, int] | None:
+    """Read one element at ``pos``: its text, and where the next one starts.
+
+    It ends at a closing tag followed by another element of ``names`` or the end of the text; with
+    ``exclusive``, exactly one closing tag may be such an end.
+    """
+    element = _ELEMENT.match(body, pos)
+    if element is None or element[1] not in names:
+        return None
+    others = "|".join(re.escape(name) for name in sorted(names))
+    ends = list(re.compile(rf"</{re.escape(element[1])}>\s*(?=<(?:{others})>|\Z)").finditer(body, element.end()))
+    if not ends or (exclusive and len(ends) > 1):
+        return None
+    return body[element.end() : ends[0].start()], ends[0].end()
