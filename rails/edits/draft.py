@@ -15,10 +15,11 @@ from rails.edits import codec, omission
 from rails.edits.codec import Coded
 from rails.edits.files import Snapshot
 from rails.edits.match import Match, Miss, Span, locate
-from rails.edits.view import View
+from rails.edits.view import View, flatten, line_places
 from rails.edits.wanted import Wanted
 
 _NEW_MODE: Final = 0o644
+_DONE_PLACES: Final = 1_000
 _HASH_CHARS: Final = 8  # a base hash may be shortened to this many hexadecimal digits
 
 
@@ -175,7 +176,7 @@ class Draft:
         texts = [stage.view.text[span.start : span.end] for span in found.spans]
         if all(text == span.text for text, span in zip(texts, found.spans, strict=True)):
             raise Problem("no_change", "No changes made (content identical after replacement).", "Leave this edit out.")
-        if len(found.spans) == 1 and _is_done(stage.view.text, wanted, found.spans[0]):
+        if len(found.spans) == 1 and _is_done(stage.view, wanted, found):
             line = found.spans[0].first_line
             raise Problem(
                 "already_applied",
@@ -260,20 +261,25 @@ def _check_omission(old: str, new: str) -> None:
         )
 
 
-def _is_done(text: str, wanted: Wanted, span: Span) -> bool:
-    """Whether the place already reads as ``new``, of which ``old`` is only a part, in whole lines."""
-    if wanted.occurrence is not None or wanted.replace_all or "\n" not in span.text.strip("\n"):
+def _is_done(view: View, wanted: Wanted, found: Match) -> bool:
+    """Whether the place already reads as ``new``: a request that is sent again must not add or nest twice."""
+    span = found.spans[0]
+    if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
         return False
-    old = text[span.start : span.end]
-    offset = span.text.find(old) if old else -1
-    if offset < 0 or span.text.count(old) != 1:
+    if found.rung > 1:
+        lines = flatten(wanted.new).strip("\n").split("\n")
+        at = line_places(lines, view.lines, str.rstrip, _DONE_PLACES)
+        return any(start < span.last_line and span.first_line <= start + len(lines) for start in at)
+    text, old = view.text, view.text[span.start : span.end]
+    if not old or span.text.count(old) != 1:
         return False
-    start = span.start - offset
+    start = span.start - span.text.index(old)
     end = start + len(span.text)
-    lines = (start <= 0 or text[start - 1] == "\n") and (
+    if start < 0 or text[start:end] != span.text:
+        return False
+    return (start == 0 or text[start - 1] == "\n") and (
         end >= len(text) or text[end] in "\r\n" or text[end - 1] == "\n"
     )
-    return start >= 0 and lines and text[start:end] == span.text
 
 
 def _line_span(view: View, line: int, last: int, text: str, count: int) -> Span:

@@ -13,16 +13,21 @@ from itertools import pairwise
 
 from rails.edits.view import indent
 
-_SAMPLE = 4_000  # lines looked at for a file's unit; more do not change the answer
+_OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one level more
 
 
 @dataclass(frozen=True, slots=True)
 class IndentMap:
-    """Search indentation to file indentation, with the two units for depths that the map has not seen."""
+    """Search indentation to file indentation, and the step of each for depths the map has not seen.
+
+    ``shifted``: the search is the file's text moved sideways as a whole, so what is deeper in one is as
+    much deeper in the other.
+    """
 
     known: dict[str, str]
     search_unit: str
     file_unit: str
+    shifted: bool
 
     def translate(self, blanks: str) -> str | None:
         """Return the file's indentation for ``blanks``, or ``None`` where there is no safe answer."""
@@ -40,15 +45,28 @@ class IndentMap:
         return None
 
     def _convert(self, blanks: str) -> str | None:
+        """Return a difference in depth as the file writes it."""
+        if self.shifted:
+            return blanks
         steps = self._steps()
         if blanks in steps:
             return steps[blanks]
         scaled = {_scale(blanks, *step) for step in steps.items()}
         if len(scaled) == 1 and (only := scaled.pop()) is not None:
             return only
-        if not self.search_unit or not self.file_unit or self.search_unit == self.file_unit:
-            return blanks
-        return _scale(blanks, self.search_unit, self.file_unit)
+        if self.search_unit and self.file_unit:
+            return _scale(blanks, self.search_unit, self.file_unit)
+        return self._by_depth(blanks)
+
+    def _by_depth(self, blanks: str) -> str | None:
+        """Return ``blanks`` at the one ratio of all known depths, if that is a usual width of a level."""
+        pairs = [(wanted, found) for wanted, found in self.known.items() if wanted and found]
+        scaled = {_scale(blanks, wanted, found) for wanted, found in pairs}
+        usual = all(
+            max(len(wanted), len(found)) in (2 * min(len(wanted), len(found)), 4 * min(len(wanted), len(found)))
+            for wanted, found in pairs
+        )
+        return scaled.pop() if usual and len(scaled) == 1 and len(pairs) == sum(map(bool, self.known)) else None
 
     def _steps(self) -> dict[str, str]:
         """Return the differences between neighbouring known depths; those that contradict are left out."""
@@ -76,25 +94,45 @@ def learn(pairs: Iterable[tuple[str, str]], search: Sequence[str], file: Sequenc
     ordered = [known[blanks] for blanks in sorted(known, key=_width)]
     if any(_width(low) > _width(high) for low, high in pairwise(ordered)):
         return None
-    return IndentMap(known, unit(search), unit(file))
+    if all(wanted == found for wanted, found in known.items()):
+        return IndentMap(known, "", "", shifted=True)
+    units = unit(search), unit(file)
+    return IndentMap(known, *units, _is_shift(known) and not _is_scale(known, *units))
 
 
 def unit(lines: Sequence[str]) -> str:
-    """Return the most frequent step from one line's indentation to a deeper one's ("" if none)."""
-    steps: Counter[str] = Counter()
-    last = ""
-    for line in lines[:_SAMPLE]:
-        if not line.strip():
-            continue
-        blanks = indent(line)
-        if len(blanks) > len(last) and blanks.startswith(last):
-            steps[blanks[len(last) :]] += 1
-        last = blanks
-    return steps.most_common(1)[0][0] if steps else ""
+    """Return one level of indentation as ``lines`` write it ("" if they do not show)."""
+    indented = [line for line in lines if line[:1] in " \t" and line.strip()]
+    if sum(line[0] == "\t" for line in indented) * 2 > len(indented):
+        return "\t"
+    opened: Counter[str] = Counter()
+    other: Counter[str] = Counter()
+    for line, following in pairwise(line for line in lines if line.strip()):
+        low, high = indent(line), indent(following)
+        if len(high) > len(low) and high.startswith(low):
+            steps = opened if line.rstrip().endswith(_OPENERS) else other
+            steps[high[len(low) :]] += 1
+    best = (opened or other).most_common(1)
+    return best[0][0] if best else ""
+
+
+def _is_shift(known: dict[str, str]) -> bool:
+    deeper = {found.removesuffix(wanted) if found.endswith(wanted) else None for wanted, found in known.items()}
+    shallower = {wanted.removesuffix(found) if wanted.endswith(found) else None for wanted, found in known.items()}
+    return any(len(pads) == 1 and None not in pads for pads in (deeper, shallower))
+
+
+def _is_scale(known: dict[str, str], search_unit: str, file_unit: str) -> bool:
+    """Whether the same depths, counted in each side's own unit, explain the map as well."""
+    if not search_unit or not file_unit or search_unit == file_unit or not any(known):
+        return False
+    return all(_scale(wanted, search_unit, file_unit) == found for wanted, found in known.items() if wanted)
 
 
 def _scale(blanks: str, step: str, result: str) -> str | None:
     """Return ``blanks`` as that many times ``result`` as it is times ``step``, if that comes out even."""
+    if step == result:
+        return blanks
     if len(set(blanks)) != 1 or set(blanks) != set(step) or len(set(result)) != 1:
         return None
     length, rest = divmod(len(blanks) * len(result), len(step))

@@ -117,29 +117,34 @@ def _variants(view: View, wanted: Wanted) -> Iterator[tuple[Wanted, str]]:
 
 def _climb(view: View, wanted: Wanted) -> _Found | None:
     old, new = flatten(wanted.old), flatten(wanted.new)
-    found = _pieces(view, 1, view.flat, old, new)
-    if found is None and old.endswith("\n") and new.endswith("\n"):
+    exact = _pieces(1, view.flat, old, new)
+    if exact is None and old.endswith("\n") and new.endswith("\n"):
         old, new = old[:-1], new[:-1]
-        found = _pieces(view, 1, view.flat, old, new)
-    if found:
-        return found
+        if old and view.flat.endswith(old):  # the last line of the file, which has no line end
+            exact = _Pieces(1, (len(view.flat) - len(old),), old, new)
+    if exact and not _is_shallower(view, exact):
+        return exact
     block = _as_lines(old, new)
     if not any(line.strip() for line in block.old):
-        return None
-    return _climb_lines(view, block) or _climb_bare(view, block)
+        return exact
+    return _climb_lines(view, block) or _climb_bare(view, block) or exact
 
 
-def _pieces(view: View, rung: int, hay: str, old: str, new: str) -> _Pieces | None:
-    """Find ``old`` anywhere, except where it only fits into the middle of a deeper indentation."""
+def _pieces(rung: int, hay: str, old: str, new: str) -> _Pieces | None:
     at = places(old, hay, _PLACES) if old else []
-    if at and old[0] in " \t" and "\n" not in old and "\n" in new:
-        at = [start for start in at if not _inside_indentation(view, start)]
     return _Pieces(rung, tuple(at), old, new) if at else None
 
 
-def _inside_indentation(view: View, start: int) -> bool:
-    line_start = view.flat.rfind("\n", 0, start) + 1
-    return start > line_start and view.flat[line_start:start].isspace()
+def _is_shallower(view: View, found: _Pieces) -> bool:
+    """Whether the text only fits into the middle of a deeper indentation, and brings further lines along.
+
+    Those lines would then stand too far left, so the indentation rung is asked first.
+    """
+    blanks = indent(found.old)
+    if not blanks or len(found.at) > 1 or "\n" not in found.new or indent(found.new) != blanks:
+        return False
+    line_start = view.flat.rfind("\n", 0, found.at[0]) + 1
+    return found.at[0] > line_start and view.flat[line_start : found.at[0]].isspace()
 
 
 def _as_lines(old: str, new: str) -> _Blocks:
@@ -153,7 +158,7 @@ def _as_lines(old: str, new: str) -> _Blocks:
 def _climb_lines(view: View, block: _Blocks) -> _Found | None:
     for rung, key in _KEYS:
         if rung == 4 and len(block.old) == 1 and block.new is not None:
-            inside = _pieces(view, 4, fold(view.flat), fold(block.old[0]), "\n".join(block.new))
+            inside = _pieces(4, fold(view.flat), fold(block.old[0]), "\n".join(block.new))
             if inside:
                 return replace(inside, old=block.old[0])
         at = line_places(block.old, view.lines, key, _PLACES)

@@ -1,0 +1,469 @@
+"""Drift cases: a file, an edit whose search text is not quite the file's, and the results that are right.
+
+Every case comes from a piece of the running Python's standard library and a seeded generator, so anyone
+gets the same ones. A recoverable case has one safe reading; ``right`` holds the bytes that count as
+correct (several where keeping and replacing an untouched line's own blanks or quotes are both fair). A case
+with an empty ``right`` must be refused.
+"""
+
+import hashlib
+import random
+import re
+import sysconfig
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PIECE = 120
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True)
+class Case:
+    kind: str
+    data: bytes
+    old: str
+    new: str
+    right: tuple[bytes, ...] = ()
+    more: dict = field(default_factory=dict)
+
+    @property
+    def must_refuse(self):
+        return not self.right
+
+
+@dataclass(frozen=True)
+class Block:
+    """A unique window of a piece, and the same window with an ordinary edit made in it."""
+
+    lines: tuple[str, ...]
+    start: int
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+    def result(self, lines=None, new=None):
+        lines, new = list(lines or self.lines), list(new or self.new)
+        return lines[: self.start] + new + lines[self.start + len(self.old) :]
+
+
+def pieces(rng):
+    """Yield pieces of the standard library forever: clean text, indented with spaces, blank-trimmed."""
+    root = Path(sysconfig.get_paths()["stdlib"])
+    files = sorted(p for p in root.glob("*.py") if 6_000 < p.stat().st_size < 400_000)
+    while True:
+        lines = rng.choice(files).read_text(encoding="utf-8", errors="ignore").split("\n")
+        if len(lines) > PIECE and "\t" not in "".join(lines):
+            start = rng.randrange(len(lines) - PIECE)
+            yield [*(line.rstrip() for line in lines[start : start + PIECE]), ""]
+
+
+def tokens(lines):
+    return [tuple(_TOKEN.findall(line)) for line in lines]
+
+
+def blocks(rng, *, indented=False, least=3):
+    """Yield windows that are unique even when blanks are ignored, with an edit."""
+    for lines in pieces(rng):
+        size = rng.randrange(least, 12)
+        start = rng.randrange(1, PIECE - size - 1)
+        old = lines[start : start + size]
+        if not old[0].strip() or not old[-1].strip() or sum(map(len, tokens(old))) < 8:
+            continue
+        if indented and not all(line.startswith("    ") for line in old if line.strip()):
+            continue
+        if '"""' in "".join(lines) or "'''" in "".join(lines) or "\\" in "".join(old):
+            continue
+        if count(lines, old) != 1:
+            continue
+        new = edited(rng, old)
+        if tokens(new) != tokens(old) and count(lines, new) == 0:
+            yield Block(tuple(lines), start, tuple(old), tuple(new))
+
+
+def count(lines, block):
+    have, want = tokens(lines), tokens(block)
+    return sum(have[n : n + len(want)] == want for n in range(len(have) - len(want) + 1))
+
+
+def edited(rng, old):
+    """Make one to three ordinary changes: rename a word, add a line, drop a line, nest a line deeper."""
+    new = list(old)
+    for _ in range(rng.randrange(1, 4)):
+        at = rng.choice([n for n, line in enumerate(new) if line.strip()])
+        indent = new[at][: len(new[at]) - len(new[at].lstrip())]
+        kind = rng.randrange(4)
+        if kind == 0 and (words := re.findall(r"[A-Za-z_]\w+", new[at])):
+            new[at] = new[at].replace(rng.choice(words), f"renamed_{rng.randrange(100)}", 1)
+        elif kind == 1:
+            new.insert(at + 1, f"{indent}added_{rng.randrange(100)} = {rng.randrange(1000)}")
+        elif kind == 2 and sum(bool(line.strip()) for line in new) > 2:
+            del new[at]
+        else:
+            new[at : at + 1] = [f"{indent}if checked_{rng.randrange(100)}:", f"    {new[at]}"]
+    return new
+
+
+def join(lines, eol="\n"):
+    return eol.join(lines).encode()
+
+
+def dedent(lines, width):
+    return [line[width:] if line.strip() else line for line in lines]
+
+
+def depth(lines):
+    return min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+
+
+# -- recoverable ------------------------------------------------------------------------------------
+
+
+def exact(rng):
+    block = next(blocks(rng))
+    return join(block.lines), block.old, block.new, join(block.result())
+
+
+def de_indented(rng):
+    block = next(b for b in blocks(rng, indented=True))
+    width = depth((*block.old, *block.new))
+    return join(block.lines), dedent(block.old, width), dedent(block.new, width), join(block.result())
+
+
+def over_indented(rng):
+    block = next(blocks(rng))
+    pad = " " * rng.choice([2, 4, 8])
+    deeper = [[pad + line if line.strip() else line for line in part] for part in (block.old, block.new)]
+    return join(block.lines), *deeper, join(block.result())
+
+
+def trailing_blanks_in_file(rng):
+    block = next(blocks(rng))
+    lines = [line + rng.choice(["", " ", "   ", "\t"]) for line in block.lines]
+    lines[block.start] = block.lines[block.start] + "  "
+    return join(lines), block.old, block.new, around(block, lines)
+
+
+def trailing_blanks_in_search(rng):
+    block = next(blocks(rng))
+    old = [line + rng.choice(["", " ", "  "]) for line in block.old[:-1]] + [block.old[-1] + " "]
+    return join(block.lines), old, block.new, join(block.result())
+
+
+def tab_file(rng):
+    block = next(b for b in blocks(rng) if steady(b) and any(line.startswith(" ") for line in b.old))
+    tabbed = [[tabs(line) for line in part] for part in (block.lines, block.result())]
+    return join(tabbed[0]), block.old, block.new, join(tabbed[1])
+
+
+def space_file_tab_search(rng):
+    block = next(b for b in blocks(rng) if steady(b) and any(line.startswith(" ") for line in b.old))
+    return (
+        join(block.lines),
+        [tabs(line) for line in block.old],
+        [tabs(line) for line in block.new],
+        join(block.result()),
+    )
+
+
+def other_unit(rng):
+    block = next(
+        b for b in blocks(rng) if steady(b) and len({len(x) - len(x.lstrip()) for x in b.old if x.strip()}) > 1
+    )
+    half = [[" " * ((len(x) - len(x.lstrip())) // 2) + x.lstrip() for x in part] for part in (block.old, block.new)]
+    return join(block.lines), *half, join(block.result())
+
+
+def steady(block):
+    every = (*block.lines, *block.new)
+    return all((len(line) - len(line.lstrip())) % 4 == 0 for line in every)
+
+
+def tabs(line):
+    blanks = len(line) - len(line.lstrip())
+    return "\t" * (blanks // 4) + line.lstrip()
+
+
+def crlf_file(rng):
+    block = next(blocks(rng))
+    return join(block.lines, "\r\n"), block.old, block.new, join(block.result(), "\r\n")
+
+
+def crlf_search(rng):
+    block = next(blocks(rng))
+    return join(block.lines), [f"{x}\r" for x in block.old[:-1]] + [block.old[-1]], block.new, join(block.result())
+
+
+def mixed_ends(rng):
+    block = next(blocks(rng))
+    ends = [rng.choice(["\n", "\r\n"]) for _ in block.lines]
+    stop = block.start + len(block.old)
+    data = "".join(line + end for line, end in zip(block.lines, ends, strict=True)).encode()
+    head = "".join(x + e for x, e in zip(block.lines[: block.start], ends, strict=False))
+    tail = "".join(x + e for x, e in zip(block.lines[stop:], ends[stop:], strict=True))
+    # Which end a new line gets is open; that every other line keeps its own is not.
+    return data, block.old, block.new, Around(head, block.new, tail)
+
+
+@dataclass(frozen=True)
+class Around:
+    """Right if head and tail are the file's own bytes and the lines between are the new ones.
+
+    What those lines have for line ends, and, for kinds where a line may fairly keep or lose them,
+    trailing blanks and typographic punctuation, is open.
+    """
+
+    head: str
+    new: tuple[str, ...]
+    tail: str
+
+    def __eq__(self, other):
+        text = other.decode()
+        if not text.startswith(self.head) or not text.endswith(self.tail):
+            return False
+        middle = text[len(self.head) : len(text) - len(self.tail)]
+        lines = [plain(line) for line in middle.removesuffix("\n").split("\n")]
+        return lines == [plain(line) for line in self.new]
+
+    def __hash__(self):
+        return hash(self.head)
+
+
+def plain(line):
+    return line.rstrip().translate(str.maketrans({"“": '"', "’": "'", "–": "-"}))
+
+
+def around(block, lines, eol="\n"):
+    head = "".join(line + eol for line in lines[: block.start])
+    return Around(head, block.new, eol.join(lines[block.start + len(block.old) :]))
+
+
+def token_spacing(rng):
+    for block in blocks(rng):
+        old = [re.sub(r", (?=\S)", ",", line) for line in block.old]
+        old = [re.sub(r"(?<=\w) ([=+<>-]=?) (?=\w)", r"\1", line) for line in old]
+        if old != list(block.old) and tokens(old) == tokens(block.old):
+            return join(block.lines), old, block.new, join(block.result())
+    raise AssertionError
+
+
+def punctuation_in_file(rng):
+    for block in blocks(rng):
+        odd = {'"': "“", "'": "’", "-": "–"}
+        lines = list(block.lines)
+        for n in range(block.start, block.start + len(block.old)):
+            lines[n] = "".join(odd.get(char, char) for char in lines[n])
+        if lines != list(block.lines):
+            return join(lines), block.old, block.new, around(block, lines)
+    raise AssertionError
+
+
+def blank_borders(rng):
+    for block in blocks(rng):
+        before, after = block.lines[block.start - 1], block.lines[block.start + len(block.old)]
+        if before.strip() and after.strip():
+            old, new = ["", *block.old, ""], ["", *block.new, ""]
+            return join(block.lines), old, new, join(block.result())
+    raise AssertionError
+
+
+def final_newlines(rng):
+    block = next(blocks(rng))
+    return join(block.lines), [*block.old, ""], [*block.new, ""], join(block.result())
+
+
+def end_of_file(rng):
+    block = next(blocks(rng))
+    lines = block.lines[: block.start + len(block.old)]
+    return join(lines), [*block.old, ""], [*block.new, ""], join(block.result()[: block.start + len(block.new)])
+
+
+def first_line_bare(rng):
+    block = next(b for b in blocks(rng, indented=True) if b.old[0] == b.new[0])
+    old, new = list(block.old), list(block.new)
+    old[0], new[0] = old[0].lstrip(), new[0].lstrip()
+    return join(block.lines), old, new, join(block.result())
+
+
+def line_numbers(rng):
+    block = next(blocks(rng))
+    old = [f"{n:6}\t{line}" for n, line in enumerate(block.old, start=block.start + 1)]
+    return join(block.lines), old, block.new, join(block.result())
+
+
+def fenced(rng):
+    block = next(blocks(rng))
+    wrapped = [["```python", *part, "```"] for part in (block.old, block.new)]
+    return join(block.lines), *wrapped, join(block.result())
+
+
+def inside_a_line(rng):
+    for block in blocks(rng):
+        line = block.old[0]
+        words = [m for m in re.finditer(r"\w{4,}.{3,12}", line) if sum(m[0] in x for x in block.lines) == 1]
+        if words and line.count(words[0][0]) == 1:
+            old, new = words[0][0], r"new \1 $& text"
+            lines = list(block.lines)
+            lines[block.start] = line.replace(old, new)
+            return join(block.lines), [old], [new], join(lines)
+    raise AssertionError
+
+
+def marked_utf16(rng):
+    block = next(blocks(rng))
+    data = ("\ufeff" + "\r\n".join(block.lines)).encode("utf-16-le")
+    return data, block.old, block.new, ("\ufeff" + "\r\n".join(block.result())).encode("utf-16-le")
+
+
+def two_drifts(rng):
+    """De-indented, and the file has Windows line ends and trailing blanks."""
+    block = next(b for b in blocks(rng, indented=True))
+    width = depth((*block.old, *block.new))
+    lines = [line + (" " if line.strip() and n % 3 == 0 else "") for n, line in enumerate(block.lines)]
+    return join(lines, "\r\n"), dedent(block.old, width), dedent(block.new, width), around(block, lines, "\r\n")
+
+
+# -- to be refused ----------------------------------------------------------------------------------
+
+
+def stale_word(rng):
+    """One word of the search text, in a line that the edit leaves alone, is not the file's any more."""
+    for block in blocks(rng):
+        inner = list(enumerate(block.old))[1:-1]
+        same = [n for n, line in inner if line in block.new and re.search(r"[A-Za-z_]{4,}", line)]
+        if same:
+            lines = list(block.lines)
+            at = block.start + rng.choice(same)
+            lines[at] = re.sub(r"[A-Za-z_]{4,}", lambda m: m[0] + "_now", lines[at], count=1)
+            return join(lines), block.old, block.new, ()
+    raise AssertionError
+
+
+def absent(rng):
+    block = next(blocks(rng))
+    return join(block.lines[: block.start] + block.lines[block.start + len(block.old) :]), block.old, block.new, ()
+
+
+def duplicate(rng):
+    block = next(blocks(rng))
+    return join((*block.lines, "", *block.old, "")), block.old, block.new, ()
+
+
+def duplicate_other_indents(rng):
+    block = next(b for b in blocks(rng, indented=True))
+    width = depth(block.old)
+    again = ["  " + " " * width + line[width:] if line.strip() else line for line in block.old]
+    return join((*block.lines, "", *again, "")), dedent(block.old, width), dedent(block.new, width), ()
+
+
+def duplicate_other_blanks(rng):
+    """Neither copy is exact: one has trailing blanks, both have them somewhere."""
+    block = next(blocks(rng))
+    one = [line + " " for line in block.old]
+    lines = [*block.lines[: block.start], *one, *block.lines[block.start + len(block.old) :]]
+    two = [line + "\t" for line in block.old]
+    return join((*lines, "", *two, "")), block.old, block.new, ()
+
+
+def line_missing(rng):
+    block = next(blocks(rng, least=5))
+    at = block.start + len(block.old) // 2
+    if not block.lines[at].strip():
+        return line_missing(rng)
+    lines = block.lines[:at] + block.lines[at + 1 :]
+    return (join(lines), block.old, block.new, ()) if not count(lines, block.old) else line_missing(rng)
+
+
+def line_added(rng):
+    block = next(blocks(rng, least=4))
+    at = block.start + 2
+    lines = [*block.lines[:at], "            something_else()", *block.lines[at:]]
+    return join(lines), block.old, block.new, ()
+
+
+def nested_otherwise(rng):
+    """The last line of the block has moved into, or out of, the block above it."""
+    for block in blocks(rng, least=4):
+        levels = [len(line) - len(line.lstrip()) for line in block.old if line.strip()]
+        if levels.count(levels[-1]) > 1:
+            lines = list(block.lines)
+            at = block.start + len(block.old) - 1
+            lines[at] = "    " + lines[at]
+            return join(lines), block.old, block.new, ()
+    raise AssertionError
+
+
+def already_applied(rng):
+    block = next(blocks(rng))
+    return join(block.result()), block.old, block.new, ()
+
+
+def lazy_rest(rng):
+    block = next(blocks(rng, least=5))
+    blanks = block.old[1][: len(block.old[1]) - len(block.old[1].lstrip())]
+    comment = rng.choice(
+        ["# ... existing code ...", "# rest of the code remains unchanged", "# (rest of the function unchanged)"]
+    )
+    return join(block.lines), block.old, (block.new[0], blanks + comment), ()
+
+
+def stale_hash(rng):
+    block = next(blocks(rng))
+    data = join(block.lines)
+    return data, block.old, block.new, (), {"base_hash": hashlib.sha256(data + b"x").hexdigest()}
+
+
+def nothing_new(rng):
+    block = next(blocks(rng))
+    return join(block.lines), block.old, block.old, ()
+
+
+Maker = Callable[[random.Random], tuple]
+RECOVERABLE: dict[str, Maker] = {
+    "exact": exact,
+    "de-indented": de_indented,
+    "over-indented": over_indented,
+    "trailing blanks in file": trailing_blanks_in_file,
+    "trailing blanks in search": trailing_blanks_in_search,
+    "tab file, spaces sent": tab_file,
+    "space file, tabs sent": space_file_tab_search,
+    "other indent unit": other_unit,
+    "CRLF file": crlf_file,
+    "CRLF sent": crlf_search,
+    "mixed line ends": mixed_ends,
+    "token spacing": token_spacing,
+    "typographic file": punctuation_in_file,
+    "blank border lines": blank_borders,
+    "final newlines sent": final_newlines,
+    "end of file": end_of_file,
+    "first line bare": first_line_bare,
+    "line numbers copied": line_numbers,
+    "fence copied": fenced,
+    "inside a line": inside_a_line,
+    "UTF-16 with mark": marked_utf16,
+    "three drifts at once": two_drifts,
+}
+REFUSABLE: dict[str, Maker] = {
+    "stale word": stale_word,
+    "block absent": absent,
+    "duplicate": duplicate,
+    "duplicate, other indents": duplicate_other_indents,
+    "duplicate, other blanks": duplicate_other_blanks,
+    "line missing in file": line_missing,
+    "line added in file": line_added,
+    "nested otherwise": nested_otherwise,
+    "already applied": already_applied,
+    "lazy rest": lazy_rest,
+    "stale base hash": stale_hash,
+    "nothing new": nothing_new,
+}
+
+
+def cases(each, seed=1):
+    """Yield ``each`` cases of every kind."""
+    for kind, make in {**RECOVERABLE, **REFUSABLE}.items():
+        rng = random.Random(f"{seed} {kind}")
+        for _ in range(each):
+            data, old, new, right, *rest = make(rng)
+            right = right if isinstance(right, tuple) else (right,)
+            more = rest[0] if rest and kind == "stale base hash" else {}
+            yield Case(kind, data, "\n".join(old), "\n".join(new), right, more)
