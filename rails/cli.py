@@ -117,6 +117,16 @@ def _approval(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def _correction(verb: argparse.ArgumentParser, *more: str) -> None:
+    asking = ", or by asking the model too" if more else ""
+    verb.add_argument(
+        "--correction",
+        choices=("off", "syntax", *more),
+        default="syntax",
+        help=f"how far broken JSON is mended: not at all, its syntax{asking} (default: syntax)",
+    )
+
+
 def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = _verb(verbs, "run", "let an agent work on a task")
     run.add_argument("task", nargs="?", help="what to do, in words")
@@ -129,6 +139,8 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run.add_argument(
         "--resume", nargs="?", const="", metavar="SESSION", help="go on with a session (default: the last)"
     )
+    run.add_argument("--events", choices=("jsonl", "sse"), help="events for another program on standard output")
+    _correction(run, "model")
     run.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
     _project(run)
     _approval(run)
@@ -139,6 +151,7 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     apply.add_argument("--dry-run", action="store_true", help="do everything but ask and write")
     apply.add_argument("--json", action="store_true", help="the result as JSON")
     apply.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
+    _correction(apply)
     apply.add_argument("--debug", action="store_true", help="show the blocks as they were found")
     _project(apply)
     _approval(apply)

@@ -140,6 +140,31 @@ def valid(setting: Setting, request: ToolRequest) -> None:
     )
 
 
+def block(setting: Setting, item: RawRequest | Refusal, verdict: Literal["passed", "corrected", "failed"]) -> None:
+    """A block is complete: told exactly once for each, in the order of the answer."""
+    known = item if isinstance(item, RawRequest) else None
+    path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
+    setting.say(
+        "TOOL_BLOCK",
+        f"block {verdict}",
+        id=item.id if isinstance(item, RawRequest) else item.request_id,
+        toolType=known.tool_name if known else "",
+        path=path if isinstance(path, str) else "",
+        start=item.start,
+        end=item.end,
+        content=known.raw if known and item.start < 0 else "",
+        validationPassed=verdict == "passed",
+        corrected=verdict == "corrected",
+        verdict=verdict,
+    )
+
+
+def corrected(setting: Setting, request_id: str, before: str, after: str, why: str, drift: Sequence[str]) -> None:
+    """The model was asked to correct a block; ``why`` says why the answer was not taken."""
+    message = f"correction not taken: {why}" if why else "corrected by the model"
+    setting.say("CORRECTION", message, id=request_id, before=before, after=after, taken=not why, why=why, drift=drift)
+
+
 def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:
     """The edits became a change set, or were refused."""
     if plan.refusals:

@@ -30,7 +30,7 @@ from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.messages import say
 from rails.models import Model
-from rails.narration import Setting
+from rails.narration import Correction, Setting
 from rails.resume import Standing, digest_of, standing
 from rails.tools.definitions import Registry
 from rails.turn import Turn, settle, take_turn
@@ -49,6 +49,7 @@ class Job:
     max_attempts: int = limits.MAX_ATTEMPTS
     max_turns: int = limits.MAX_TURNS
     approve: str = "ask"
+    correction: Correction = "syntax"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +239,7 @@ class Session:
             history=self.history,
             publish=self.record,
             tools=tool_specs(agent, self.registry),
+            correction=self.job.correction,
             from_project=frozenset(d.tool_name for d in self.registry.definitions.values() if not d.trusted),
             on_text=self.on_text,
         )

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from rails import feedback
 from rails import narration as tell
+from rails.admission import admit
 from rails.approval.decision import (
     ApprovalRequest,
     Decision,
@@ -27,14 +28,14 @@ from rails.approval.decision import (
 )
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Answer, Message, TextDelta
-from rails.core.errors import ModelError, Refusal, StaleError, WorkspaceError
+from rails.core.errors import ModelError, StaleError, WorkspaceError
 from rails.core.requests import ToolRequest
 from rails.edits.apply import apply
 from rails.edits.plan import plan
 from rails.feedback import Outcome
 from rails.intake import Intake, Reader, Started
 from rails.narration import Setting
-from rails.tools import contract, runners
+from rails.tools import runners
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +69,8 @@ def take_turn(setting: Setting, number: int, messages: Sequence[Message]) -> Tur
 def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, Outcome] | None = None) -> Turn:
     """Carry out a whole answer. ``done`` holds what an interrupted run has already carried out."""
     done = done or {}
-    outcomes: list[Outcome] = []
-    tell.ignored(setting, found)
-    for refusal in found.refusals:
-        tell.refused(setting, refusal.request_id, [refusal])
-        outcomes.append(feedback.syntax(refusal, _quote(answer, found, refusal)))
-    requests: list[ToolRequest] = []
-    for raw in found.requests:
-        tell.formulated(setting, raw)
-        checked = contract.validate(raw, setting.registry, setting.agent.name)
-        if isinstance(checked, ToolRequest):
-            tell.valid(setting, checked)
-            requests.append(checked)
-        else:
-            tell.refused(setting, raw.id, checked)
-            outcomes.append(feedback.schema(raw.id, checked))
-
+    admitted = admit(setting, answer, found)
+    requests, outcomes = admitted.requests, list(admitted.outcomes)
     outcomes += [done.get(r.id) or _run(setting, r) for r in requests if r.effect == "read"]
     if edits := [r for r in requests if r.effect == "edit"]:
         outcomes.append(done.get(edits[0].id) or _change(setting, edits, clean=_all_ok(outcomes)))
@@ -183,11 +170,3 @@ def _ask(setting: Setting, asked: ApprovalRequest) -> Decision:
 
 def _all_ok(outcomes: Sequence[Outcome]) -> bool:
     return all(outcome.ok for outcome in outcomes)
-
-
-def _quote(answer: Answer, found: Intake, refusal: Refusal) -> str:
-    """The block as the agent sent it, for the sentence that quotes it."""
-    if refusal.start >= 0:
-        return answer.message.text[refusal.start : refusal.end]
-    call_id = found.native_ids.get(refusal.request_id)
-    return next((call.arguments for call in answer.message.calls if call.id == call_id), "")

@@ -15,6 +15,8 @@ FLOORS = [
     {"intake", "tools", "edits", "gate", "approval", "models", "log", "sandbox", "messages", "contracts"},
     {"agents", "feedback"},
     {"narration", "resume"},
+    {"correction"},
+    {"admission"},
     {"turn"},
     {"session"},
     {"review", "doors", "screen"},

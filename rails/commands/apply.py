@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
@@ -97,14 +97,15 @@ def run(options: argparse.Namespace) -> int:
     answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_text(options.file))]
     worst = EXIT_OK
     with SessionLog.create(common.state_of(project)) as log:
-        job = Job(project, ((options.agent, f"apply {options.file}"),), approve=options.approve)
+        tasks = ((options.agent, f"apply {options.file}"),)
+        job = Job(project, tasks, approve=options.approve, correction=options.correction)
         start(job, log, "saved answer")
         registry, agents = common.registry_of(project), common.agents_of(project)
         session = Session(job, log, registry, agents, SavedAnswer().for_agent, approver)
         with session.open():
             for number, (item_id, text) in enumerate(answers, start=1):
                 collected = Collector()
-                session.watch = collected if quiet else _both(collected, screen)
+                session.watch = collected if quiet else common.both(collected, screen)
                 reader = Reader(registry.shapes(), id_prefix=f"t{number}.")
                 reader.feed(text)
                 answer = Answer(Message("assistant", (Text(text),)), "end_turn", model="saved answer")
@@ -161,14 +162,6 @@ def _nothing_found() -> dict[str, Json]:
 
 def _broken(error: RailsError) -> dict[str, Json]:
     return {"status": "error", "changes": [], "refusals": [], "verdict": None, "previous_tool_output": str(error)}
-
-
-def _both(first: Collector, second: Screen) -> Callable[[Record], None]:
-    def watch(record: Record) -> None:
-        first(record)
-        second(record)
-
-    return watch
 
 
 def _show(result: Mapping[str, Json], screen: Screen) -> None:

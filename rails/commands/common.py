@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -18,6 +18,7 @@ from rails.core.text import one_line
 
 if TYPE_CHECKING:
     from rails.agents import Agent
+    from rails.core.events import Record
     from rails.approval.decision import Approver
     from rails.models import Model
     from rails.screen import Screen
@@ -92,6 +93,16 @@ def _keyboard() -> TextIO | None:
         return Path("/dev/tty").open(encoding="utf-8")
     except OSError:
         return None
+
+
+def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
+    """Return a watcher that shows each record to two."""
+
+    def watch(record: Record) -> None:
+        first(record)
+        second(record)
+
+    return watch
 
 
 def colour_wanted(stream: TextIO) -> bool:

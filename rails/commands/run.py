@@ -8,9 +8,11 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from rails.commands import common
+from rails.commands.common import both
 from rails.core.errors import UsageError
 from rails.core.events import Event
 from rails.core.text import one_line
+from rails.doors.events import EventStream
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
 from rails.resume import Standing
@@ -22,7 +24,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the job of the command line and return the exit code."""
     project = common.project_of(options)
     registry, agents = common.registry_of(project), common.agents_of(project)
-    screen = Screen(colour=common.colour_wanted(sys.stdout), debug=options.debug)
+    # Standard output belongs to the protocol when another program listens.
+    out = sys.stderr if options.events else sys.stdout
+    screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug)
     approver = common.approver_of(options, screen, project)
     model = common.model_of(options)
     if options.resume is None:
@@ -33,18 +37,28 @@ def run(options: argparse.Namespace) -> int:
         tasks = ((options.agent, options.task), *(_then(words) for words in options.then))
         _check_agents(tasks, agents)
         log, resumed = SessionLog.create(common.state_of(project)), None
-        start(Job(project, tasks, options.max_attempts, options.max_turns, options.approve), log, model.name)
+        start(_job(project, tasks, options), log, model.name)
     else:
         log, resumed = _reopen(project, options.resume)
         tasks = resumed.tasks
         _check_agents(tasks, agents)
-    job = Job(project, tasks, options.max_attempts, options.max_turns, options.approve)
+    job = _job(project, tasks, options)
     screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model.name)}", "bold")
-    session = Session(job, log, registry, agents, model.for_agent, approver, watch=screen)
+    events = EventStream(sys.stdout, options.events) if options.events else None
+    watch = both(screen, events) if events else screen
+    session = Session(job, log, registry, agents, model.for_agent, approver, watch=watch)
     if resumed:
         session.record(Event("SESSION_RESUMED", f"Going on after turn {resumed.turns}", {"turns": resumed.turns}))
-    with log:
-        return common.close(session.run(resumed), screen, project)
+    try:
+        with log:
+            return common.close(session.run(resumed), screen, project)
+    finally:
+        if events:
+            events.close()
+
+
+def _job(project: Path, tasks: tuple[tuple[str, str], ...], options: argparse.Namespace) -> Job:
+    return Job(project, tasks, options.max_attempts, options.max_turns, options.approve, options.correction)
 
 
 def _reopen(project: Path, name: str) -> tuple[SessionLog, Standing]:

@@ -44,6 +44,8 @@ EventType = Literal[
     "TOOL_EXECUTION_RESULT",  # a tool ran or files were written: result
     "ERROR",  # something broke on our side
     "TOOL_STATUS",  # a request's state: buffering … executing, completed, failed
+    "TOOL_BLOCK",  # a block of the answer is complete: its place, and passed, corrected or failed
+    "CORRECTION",  # the model was asked to correct a block: before, after, values that changed
     "BLOCK_IGNORED",  # a block that is not a request, and why
     "CHANGE_PLANNED",  # requests became a change set: paths, hashes
     "CHANGE_REFUSED",  # requests could not become a change set: refusals

@@ -1,0 +1,83 @@
+"""From what was found in an answer to the requests that may go on, and words about the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rails import feedback
+from rails import narration as tell
+from rails.core.conversation import Answer
+from rails.core.errors import Refusal
+from rails.core.requests import RawRequest, ToolRequest
+from rails.correction import correct
+from rails.feedback import Outcome
+from rails.intake import Intake
+from rails.narration import Setting
+from rails.tools import contract
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Valid requests in the order of the answer, and an outcome for each one that is not."""
+
+    requests: tuple[ToolRequest, ...]
+    outcomes: tuple[Outcome, ...]
+
+
+def admit(setting: Setting, answer: Answer, found: Intake) -> Admission:
+    """Validate every request of an answer, in its order; correct where that is switched on."""
+    tell.ignored(setting, found)
+    requests: list[ToolRequest] = []
+    outcomes: list[Outcome] = []
+    for item in sorted((*found.requests, *found.refusals), key=_order):
+        request_id, refusals = _judge(setting, item)
+        block = _quote(answer, found, item)
+        if isinstance(refusals, ToolRequest):
+            tell.valid(setting, refusals)
+            tell.block(setting, item, "corrected" if refusals.raw and refusals.raw.repairs else "passed")
+            requests.append(refusals)
+            continue
+        corrected = _corrected(setting, request_id, block, refusals)
+        tell.block(setting, item, "corrected" if corrected else "failed")
+        if corrected:
+            requests.append(corrected)
+            continue
+        tell.refused(setting, request_id, refusals)
+        if isinstance(item, Refusal):
+            outcomes.append(feedback.syntax(item, block))
+        else:
+            outcomes.append(feedback.schema(request_id, refusals))
+    return Admission(tuple(requests), tuple(outcomes))
+
+
+def _judge(setting: Setting, item: RawRequest | Refusal) -> tuple[str, ToolRequest | Sequence[Refusal]]:
+    if isinstance(item, Refusal):
+        return item.request_id, (item,)
+    tell.formulated(setting, item)
+    if item.repairs and setting.correction == "off":
+        names = ", ".join(dict.fromkeys(repair.name for repair in item.repairs))
+        message = f"The JSON is not valid ({names}), and nothing is repaired here."
+        return item.id, (Refusal("syntax", message, "Send it again as strict JSON.", item.start, item.end),)
+    return item.id, contract.validate(item, setting.registry, setting.agent.name)
+
+
+def _corrected(setting: Setting, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:
+    if setting.correction != "model" or not block:
+        return None
+    result = correct(setting, request_id, block, refusals)
+    tell.corrected(setting, request_id, block, result.answer, result.why, result.drift)
+    return result.request
+
+
+def _order(item: RawRequest | Refusal) -> tuple[bool, int]:
+    """Blocks by their place in the text; native calls, which have none, stay in their order after them."""
+    return item.start < 0, item.start
+
+
+def _quote(answer: Answer, found: Intake, item: RawRequest | Refusal) -> str:
+    """The block as the agent sent it, for the sentence that quotes it."""
+    if item.start >= 0:
+        return answer.message.text[item.start : item.end]
+    call_id = found.native_ids.get(item.id if isinstance(item, RawRequest) else item.request_id)
+    return next((call.arguments for call in answer.message.calls if call.id == call_id), "")
