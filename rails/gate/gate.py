@@ -20,11 +20,12 @@ from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
-from rails.core.text import decode, one_line
+from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
 from rails.gate import suppressions
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
-from rails.gate.checks import Check, Desk, Job, Outcome, every
+from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
+from rails.gate.ruff import plain
 from rails.gate.workers import PythonPool
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
@@ -35,13 +36,17 @@ class Gate:
     """Judges changes of one project. Keeps its tools warm until :meth:`close`.
 
     ``strict`` makes everything that was not checked count. ``keep_old`` keeps findings that were there
-    before the change in the verdict, marked ``new=False``; they never count.
+    before the change in the verdict, marked ``new=False``; they never count. ``pool`` are Python workers
+    that several gates share; whoever made it closes it.
     """
 
-    def __init__(self, project: Path, *, strict: bool = False, keep_old: bool = False) -> None:
+    def __init__(
+        self, project: Path, *, strict: bool = False, keep_old: bool = False, pool: PythonPool | None = None
+    ) -> None:
         self.project = project.resolve()
         self.strict, self.keep_old = strict, keep_old
-        self._desk = Desk(self.project, PythonPool())
+        self._owns_pool = pool is None
+        self._desk = Desk(self.project, pool or PythonPool())
 
     def judge(self, changes: ChangeSet) -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting."""
@@ -80,7 +85,8 @@ class Gate:
 
     def close(self) -> None:
         """Stop every tool."""
-        self._desk.pool.close()
+        if self._owns_pool:
+            self._desk.pool.close()
         for resource in self._desk.resources.values():
             resource.close()
         self._desk.resources.clear()
@@ -97,10 +103,11 @@ class Gate:
         self, files: Sequence[_File], gone: Sequence[FileChange], not_checked: Sequence[NotChecked] = ()
     ) -> Verdict:
         runs: list[CheckRun] = []
-        for check in every().values():
-            jobs = [file.job for file in files if self._wants(check, file)]
+        by_path = {file.path: file for file in files}
+        for name in (*CHECKS, FALLBACK):
+            jobs = [file.job for file in files if name in wanted(file.path)]
             if jobs:
-                runs += self._run(check, jobs, {file.path: file for file in files})
+                runs += self._run(name, jobs, by_path)
         left = _left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left)]
         missed = [*not_checked, *(miss for file in files for miss in file.not_checked)]
@@ -117,26 +124,19 @@ class Gate:
             tuple(runs),
         )
 
-    def _wants(self, check: Check, file: _File) -> bool:
-        if check.NAME == "text":
-            return not file.taken
-        return check.accepts(file.path)
-
-    def _run(self, check: Check, jobs: Sequence[Job], files: dict[str, _File]) -> Sequence[CheckRun]:
-        for job in jobs:
-            files[job.path].taken = True
+    def _run(self, name: str, jobs: Sequence[Job], files: dict[str, _File]) -> Sequence[CheckRun]:
         try:
-            report = check.run(jobs, self._desk)
+            report = load(name).run(jobs, self._desk)
         except CheckError as error:
-            return _all_missed(check, jobs, files, str(error))
+            return _all_missed(name, jobs, files, str(error))
         except Exception as error:  # a bug of ours must not look like a clean file
-            return _all_missed(check, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
+            return _all_missed(name, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
         answered = set()
         for outcome in report.outcomes:
             files[outcome.path].take(outcome)
             answered.add(outcome.path)
         silent = [job for job in jobs if job.path not in answered]
-        _all_missed(check, silent, files, "the check did not answer for this file")
+        _all_missed(name, silent, files, "the check did not answer for this file")
         return report.runs
 
 
@@ -152,7 +152,6 @@ class _File:
     outcomes: list[Outcome] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
-    taken: bool = False
 
     @property
     def job(self) -> Job:
@@ -182,9 +181,9 @@ class _File:
         return Text(_lines(self.before or b""), before)
 
 
-def _all_missed(check: Check, jobs: Sequence[Job], files: dict[str, _File], reason: str) -> Sequence[CheckRun]:
+def _all_missed(name: str, jobs: Sequence[Job], files: dict[str, _File], reason: str) -> Sequence[CheckRun]:
     for job in jobs:
-        files[job.path].not_checked.append(NotChecked(job.path, check.NAME, reason))
+        files[job.path].not_checked.append(NotChecked(job.path, name, reason))
     return ()
 
 
@@ -241,8 +240,8 @@ def _alike(old: bytes, new: bytes) -> bool:
 
 
 def _lines(data: bytes) -> Sequence[str]:
-    decoded = decode(data)
-    return split_lines(decoded.text if decoded else data.decode("latin-1"))
+    text = plain(data)
+    return split_lines(data.decode("latin-1") if text is None else text)
 
 
 def _read(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:

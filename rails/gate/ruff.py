@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from rails.core.errors import CheckError
 from rails.core.requests import Json
@@ -40,7 +41,7 @@ class Diagnostic:
     remedy: str = ""
 
 
-SYNTAX = "invalid-syntax"
+SYNTAX: Final = "invalid-syntax"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,19 @@ class RuffCli:
             [*self.tool.argv, verb, "--no-cache", "--force-exclude", *options, *more, "--stdin-filename", name, "-"],
             data=data,
         )
+
+
+def plain(data: bytes) -> str | None:
+    """Return the text of ``data`` without a byte-order mark, or ``None`` when it is not text.
+
+    The same answer as :func:`rails.core.text.decode` gives, without the census of line endings.
+    """
+    if b"\0" in data:
+        return None
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
 
 
 def parse(out: bytes) -> list[Diagnostic]:

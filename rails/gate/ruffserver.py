@@ -9,6 +9,7 @@ read makes it fall back to its defaults and say so in a message only; such a ser
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from rails.gate.ruff import Diagnostic, Edit
 from rails.gate.settings import RuffSettings
 from rails.gate.workers import Pipe
 
+_URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
 _HELP: Final = "\n\nhelp: "
 
 
@@ -74,8 +76,10 @@ class RuffServer:
         """Return ``data`` formatted, or as it is when the server would not format it. Raises CheckError."""
         options: Json = {"tabSize": 4, "insertSpaces": True}
         edits = self._about(path, data, "textDocument/formatting", {"options": options})
+        if not edits:
+            return data
         decoded = decode(data)
-        if not edits or decoded is None:
+        if decoded is None:
             return data
         try:
             chosen = Diagnostic("format", "", (1, 1), (1, 1), tuple(map(_edit, _dicts(edits))))
@@ -93,7 +97,7 @@ class RuffServer:
         client: Json = {"configurationPreference": preference, "logLevel": "error", "showSyntaxErrors": True}
         if configuration and isinstance(client, dict):
             client["configuration"] = configuration
-        folder: Json = {"uri": self.project.as_uri(), "name": "project"}
+        folder: Json = {"uri": _uri(str(self.project)), "name": "project"}
         capabilities: Json = {
             "general": {"positionEncodings": ["utf-32"]},
             "textDocument": {"diagnostic": {"dynamicRegistration": False}},
@@ -110,14 +114,14 @@ class RuffServer:
         self._tell("initialized", {})
 
     def _about(self, path: str, data: bytes, method: str, parameters: Mapping[str, Json]) -> Json:
-        decoded = decode(data)
-        if decoded is None:
+        text = ruff.plain(data)
+        if text is None:
             raise CheckError(f"{path} is not UTF-8 text.")
-        document: dict[str, Json] = {"uri": (self.project / path).as_uri()}
+        document: dict[str, Json] = {"uri": _uri(f"{self.project}/{path}")}
         with self._lock:
             self._tell(
                 "textDocument/didOpen",
-                {"textDocument": {**document, "languageId": "python", "version": 1, "text": decoded.text}},
+                {"textDocument": {**document, "languageId": "python", "version": 1, "text": text}},
             )
             answer = self._ask(method, {"textDocument": document, **parameters})
             self._tell("textDocument/didClose", {"textDocument": document})
@@ -154,6 +158,13 @@ class RuffServer:
             and parameters.get("type") in (1, 2)
         ):
             self._complaint = one_line(str(parameters.get("message")), 200)
+
+
+def _uri(path: str) -> str:
+    """Return a file URI; ``Path.as_uri`` would import ten modules for it."""
+    if os.name == "nt":
+        return Path(path).as_uri()
+    return "file://" + "".join(chr(byte) if byte in _URI_SAFE else f"%{byte:02X}" for byte in path.encode())
 
 
 def _message(value: Json) -> bytes:

@@ -7,10 +7,8 @@ options that don't contradict each other.
 
 from __future__ import annotations
 
-import configparser
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -219,6 +217,8 @@ class _Reader:
 
     def _ini(self) -> tuple[dict[str, str] | None, str, bool]:
         """Return flake8's section, the file it is in, and whether another tool's section was seen."""
+        import configparser
+
         others = False
         found: tuple[dict[str, str] | None, str] = (None, "")
         for name in ("setup.cfg", "tox.ini", ".flake8"):
@@ -303,6 +303,10 @@ def _toml_file(path: Path) -> Mapping[str, Json]:
 
 
 def _parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
+    if not data.strip():
+        return {}
+    import tomllib
+
     try:
         return tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

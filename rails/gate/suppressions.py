@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from rails.core.text import decode, one_line
+from rails.core.text import one_line
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
+from rails.gate.ruff import plain
 
 _PYTHON: Final = re.compile(
     r"#\s*(?:(?:ruff|flake8)\s*:\s*(?:noqa|disable|ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
@@ -66,14 +67,14 @@ def _key(comment: str) -> str:
 
 def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
     """Yield line, column (1-based) and text of each suppression comment."""
-    decoded = decode(data)
-    if decoded is None:
+    text = plain(data)
+    if text is None:
         return
     suffix = f".{path.rpartition('.')[2].lower()}"
     if suffix in (".py", ".pyi"):
-        yield from _python(decoded.text)
+        yield from _python(text)
     elif suffix in _SCRIPTS:
-        for number, line in enumerate(split_lines(decoded.text), 1):
+        for number, line in enumerate(split_lines(text), 1):
             for found in _SCRIPT.finditer(line):
                 yield number, found.start() + 1, line[found.start() :].rstrip("*/ ")
 

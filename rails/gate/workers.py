@@ -6,11 +6,11 @@ input; so there is no port, no token, no lock file and nothing stale to find lat
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -40,9 +40,13 @@ class Pipe:
 
     def __init__(self, name: str, argv: Sequence[str], frame: Callable[[IO[bytes]], bytes | None]) -> None:
         self.name = name
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        self._process = tools.start(argv, stderr=self._errors)
+        self._process = tools.start(argv)
         self._input, output = tools.pipes(self._process)
+        self._errors = bytearray()
+        if self._process.stderr is not None:
+            threading.Thread(
+                target=self._listen, args=(self._process.stderr,), daemon=True, name=f"hear {name}"
+            ).start()
         self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         threading.Thread(target=self._read, args=(output, frame), daemon=True, name=f"read {name}").start()
 
@@ -77,7 +81,6 @@ class Pipe:
     def close(self) -> None:
         """Stop the process and everything it started."""
         tools.kill(self._process)
-        self._errors.close()
 
     def _read(self, output: IO[bytes], frame: Callable[[IO[bytes]], bytes | None]) -> None:
         message: bytes | None = b""
@@ -88,13 +91,18 @@ class Pipe:
                 message = None
             self._answers.put(message)
 
+    def _listen(self, complaints: IO[bytes]) -> None:
+        """Keep the end of what the process says on standard error."""
+        with contextlib.suppress(OSError, ValueError):
+            for line in complaints:
+                self._errors = (self._errors + line)[-1000:]
+
     def _last_words(self) -> str:
         try:
             code = self._process.wait(0.2)
         except subprocess.TimeoutExpired:
             return "it closed its output."
-        self._errors.seek(max(0, self._errors.seek(0, 2) - 600))
-        words = one_line(" ".join(self._errors.read().decode(errors="replace").split()[-30:]), 200)
+        words = one_line(" ".join(bytes(self._errors).decode(errors="replace").split()[-30:]), 200)
         return f"exit code {code}. {words}".strip()
 
 
@@ -177,7 +185,27 @@ def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int = _WORK
     """Return ``work(job)`` for each job, in order, computed on up to ``threads`` threads."""
     if len(jobs) < 2 or threads < 2:
         return [work(job) for job in jobs]
-    from concurrent.futures import ThreadPoolExecutor
+    results: dict[int, R] = {}
+    errors: list[BaseException] = []
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for index in range(len(jobs)):
+        waiting.put(index)
 
-    with ThreadPoolExecutor(min(threads, len(jobs))) as executor:
-        return list(executor.map(work, jobs))
+    def drain() -> None:
+        while not errors:
+            try:
+                index = waiting.get_nowait()
+                results[index] = work(jobs[index])
+            except queue.Empty:
+                return
+            except BaseException as error:  # raised again below, in the caller's thread
+                errors.append(error)
+
+    crew = [threading.Thread(target=drain, daemon=True) for _ in range(min(threads, len(jobs)))]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return [results[index] for index in range(len(jobs))]

@@ -8,6 +8,7 @@ import pytest
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.gate import Gate
+from rails.gate.workers import PythonPool
 
 
 class World:
@@ -44,6 +45,14 @@ def _bytes(text):
     return text.encode() if isinstance(text, str) else text
 
 
+@pytest.fixture(scope="session")
+def pool():
+    """Python workers that all tests share, because starting them is what costs time."""
+    made = PythonPool()
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def project(tmp_path):
     folder = tmp_path / "project"
@@ -52,18 +61,18 @@ def project(tmp_path):
 
 
 @pytest.fixture
-def world(project):
-    with Gate(project) as gate:
+def world(project, pool):
+    with Gate(project, pool=pool) as gate:
         yield World(project, gate)
 
 
 @pytest.fixture
-def strict(project):
-    with Gate(project, strict=True) as gate:
+def strict(project, pool):
+    with Gate(project, strict=True, pool=pool) as gate:
         yield World(project, gate)
 
 
 @pytest.fixture
-def with_old(project):
-    with Gate(project, keep_old=True) as gate:
+def with_old(project, pool):
+    with Gate(project, keep_old=True, pool=pool) as gate:
         yield World(project, gate)

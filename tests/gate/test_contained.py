@@ -83,7 +83,8 @@ def test_workers_die_with_their_parent(tmp_path):
         f"gate = Gate(Path({str(tmp_path)!r}))\n"
         "gate.judge(ChangeSet((FileChange(WorkspacePath('a.py'), None, b'x=1'),)))\n"
         "desk = gate._desk\n"
-        "print(*[w.pid for w in desk.pool.workers if w.pid], *[s.pid for s in desk.resources['ruff'].servers], flush=True)\n"
+        "servers = desk.resources['ruff'].servers\n"
+        "print(*[w.pid for w in desk.pool.workers if w.pid], *[s.pid for s in servers], flush=True)\n"
         "time.sleep(60)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

@@ -115,7 +115,7 @@ def test_a_bug_of_ours_is_an_error_and_not_a_pass(world, monkeypatch):
     def broken(jobs, desk):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(checks.every()["python"], "run", broken)
+    monkeypatch.setattr(checks.load("python"), "run", broken)
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert "ZeroDivisionError" in verdict.not_checked[0].reason

@@ -205,8 +205,8 @@ def test_a_hanging_tool_is_an_error(world, tmp_path, monkeypatch):
 def test_a_check_that_does_not_answer_for_a_file_is_noticed(world, monkeypatch):
     from rails.gate import checks
 
-    real = checks.every()["data"].run
-    monkeypatch.setattr(checks.every()["data"], "run", lambda jobs, desk: real(jobs[1:], desk))
+    real = checks.load("data").run
+    monkeypatch.setattr(checks.load("data"), "run", lambda jobs, desk: real(jobs[1:], desk))
     verdict = world.judge(("a.json", "{}"), ("b.json", "{}"))
     assert_not_checked(verdict, "data")
 

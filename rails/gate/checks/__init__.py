@@ -7,10 +7,11 @@ after, with what it repaired, and with what it could not check. What is *new* is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import importlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.workers import PythonPool
@@ -81,19 +82,44 @@ class Desk:
 
 
 class Check(Protocol):
-    """What a module of this folder offers. ``NAME`` is how reports call it."""
-
-    NAME: str
-
-    def accepts(self, path: str, /) -> bool:
-        """Whether the check is for this file."""
+    """What a module of this folder offers: one function, told which files and where the shared things are."""
 
     def run(self, jobs: Sequence[Job], desk: Desk, /) -> Report:
         """Check the files. Raises CheckError when the check as a whole cannot run."""
 
 
-def every() -> dict[str, Check]:
-    """Return the checks by name, in the order in which they run. Imported here, so that start-up is fast."""
-    from rails.gate.checks import data, python, text
+#: Every check: the module of this folder and the endings of the files it wants, in the order of running.
+CHECKS: Final[Mapping[str, frozenset[str]]] = {
+    "python": frozenset({".py", ".pyi"}),
+    "data": frozenset(
+        {
+            ".json",
+            ".jsonc",
+            ".json5",
+            ".jsonl",
+            ".ndjson",
+            ".ipynb",
+            ".webmanifest",
+            ".geojson",
+            ".har",
+            ".yaml",
+            ".yml",
+            ".toml",
+        }
+    ),
+}
+#: Looks at every text file that no other check wants.
+FALLBACK: Final = "text"
 
-    return {"python": python, "data": data, "text": text}
+
+def wanted(path: str) -> list[str]:
+    """Return the names of the checks for ``path``; at least one for every file."""
+    stem, dot, ending = path.rpartition("/")[2].rpartition(".")
+    suffix = f".{ending.lower()}" if dot and stem else ""
+    return [name for name, suffixes in CHECKS.items() if suffix in suffixes] or [FALLBACK]
+
+
+def load(name: str) -> Check:
+    """Return the check called ``name``; only the checks that a change needs are imported."""
+    module: Check = importlib.import_module(f"rails.gate.checks.{name}")
+    return module

@@ -16,7 +16,6 @@ from rails.gate.checks.text import cause
 if TYPE_CHECKING:
     from yaml import Node
 
-NAME: Final = "data"
 _JSON: Final = frozenset(
     {".json", ".jsonc", ".json5", ".jsonl", ".ndjson", ".ipynb", ".webmanifest", ".geojson", ".har"}
 )
@@ -31,11 +30,6 @@ _WITH_COMMENTS: Final = re.compile(
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
 _COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?://[^\n]*\s*|/\*.*?\*/\s*)*[}\]])', re.S)
 _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-
-
-def accepts(path: str) -> bool:
-    """Files that are data by their ending."""
-    return _suffix(path) in _JSON | _YAML | _TOML
 
 
 def run(jobs: Sequence[Job], _desk: Desk) -> Report:

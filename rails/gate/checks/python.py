@@ -21,18 +21,12 @@ from rails.gate.checks import Desk, Job, Outcome, Report
 from rails.gate.pytools import Findings, NotCheckedError, PythonTools, without_doubles
 from rails.gate.workers import side_by_side
 
-NAME: Final = "python"
 #: Fix-and-format rounds. One is enough for nearly every file; a pair of rules can undo each other for ever.
 _ROUNDS: Final = 4
 #: Rounds of fixes inside one of these: fixes that overlap wait for the next.
 _FIX_ROUNDS: Final = 10
 
 T = TypeVar("T")
-
-
-def accepts(path: str) -> bool:
-    """Python sources and stubs."""
-    return path.lower().endswith((".py", ".pyi"))
 
 
 def run(jobs: Sequence[Job], desk: Desk) -> Report:
@@ -74,9 +68,9 @@ class _File:
 
     def outcome(self) -> Outcome:
         """Run the whole flow."""
-        path, before, after = self.job.path, self.job.before, self.job.after
-        broken = self._timed("python", lambda: syntax.error_in(path, after))
-        was_broken = syntax.error_in(path, before) if before is not None else None
+        before, after = self.job.before, self.job.after
+        broken = self._timed("python", lambda: self._syntax(after))
+        was_broken = self._syntax(before) if before is not None else None
         if broken and not self._only_newer_python_reads(after):
             return self._broken(broken, was_broken)
         decoded = decode(after)
@@ -87,6 +81,10 @@ class _File:
         before_found = self._lint(old) if old else Findings(())
         data = self._repaired(decoded, before_found, was_broken is not None) if self.desk.fix else after
         return self._finish(data, old, before_found, was_broken is not None)
+
+    def _syntax(self, data: bytes) -> Finding | None:
+        """What CPython says about ``data``; known from the last turn for the text before this one."""
+        return self.desk.once(("syntax", self.job.path, data), lambda: syntax.error_in(self.job.path, data))
 
     def _finish(self, data: bytes, old: bytes, before: Findings, was_broken: bool) -> Outcome:
         found = self._lint(data)
@@ -132,7 +130,8 @@ class _File:
                 self._miss("format", "fixes and formatter undo each other; the text is as the formatter left it")
                 break
             seen.add(data)
-        if syntax.error_in(self.job.path, data) and not syntax.error_in(self.job.path, self.job.after):
+        # Every fix was compiled when it was made; the formatters' result is read by ruff's parser.
+        if any(found.rule == ruff.SYNTAX for found in self._lint(data).diagnostics):
             self.fixed.clear()
             self._miss("fix", "a fix or the formatter broke the file, so the text is as the agent wrote it", True)
             return self.job.after
@@ -193,7 +192,7 @@ class _File:
         before = self.job.before
         if before is None:
             return True
-        if syntax.error_in(self.job.path, before):
+        if self._syntax(before):
             return False
         was = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, before))
         return was == before
@@ -255,5 +254,4 @@ class _File:
 
 
 def _decoded(data: bytes) -> str:
-    decoded = decode(data)
-    return decoded.text if decoded else ""
+    return ruff.plain(data) or ""

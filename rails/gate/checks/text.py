@@ -15,7 +15,6 @@ from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.checks import Desk, Job, Outcome, Report
 
-NAME: Final = "text"
 #: Files whose meaning is prose: a fence in them is content.
 _PROSE: Final = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt"})
 #: Code that no check of ours parses; said so in the verdict.
@@ -34,11 +33,6 @@ _PROSE_START: Final = re.compile(
     re.I,
 )
 _CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d\u00ab\u00bb\u2032\u2033]")
-
-
-def accepts(_path: str) -> bool:
-    """Every text file is looked at, whatever else checks it."""
-    return True
 
 
 def run(jobs: Sequence[Job], _desk: Desk) -> Report:
