@@ -16,7 +16,14 @@ def test_an_unknown_profile_is_the_operators_mistake():
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_sound_workflow_passes_every_profile(profile):
-    assert errors(chain("A"), profile) == []
+    value = chain("A")
+    value["nodes"][0]["type"] = "n8n-nodes-base.errorTrigger"
+    assert errors(value, profile) == []
+
+
+def test_a_workflow_that_is_only_started_by_hand_cannot_be_published():
+    assert errors(chain("A")) == []
+    assert errors(chain("A"), "publish") == errors(chain("A"), "strict") == [("N8N082", "nodes[0]")]
 
 
 def test_import_needs_neither_name_nor_settings():

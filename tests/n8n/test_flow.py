@@ -148,4 +148,4 @@ def test_a_missing_version_is_no_error():
     value = chain("A")
     del value["nodes"][1]["typeVersion"]
     assert [(f.rule, f.severity) for f in findings(value)] == [("N8N043", "warning")]
-    assert errors(value, "strict") == [("N8N043", "nodes[1]")]
+    assert ("N8N043", "nodes[1]") in errors(value, "strict")

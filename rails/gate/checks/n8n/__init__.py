@@ -28,6 +28,8 @@ from rails.gate.checks.n8n import (
     positions,
     secrets,
     structure,
+    triggers,
+    wiring,
 )
 from rails.gate.checks.n8n.catalogue import Catalogue
 from rails.gate.checks.n8n.catalogue_build import CatalogueInfo, build_catalogue, catalogue_info
@@ -125,6 +127,8 @@ def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Is
     yield from nodetypes.check(workflow, known)
     held, issues = _parameters(workflow, known)
     yield from issues
+    yield from wiring.check(workflow, known, held)
+    yield from triggers.check(workflow, known, held, profile)
     yield from dynamic.check(workflow, held, whole=not broken)
     yield from code.check(workflow)
     for node in workflow.nodes:
@@ -137,7 +141,7 @@ def _parameters(workflow: model.Workflow, known: Catalogue) -> tuple[dict[int, M
     issues: list[Issue] = []
     for node in workflow.nodes:
         description = known.describe(node.type, node.version)
-        if description is not None and not node.is_sticky:
+        if description is not None:
             values, found = fields.check(node, description)
             issues += found
             if values is not None:

@@ -55,6 +55,9 @@ def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: b
     ``held`` has the parameters that n8n keeps, by the node's index, where they are known: what is dropped
     is never evaluated. ``whole`` is whether the structure is sound; the order of nodes is judged only then.
     """
+    if workflow.nodes and not javascript.available():
+        message = "The JavaScript of expressions and Code nodes was not checked: its parser is not installed"
+        yield Issue("N8N066", (), message, "Install the packages tree-sitter and tree-sitter-javascript.", "info")
     names = workflow.names()
     ordered = whole and len(workflow.nodes) <= _MAX_NODES_FOR_ORDER
     upstream = Upstream(workflow) if ordered else None

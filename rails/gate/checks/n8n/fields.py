@@ -198,7 +198,7 @@ class _Walker:
         same = [one for one in found if one.type == item.type]
         if any(one.raw.get("dynamic") or one.raw.get("free") or "values" not in one.raw for one in same):
             return
-        if (self._node.type, item.name) in _STILL_RUN or value in (None, ""):
+        if (self._node.type, item.name) in _STILL_RUN or value in (None, "", "__CUSTOM_API_CALL__"):
             return
         allowed = [choice for one in (same if len(same) < 2 else [item]) for choice in one.raw["values"]]
         chosen = value if item.type == "multiOptions" and isinstance(value, list) else [value]

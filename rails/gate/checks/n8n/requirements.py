@@ -98,13 +98,17 @@ def _is_missing(item: Property, value: Any) -> bool:  # noqa: ANN401
     if item.type in {"string", "dateTime", "options"}:
         return value is UNDEFINED or value == ""
     if item.type == "multiOptions":
-        return value == []
+        return bool(value == [])
     if item.type in _LOCATORS:
-        inner = value.get("value") if isinstance(value, dict) else value
-        if inner is UNDEFINED:
-            return True
-        return not (isinstance(value, dict) and type(inner) in {int, float}) and not bool(inner)
+        return not _has_value(value)
     return False
+
+
+def _has_value(value: Any) -> bool:  # noqa: ANN401
+    inner = value.get("value", UNDEFINED) if isinstance(value, dict) else value
+    if isinstance(value, dict) and type(inner) in {int, float}:
+        return True  # a locator may hold the number 0
+    return inner is not UNDEFINED and bool(inner)
 
 
 def _locator_fault(item: Property, value: Any) -> str | None:  # noqa: ANN401

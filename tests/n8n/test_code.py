@@ -1,0 +1,122 @@
+"""Code nodes: JavaScript and Python parse, and the nodes that they name exist."""
+
+import json
+import sys
+
+import pytest
+from n8n_workflows import chain, errors, the_one
+
+from rails.gate.checks.n8n import javascript
+
+
+def with_code(code, **more):
+    value = chain("Code")
+    value["nodes"][1] |= {"type": "n8n-nodes-base.code", "typeVersion": 2, "parameters": {"jsCode": code, **more}}
+    return value
+
+
+def with_python(code):
+    return with_code("", language="pythonNative", pythonCode=code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return $input.all();",
+        "const x = await this.helpers.httpRequest({url: 'a'});\nreturn [{json: x}];",
+        "for (const item of $input.all()) { item.json.a ??= 1 }\nreturn items",
+        "return $('Start').all().map(i => ({json: {...i.json}}));",
+        "const re = /[\"'`]/g; return [{json: {a: `x${1}`}}]",
+        "",
+        "// $('Gone')\nreturn []",
+        "class A { #x = 1; static { } get y() { return this.#x } }\nreturn [{json: {a: new A().y}}]",
+    ],
+)
+def test_javascript_that_runs_is_no_error(code):
+    assert errors(with_code(code)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        ("const a = ;\nreturn []", 1),
+        ("return [\n  {json: {a: 1}\n];", None),
+        ("const a = 'x;\nreturn []", 1),
+        ("return [{{ $json.a }}]", 1),
+        ("if (a {\n}", None),
+        ("retrun items;", 1),
+        ("const x = 1;\nreturn \u201cx\u201d", 2),
+    ],
+)
+def test_javascript_that_does_not_parse_is_an_error_with_its_line(code, line):
+    found = the_one(with_code(code), "N8N070")
+    assert (found.severity, found.json_path) == ("error", "nodes[1].parameters.jsCode")
+    assert line is None or f"line {line}:" in found.message
+
+
+def test_braces_in_code_are_explained():
+    assert "no {{ }}" in the_one(with_code("return [{{ $json.a }}]"), "N8N070").remedy
+
+
+def test_a_reference_in_code_to_a_missing_node_is_an_error_at_its_name():
+    value = with_code("const a = 1;\nreturn $('Gone').all()")
+    found = the_one(value, "N8N061")
+    line = json.dumps(value, indent=2).splitlines()[found.line - 1]
+    assert line[found.column - 1 : found.end_column - 1] == "Gone"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "return [{'json': {}}]",
+        "for i in _items:\n    i['json']['a'] = 1\nreturn _items",
+        "",
+        "x = await f()\nreturn x",
+        r"a = '\d'",
+    ],
+)
+def test_python_that_runs_is_no_error(code):
+    assert errors(with_python(code)) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "line"), [("return [", 1), ("x = 1\nif x\n  pass", 2), ("  x = 1\n y = 2", None), ("const a = 1", 1)]
+)
+def test_python_that_does_not_parse_is_an_error_with_its_line(code, line):
+    found = the_one(with_python(code), "N8N071")
+    assert (found.severity, found.json_path) == ("error", "nodes[1].parameters.pythonCode")
+    assert line is None or f"line {line}:" in found.message
+
+
+def test_newer_python_than_ours_is_not_refused():
+    assert errors(with_python('x = {\'a\': 1}\nreturn f"{x["a"]}"')) == []
+    assert sys.version_info >= (3, 11)
+
+
+def test_only_the_code_of_the_chosen_language_is_read():
+    assert errors(with_code("broken (", language="pythonNative", pythonCode="return []")) == []
+
+
+def test_languages():
+    assert the_one(with_code("", language="python", pythonCode="return []"), "N8N072").severity == "warning"
+    assert errors(with_code("", language="ruby")) == [("N8N072", "nodes[1].parameters.language")]
+    assert errors(with_code("", language="={{ $json.l }}")) == []
+
+
+def test_old_function_nodes_are_read_too():
+    value = chain("F")
+    value["nodes"][1] |= {"type": "n8n-nodes-base.function", "parameters": {"functionCode": "return items)"}}
+    assert errors(value) == [("N8N070", "nodes[1].parameters.functionCode")]
+
+
+def test_a_disabled_code_node_is_not_read():
+    value = with_code("broken (")
+    value["nodes"][1]["disabled"] = True
+    assert errors(value) == []
+
+
+def test_without_the_parser_syntax_is_said_to_be_unchecked(monkeypatch):
+    monkeypatch.setattr(javascript, "available", lambda: False)
+    value = with_code("broken (")
+    assert errors(value) == []
+    assert the_one(value, "N8N066").severity == "info"

@@ -1,0 +1,107 @@
+"""Connections against the ports that nodes have."""
+
+import pytest
+from n8n_workflows import errors, node, rules, the_one, to, workflow
+
+pytestmark = pytest.mark.usefixtures("catalogue")
+
+START = node("Start", "n8n-nodes-base.manualTrigger")
+SET = node("Set", "n8n-nodes-base.set")
+ASKER = node("Asker", "n8n-nodes-base.asker")
+BRAIN = node("Brain", "n8n-nodes-base.brain")
+THINKING = {"Brain": {"ai_languageModel": [[to("Asker", "ai_languageModel")]]}}
+
+
+def wired(*nodes, **connections):
+    return workflow(START, *nodes, connections={"Start": {"main": [[to(nodes[0]["name"])]]}, **connections})
+
+
+def test_a_sound_agent_has_no_findings():
+    assert rules(wired(ASKER, BRAIN, **THINKING)) == []
+
+
+def test_an_output_that_is_not_there_is_an_error():
+    value = wired(SET, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")]]})
+    found = the_one(value, "N8N032")
+    assert (found.severity, found.json_path) == ("error", "connections.Set.main[1][0]")
+    assert "continueErrorOutput" in found.remedy
+
+
+def test_an_error_output_is_one_more():
+    value = wired(
+        SET | {"onError": "continueErrorOutput"}, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")]]}
+    )
+    assert errors(value) == []
+
+
+def test_an_input_that_is_not_there_is_an_error():
+    value = wired(SET)
+    value["connections"]["Start"]["main"][0][0]["index"] = 1
+    assert errors(value) == [("N8N033", "connections.Start.main[0][0].index")]
+
+
+def test_nothing_leads_into_a_trigger():
+    value = wired(SET, Set={"main": [[to("Start")]]})
+    assert errors(value) == [("N8N033", "connections.Set.main[0][0].node")]
+
+
+def test_a_sub_node_on_main_and_a_connection_the_wrong_way_round_are_told_apart():
+    value = wired(ASKER, BRAIN, **THINKING)
+    value["connections"]["Brain"] = {"main": [[to("Asker")]]}
+    assert "ai_languageModel" in the_one(value, "N8N032").remedy
+    value["connections"] = {
+        "Start": {"main": [[to("Asker")]]},
+        "Asker": {"ai_languageModel": [[to("Brain", "ai_languageModel")]]},
+    }
+    assert "wrong way round" in the_one(value, "N8N032").remedy
+
+
+def test_a_plain_node_is_no_tool():
+    value = wired(ASKER, BRAIN, SET, **THINKING, Set={"ai_tool": [[to("Asker", "ai_tool")]]})
+    assert errors(value) == [("N8N032", "connections.Set.ai_tool")]
+
+
+def test_a_required_sub_node_is_missed():
+    found = the_one(wired(ASKER), "N8N039")
+    assert (found.severity, found.json_path) == ("error", "nodes[1]")
+    assert "N8N039" not in rules(wired(ASKER | {"disabled": True}))
+
+
+def test_more_sub_nodes_than_an_input_takes_is_a_warning():
+    second = node("Brain 2", "n8n-nodes-base.brain")
+    value = wired(ASKER, BRAIN, second, **THINKING, **{"Brain 2": THINKING["Brain"]})
+    assert the_one(value, "N8N047").severity == "warning"
+
+
+def switch(**parameters):
+    return node("Switch", "n8n-nodes-base.switch", 3, parameters=parameters)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "output", "sound"),
+    [
+        ({"rules": {"values": [{}, {}]}}, 1, True),
+        ({"rules": {"values": [{}, {}]}}, 2, False),
+        ({"rules": {"values": [{}, {}]}, "options": {"fallbackOutput": "extra"}}, 2, True),
+        ({"mode": "expression"}, 3, True),
+        ({"mode": "expression", "numberOutputs": 2}, 2, False),
+        ({"mode": "expression", "numberOutputs": "={{ 9 }}"}, 8, True),
+    ],
+)
+def test_computed_outputs_follow_the_parameters(parameters, output, sound):
+    value = wired(switch(**parameters), SET, Switch={"main": [*([[]] * output), [to("Set")]]})
+    assert (errors(value) == []) == sound
+
+
+@pytest.mark.parametrize(
+    ("parameters", "index", "sound"), [({}, 1, True), ({}, 2, False), ({"numberInputs": 3}, 2, True)]
+)
+def test_computed_inputs_follow_the_parameters(parameters, index, sound):
+    merge = node("Merge", "n8n-nodes-base.merge", 3, parameters=parameters)
+    value = workflow(START, merge, connections={"Start": {"main": [[to("Merge", index=index)]]}})
+    assert (errors(value) == []) == sound
+
+
+def test_ports_that_are_not_known_are_not_judged():
+    odd, mine = node("Odd", "n8n-nodes-base.odd"), node("Mine", "n8n-nodes-mine.thing")
+    assert errors(wired(odd, mine, Odd={"main": [[], [to("Mine", index=4)]]})) == []
