@@ -13,7 +13,7 @@ from rails.core.requests import RawRequest, ToolRequest
 from rails.correction import correct
 from rails.feedback import Outcome
 from rails.intake import Intake
-from rails.narration import Setting
+from rails.setting import Setting
 from rails.tools import contract
 
 
@@ -30,7 +30,8 @@ def admit(setting: Setting, answer: Answer, found: Intake) -> Admission:
     tell.ignored(setting, found)
     requests: list[ToolRequest] = []
     outcomes: list[Outcome] = []
-    for item in sorted((*found.requests, *found.refusals), key=_order):
+    blocks: list[RawRequest | Refusal] = [*found.requests, *found.refusals]
+    for item in sorted(blocks, key=_order):
         request_id, refusals = _judge(setting, item)
         block = _quote(answer, found, item)
         if isinstance(refusals, ToolRequest):
@@ -66,7 +67,7 @@ def _corrected(setting: Setting, request_id: str, block: str, refusals: Sequence
     if setting.correction != "model" or not block:
         return None
     result = correct(setting, request_id, block, refusals)
-    tell.corrected(setting, request_id, block, result.answer, result.why, result.drift)
+    tell.corrected(setting, request_id, block, result)
     return result.request
 
 

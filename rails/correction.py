@@ -17,7 +17,7 @@ from rails.core.errors import ModelError, Refusal
 from rails.core.requests import Json, RawRequest, ToolRequest
 from rails.core.text import one_line
 from rails.intake import Reader, Started
-from rails.narration import Setting
+from rails.setting import Setting
 from rails.tools import contract
 
 _SYSTEM: Final = "You correct a JSON tool request that has errors. You change nothing but what the errors name."

@@ -1,4 +1,4 @@
-"""What a turn stands on, and how it tells what happens: one function for each event of a turn.
+"""How a turn tells what happens: one function for each of its events.
 
 The payload of every event type that a turn publishes is made here and nowhere else; the reader's side is
 ``rails.review``, ``rails.resume`` and ``rails.screen``.
@@ -7,30 +7,21 @@ The payload of every event type that a turn publishes is made here and nowhere e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Final, Literal
 
-from rails.agents import Agent
-from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.approval.decision import ApprovalRequest, Decision
 from rails.core.changes import ChangeSet, unified_diff
-from rails.core.conversation import Answer, ToolSpec, answer_to_json
+from rails.core.conversation import Answer, answer_to_json
 from rails.core.errors import Refusal
-from rails.core.events import Event, EventType
 from rails.core.requests import RawRequest, ToolRequest, ToolResult
 from rails.core.verdict import Verdict
 from rails.core.wire import json_object
-from rails.edits.history import History
+from rails.correction import Corrected
 from rails.edits.plan import Plan
 from rails.feedback import Outcome
-from rails.gate.gate import Gate
 from rails.intake import Intake
-from rails.models import Model
-from rails.tools.definitions import Registry
-
-#: How far broken JSON may be mended before it is refused: not at all, its syntax, or by asking the model.
-Correction = Literal["off", "syntax", "model"]
+from rails.setting import Setting
 
 _WORKING: Final = {
     "write_file": "Creating",
@@ -40,34 +31,6 @@ _WORKING: Final = {
     "insert_lines": "Editing",
 }
 _WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What a turn stands on: the agent and its tools, the project, and who is asked and told.
-
-    ``from_project`` names the tools whose definition comes from the project itself: their approval says
-    so. ``on_text`` gets each piece of streamed text.
-    """
-
-    project: Path
-    session_id: str
-    agent: Agent
-    system: str
-    registry: Registry
-    model: Model
-    gate: Gate
-    approver: Approver
-    history: History
-    publish: Callable[[Event], object]
-    tools: Sequence[ToolSpec] = ()
-    from_project: frozenset[str] = frozenset()
-    correction: Correction = "syntax"
-    on_text: Callable[[str], object] = field(default=lambda _: None)
-
-    def say(self, event: EventType, message: str, **details: object) -> None:
-        """Publish an event of this agent and model."""
-        self.publish(Event(event, message, json_object(details), self.agent.name, self.model.name))
 
 
 def asking(setting: Setting, messages: int, number: int) -> None:
@@ -159,10 +122,18 @@ def block(setting: Setting, item: RawRequest | Refusal, verdict: Literal["passed
     )
 
 
-def corrected(setting: Setting, request_id: str, before: str, after: str, why: str, drift: Sequence[str]) -> None:
-    """The model was asked to correct a block; ``why`` says why the answer was not taken."""
-    message = f"correction not taken: {why}" if why else "corrected by the model"
-    setting.say("CORRECTION", message, id=request_id, before=before, after=after, taken=not why, why=why, drift=drift)
+def corrected(setting: Setting, request_id: str, before: str, result: Corrected) -> None:
+    """The model was asked to correct a block; ``result.why`` says why the answer was not taken."""
+    setting.say(
+        "CORRECTION",
+        f"correction not taken: {result.why}" if result.why else "corrected by the model",
+        id=request_id,
+        before=before,
+        after=result.answer,
+        taken=result.request is not None,
+        why=result.why,
+        drift=result.drift,
+    )
 
 
 def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:

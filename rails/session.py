@@ -30,8 +30,8 @@ from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.messages import say
 from rails.models import Model
-from rails.narration import Correction, Setting
 from rails.resume import Standing, digest_of, standing
+from rails.setting import Correction, Setting
 from rails.tools.definitions import Registry
 from rails.turn import Turn, settle, take_turn
 

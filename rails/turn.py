@@ -34,7 +34,7 @@ from rails.edits.apply import apply
 from rails.edits.plan import plan
 from rails.feedback import Outcome
 from rails.intake import Intake, Reader, Started
-from rails.narration import Setting
+from rails.setting import Setting
 from rails.tools import runners
 
 

@@ -18,8 +18,8 @@ from rails.core.text import one_line
 
 if TYPE_CHECKING:
     from rails.agents import Agent
-    from rails.core.events import Record
     from rails.approval.decision import Approver
+    from rails.core.events import Record
     from rails.models import Model
     from rails.screen import Screen
     from rails.session import Ending

@@ -1,0 +1,54 @@
+"""A whole session in one call: a scripted model, scripted approvals, real files, the real gate and log."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rails.agents import load_agents
+from rails.approval.scripted import ScriptedApprover
+from rails.core.shipped import builtin_folder
+from rails.log.reader import read_strict
+from rails.log.writer import SessionLog
+from rails.session import Ending, Job, Session, start
+from rails.testing import ScriptedModel
+from rails.tools.definitions import load
+
+
+@dataclass
+class Worked:
+    """What a session left behind."""
+
+    project: Path
+    ending: Ending
+    records: tuple
+    model: ScriptedModel
+
+    def events(self, kind):
+        return [record.details for record in self.records if record.event_type == kind]
+
+    @property
+    def told(self):
+        """The texts that the model was sent back, in order."""
+        return [facts["text"] for facts in self.events("FEEDBACK_SENT")]
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    monkeypatch.setenv("AI_RAILS_LANG", "en")
+    project = tmp_path / "project"
+    project.mkdir()
+
+    def run(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **job):
+        model = ScriptedModel(list(answers))
+        registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
+        agents = dict(load_agents([builtin_folder("agent_templates")]))
+        task = Job(project, (("coder", "the task"),), **job)
+        with SessionLog.create(project / ".rails") as log:
+            start(task, log, model.name)
+            approver = ScriptedApprover(list(approvals))
+            ending = Session(task, log, registry, agents, model.for_agent, approver, watch=watch, wait=wait).run()
+            return Worked(project, ending, read_strict(log.path), model)
+
+    run.project = project
+    return run

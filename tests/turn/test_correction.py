@@ -1,0 +1,71 @@
+"""Model correction (SPEC C4): one question, nothing taken on trust, every changed value named."""
+
+from rails.core.errors import ModelError
+
+BROKEN = '```json\n{"tool": "write_file", "path": "a.txt", "content": }\n```\n'
+UNKNOWN = '```json\n{"tool": "create_file", "path": "a.txt", "content": "hello\\n"}\n```\n'
+LATIN = '```json\n{"tool": "write_file", "path": "a.txt", "content": "it said "hello" and "bye" to, "me": all"}\n```\n'
+
+
+def block(tool="write_file", path="a.txt", content="hello\n"):
+    import json
+
+    return f"```json\n{json.dumps({'tool': tool, 'path': path, 'content': content})}\n```\n"
+
+
+def test_c4_08_correction_is_off_unless_it_is_asked_for(work):
+    done = work(BROKEN, "I give up.")
+    assert done.events("CORRECTION") == []
+    assert len(done.model.asked) == 2
+
+
+def test_c4_01_the_question_holds_the_block_the_errors_and_the_expected_form(work):
+    done = work(UNKNOWN, block(), "Done.", approvals=["approve"], correction="model")
+    asked = done.model.asked[1].messages[0].text
+    assert '"create_file"' in asked
+    assert "write_file" in asked
+    assert "ONLY the corrected JSON code block" in asked
+
+
+def test_c4_02_a_correct_answer_is_validated_and_used(work):
+    done = work(UNKNOWN, block(), "Done.", approvals=["approve"], correction="model")
+    assert (done.project / "a.txt").read_text("utf-8") == "hello\n"
+    assert [facts["verdict"] for facts in done.events("TOOL_BLOCK")] == ["corrected"]
+    assert done.events("CORRECTION")[0]["drift"] == []
+
+
+def test_c4_03_an_answer_that_is_still_invalid_is_never_executed(work):
+    done = work(UNKNOWN, UNKNOWN, "I give up.", correction="model")
+    assert not (done.project / "a.txt").exists()
+    assert done.events("CORRECTION")[0]["taken"] is False
+    assert "create_file" in done.told[0]
+
+
+def test_c4_07_another_file_is_not_a_correction(work):
+    done = work(BROKEN, block(path="b.txt"), "I give up.", correction="model")
+    assert list(done.project.glob("*.txt")) == []
+    assert "b.txt" in done.events("CORRECTION")[0]["why"]
+
+
+def test_c4_07_another_tool_is_not_a_correction(work):
+    done = work(BROKEN, '```json\n{"tool": "delete_file", "path": "a.txt"}\n```', "I give up.", correction="model")
+    assert "delete_file" in done.events("CORRECTION")[0]["why"]
+
+
+def test_a_value_that_the_block_did_not_hold_is_named_for_the_human(work):
+    done = work(BROKEN, block(content="invented"), "Done.", approvals=["deny: invented"], correction="model")
+    assert done.events("CORRECTION")[0]["drift"] == ["content = 'invented'"]
+    assert any("invented" in note for note in done.events("APPROVAL_REQUESTED")[0]["notes"])
+
+
+def test_c4_10_a_failure_of_the_model_leaves_the_block_failed(work):
+    done = work(BROKEN, ModelError("no service"), "I give up.", correction="model")
+    assert "no service" in done.events("CORRECTION")[0]["why"]
+    assert not (done.project / "a.txt").exists()
+
+
+def test_c4_08_off_means_that_not_even_the_syntax_is_repaired(work):
+    trailing = '```json\n{"tool": "write_file", "path": "a.txt", "content": "x",}\n```\n'
+    done = work(trailing, "I give up.", correction="off")
+    assert "nothing is repaired here" in done.told[0]
+    assert not (done.project / "a.txt").exists()

@@ -1,0 +1,79 @@
+"""A run as a stream of events for another program (SPEC C5)."""
+
+import io
+import json
+
+import pytest
+
+from rails.doors.events import EventStream
+
+WRITE = '```json\n{"tool": "write_file", "path": "a.txt", "content": "one\\n"}\n```\n'
+AGAIN = WRITE.replace("one", "two")
+BROKEN = '```json\n{"tool": "write_file", "path": "a.txt", "content": }\n```\n'
+
+
+def stream_of(work, *answers, form="jsonl", **options):
+    out = io.StringIO()
+    stream = EventStream(out, form)
+    work(*answers, watch=stream, **options)
+    stream.close()
+    return out.getvalue()
+
+
+@pytest.fixture
+def events(work):
+    text = stream_of(work, f"Two.\n{WRITE}", BROKEN, AGAIN, "Done.", approvals=["approve", "approve"])
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def of(events, kind):
+    return [event for event in events if event["type"] == kind]
+
+
+def test_c5_01_the_status_comes_before_the_block_and_has_every_field(events):
+    first = of(events, "json-tool-status")[0]
+    assert {
+        "status": "buffering",
+        "toolType": "write_file",
+        "path": "a.txt",
+        "statusMessage": "Creating...",
+    }.items() <= first.items()
+    assert {"toolId", "timestamp"} <= first.keys()
+    assert events.index(first) < events.index(of(events, "json-tool-block")[0])
+
+
+def test_c5_02_each_block_comes_exactly_once_and_in_order(events):
+    blocks = of(events, "json-tool-block")
+    assert [block["verdict"] for block in blocks] == ["passed", "failed", "passed"]
+    assert [block["content"].strip() for block in blocks] == [WRITE.strip(), BROKEN.strip(), AGAIN.strip()]
+    assert len({block["toolId"] for block in blocks}) == 3
+
+
+def test_c5_03_a_repaired_block_did_not_pass_and_was_corrected(work):
+    text = stream_of(work, WRITE.replace("}\n```", ",}\n```"), "Done.", approvals=["approve"])
+    block = of([json.loads(line) for line in text.splitlines()], "json-tool-block")[0]
+    assert (block["validationPassed"], block["corrected"], block["verdict"]) == (False, True, "corrected")
+
+
+def test_c5_05_states_follow_one_another(events):
+    first = of(events, "json-tool-status")[0]["toolId"]
+    states = [event["status"] for event in of(events, "json-tool-status") if event["toolId"] == first]
+    assert states == ["buffering", "executing", "completed"]
+
+
+def test_c5_04_the_success_line_names_the_file(events):
+    done = next(event for event in of(events, "json-tool-status") if event["status"] == "completed")
+    assert done["statusMessage"] == "Created a.txt"
+
+
+def test_c5_07_server_sent_events_end_with_done(work):
+    text = stream_of(work, "Nothing to do.", form="sse")
+    assert text.startswith("data: {")
+    assert text.endswith("data: [DONE]\n\n")
+    for part in text.strip().split("\n\n")[:-1]:
+        json.loads(part.removeprefix("data: "))
+
+
+def test_the_last_event_says_how_the_run_ended(events):
+    assert events[-1] == {"type": "done"}
+    assert of(events, "end")[0]["outcome"] == "done"
