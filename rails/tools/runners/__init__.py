@@ -6,13 +6,13 @@ Edits are not run here: ``rails.edits`` plans and applies them after the gate an
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
 from rails.core.requests import ToolRequest, ToolResult
-from rails.tools.registry import Builtin, Command, Definition, Http, Transport
+from rails.tools.registry import Builtin, Command, Definition, Http, Mcp, Transport
 
 
 class Runner(Protocol):
@@ -23,9 +23,6 @@ class Runner(Protocol):
 
     def __call__(self, request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
         """Run one request in the project folder."""
-
-
-_Run = Callable[[ToolRequest, Definition, Path], ToolResult]
 
 
 def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
@@ -61,16 +58,10 @@ def _http(request: ToolRequest, definition: Definition, project: Path) -> ToolRe
     return http.run(request, definition, project)
 
 
-def _not_here(_request: ToolRequest, definition: Definition, _project: Path) -> ToolResult:
-    kind = type(definition.transport).__name__.lower()
-    return ToolResult(False, f"{definition.tool_name} cannot be run: {kind} tools are not supported by this version.")
+def _mcp(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    from rails.tools.runners import mcp
+
+    return mcp.run(request, definition, project)
 
 
-class _Runners(dict[type[Transport], _Run]):
-    """A transport without a runner of its own gets a clear failure."""
-
-    def __missing__(self, key: type[Transport]) -> _Run:
-        return _not_here
-
-
-_RUNNERS: Final = _Runners({Builtin: _builtin, Command: _command, Http: _http})
+_RUNNERS: Final[Mapping[type[Transport], Runner]] = {Builtin: _builtin, Command: _command, Http: _http, Mcp: _mcp}

@@ -14,7 +14,7 @@ import ipaddress
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
@@ -57,17 +57,23 @@ def exchange(
     body: bytes | None,
     seconds: float,
     allow_private: bool = False,
+    is_enough: Callable[[bytes], bool] | None = None,
 ) -> Answer:
-    """Send one request and return the whole answer. Raises ExchangeError; never retries."""
+    """Send one request and return the whole answer. Raises ExchangeError; never retries.
+
+    ``is_enough`` may end the reading of a successful answer early: some streams stay open.
+    """
     deadline = time.monotonic() + seconds
     parts = _split(url)
     address = _resolve(parts, allow_private=allow_private)
     connection = _connection(parts, address, min(seconds, _CONNECT_SECONDS))
     try:
         _send(connection, method, parts, headers, body)
-        return _receive(connection, deadline, seconds)
+        return _receive(connection, deadline, seconds, is_enough)
     except TimeoutError:
         raise ExchangeError(f"no complete answer within {seconds:g} s", is_network=True) from None
+    except ValueError as error:
+        raise ExchangeError(f"the request cannot be sent: {one_line(str(error), 200)}") from None
     except (OSError, http.client.HTTPException) as error:
         reason = one_line(str(error) or type(error).__name__, 200)
         raise ExchangeError(f"the connection to {parts.hostname} failed: {reason}", is_network=True) from None
@@ -144,7 +150,12 @@ def _send(
     connection.request(method, target, body=body, headers={**own, **headers})
 
 
-def _receive(connection: http.client.HTTPConnection, deadline: float, seconds: float) -> Answer:
+def _receive(
+    connection: http.client.HTTPConnection,
+    deadline: float,
+    seconds: float,
+    is_enough: Callable[[bytes], bool] | None,
+) -> Answer:
     _rest(connection, deadline, seconds)
     response = connection.getresponse()
     body = bytearray()
@@ -156,7 +167,9 @@ def _receive(connection: http.client.HTTPConnection, deadline: float, seconds: f
         body += chunk
         if len(body) > limits.OUTPUT_BYTES:
             raise ExchangeError(f"the answer has more than {limits.OUTPUT_BYTES} bytes")
-    if response.length:
+        if is_enough is not None and response.status == 200 and is_enough(bytes(body)):
+            break
+    if response.length and is_enough is None:
         raise ExchangeError("the answer was cut off", is_network=True)
     headers = {name.casefold(): value for name, value in response.getheaders()}
     return Answer(response.status, headers, bytes(body))

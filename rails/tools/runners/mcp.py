@@ -1,0 +1,138 @@
+"""A tool of a Model Context Protocol server, with a client on the standard library alone.
+
+Revision 2026-07-28 is stateless: one POST, or one line on standard input, calls a tool. Servers of older
+revisions want a handshake first (``initialize``); one that asks for it gets it. Each use is a connection or
+process of its own, and nothing is left running.
+
+What a server says about itself is not trusted: annotations can only make a tool ask, requests of the server
+to us (sampling, roots, elicitation) are declined, and its answers are bounded and checked.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.requests import Json, ToolRequest, ToolResult
+from rails.core.text import head_and_tail, one_line
+from rails.tools.contract import answer_faults
+from rails.tools.registry import Definition, Mcp
+from rails.tools.runners.exchange import ExchangeError
+from rails.tools.runners.jsonrpc import Channel, McpError
+from rails.tools.runners.mcp_http import HttpChannel
+from rails.tools.runners.mcp_stdio import StdioChannel, started
+from rails.tools.runners.secrets import Secrets, references
+
+_PAGES: Final = 20
+
+
+def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    """Run a tool of an MCP server."""
+    transport = definition.transport
+    if not isinstance(transport, Mcp):
+        raise TypeError("not an MCP tool")
+    secrets = Secrets.find(definition.secrets, project)
+    if secrets.missing:
+        return ToolResult(False, secrets.complaint())
+    try:
+        with connect(transport, project, definition.timeout_s, secrets) as channel:
+            params: dict[str, Json] = {"name": transport.tool, "arguments": dict(request.parameters)}
+            result = channel.ask("tools/call", params)
+    except (McpError, ExchangeError) as error:
+        return ToolResult(False, secrets.mask(f"{definition.tool_name}: {error}"))
+    return _result(result, definition, secrets)
+
+
+def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> list[dict[str, Json]]:
+    """Return every tool that a server offers, as it describes them. Raises McpError."""
+    found: list[dict[str, Json]] = []
+    try:
+        with connect(transport, project, seconds, secrets) as channel:
+            cursor: Json = None
+            for _ in range(_PAGES):
+                result = channel.ask("tools/list", {"cursor": cursor} if cursor else {})
+                tools = result.get("tools")
+                found += [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+                cursor = result.get("nextCursor")
+                if not cursor:
+                    return found
+    except (McpError, ExchangeError) as error:
+        raise McpError(secrets.mask(str(error))) from None
+    raise McpError(f"the server has more than {_PAGES} pages of tools")
+
+
+@contextmanager
+def connect(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> Iterator[Channel]:
+    """Open a channel to a server for ``seconds`` at most; whatever was started is ended afterwards."""
+    if transport.endpoint:
+        headers = secrets.fill(transport.headers)
+        deadline = time.monotonic() + seconds
+        http = HttpChannel(transport.endpoint, headers, deadline, seconds, transport.allow_private)
+        try:
+            yield http
+        finally:
+            http.close()
+        return
+    with started(transport, project, secrets) as process:
+        channel = StdioChannel(process, time.monotonic() + seconds, seconds)
+        channel.greet()
+        yield channel
+
+
+def _result(result: Mapping[str, Json], definition: Definition, secrets: Secrets) -> ToolResult:
+    if result.get("resultType", "complete") != "complete":
+        return ToolResult(False, f"{definition.tool_name}: the server wants input from a person, which is not offered.")
+    structured = result.get("structuredContent")
+    text = (
+        json.dumps(structured, ensure_ascii=False) if structured is not None else _content_text(result.get("content"))
+    )
+    shown, left_out = head_and_tail(secrets.mask(text), limits.FEEDBACK_CHARS)
+    facts: dict[str, Json] = {"characters_left_out": left_out} if left_out else {}
+    if result.get("isError") is True:
+        return ToolResult(False, shown or "The server reported a failure without a text.", facts=facts)
+    if isinstance(definition.response_format, dict):
+        found = answer_faults(definition.response_format, structured)
+        if found:
+            said = "; ".join(fault.detail for fault in found[: limits.FINDINGS_TOLD])
+            return ToolResult(False, f"{definition.tool_name}: the answer does not have the promised form: {said}")
+    return ToolResult(True, shown or "(no content)", facts=facts)
+
+
+def _content_text(content: Json) -> str:
+    """Return the text parts of an answer; other parts are named, not shown."""
+    parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return "\n".join(_part_text(part) for part in parts)
+
+
+def _part_text(part: Mapping[str, Json]) -> str:
+    if part.get("type") == "text":
+        return str(part.get("text", ""))
+    resource = part.get("resource")
+    if isinstance(resource, dict) and isinstance(resource.get("text"), str):
+        return str(resource["text"])
+    known = [str(part[key]) for key in ("type", "mimeType", "uri", "name") if isinstance(part.get(key), str)]
+    return f"[{one_line(', '.join(known) or 'content that is not text', 200)}]"
+
+
+def server_entry(entry: Mapping[str, Json]) -> tuple[Mcp, Sequence[str]]:
+    """Return the transport that an ``mcpServers`` entry means, and the names of the secrets it refers to.
+
+    ``${NAME}`` in ``env`` and ``headers`` stays a reference to the environment. Raises McpError.
+    """
+    env, headers = _texts(entry.get("env")), _texts(entry.get("headers"))
+    names = [name for text in (*env.values(), *headers.values()) for name in references(text)]
+    url, command, args = entry.get("url") or entry.get("httpUrl"), entry.get("command"), entry.get("args", [])
+    if isinstance(url, str) and url:
+        return Mcp(endpoint=url, headers=headers), names
+    if not isinstance(command, str) or not isinstance(args, list):
+        raise McpError("the entry has neither a url nor a command with args")
+    return Mcp(command=(command, *(str(arg) for arg in args)), env=env), names
+
+
+def _texts(value: Json) -> dict[str, str]:
+    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}
