@@ -268,6 +268,8 @@ def _is_done(view: View, wanted: Wanted, found: Match) -> bool:
         return False
     if found.rung > 1:
         lines = flatten(wanted.new).strip("\n").split("\n")
+        if line_places(lines, flatten(wanted.old).split("\n"), str.strip, 1):
+            return False  # a deletion: what stays is there before and after
         at = line_places(lines, view.lines, str.rstrip, _DONE_PLACES)
         return any(start < span.last_line and span.first_line <= start + len(lines) for start in at)
     text, old = view.text, view.text[span.start : span.end]

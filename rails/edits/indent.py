@@ -7,7 +7,7 @@ indentation. Where it would have to guess, it says so (``None``) and the edit is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -58,16 +58,6 @@ class IndentMap:
             return _scale(blanks, self.search_unit, self.file_unit)
         return self._by_depth(blanks)
 
-    def _by_depth(self, blanks: str) -> str | None:
-        """Return ``blanks`` at the one ratio of all known depths, if that is a usual width of a level."""
-        pairs = [(wanted, found) for wanted, found in self.known.items() if wanted and found]
-        scaled = {_scale(blanks, wanted, found) for wanted, found in pairs}
-        usual = all(
-            max(len(wanted), len(found)) in (2 * min(len(wanted), len(found)), 4 * min(len(wanted), len(found)))
-            for wanted, found in pairs
-        )
-        return scaled.pop() if usual and len(scaled) == 1 and len(pairs) == sum(map(bool, self.known)) else None
-
     def _steps(self) -> dict[str, str]:
         """Return the differences between neighbouring known depths; those that contradict are left out."""
         ordered = sorted(self.known, key=_width)
@@ -80,23 +70,44 @@ class IndentMap:
                 unclear.add(step)
         return {step: result for step, result in steps.items() if step not in unclear}
 
+    def _by_depth(self, blanks: str) -> str | None:
+        """Return ``blanks`` at the one ratio of all known depths, if that is a usual width of a level."""
+        levels = [(wanted, found) for wanted, found in self.known.items() if wanted and found]
+        scaled = {_scale(blanks, wanted, found) for wanted, found in levels}
+        ratios = [max(len(one), len(other)) / min(len(one), len(other)) for one, other in levels]
+        if len(levels) < sum(map(bool, self.known)) or any(ratio not in (2, 4) for ratio in ratios):
+            return None
+        return scaled.pop() if len(scaled) == 1 else None
 
-def learn(pairs: Iterable[tuple[str, str]], search: Sequence[str], file: Sequence[str]) -> IndentMap | None:
-    """Return the map from ``(search line, file line)`` pairs, or ``None`` if there is none.
+
+def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
+    """Return which search indentation is which in the file, line by line, or ``None`` if there is no such map.
 
     There is none when one search indentation stands for two in the file, or when what is deeper in the
     search is shallower in the file: then the block has another structure, not another indentation.
     """
     known: dict[str, str] = {}
-    for wanted, found in pairs:
-        if wanted.strip() and known.setdefault(indent(wanted), indent(found)) != indent(found):
+    for wanted, line in zip(search, found, strict=True):
+        if wanted.strip() and known.setdefault(indent(wanted), indent(line)) != indent(line):
             return None
     ordered = [known[blanks] for blanks in sorted(known, key=_width)]
     if any(_width(low) > _width(high) for low, high in pairwise(ordered)):
         return None
+    return known
+
+
+def learn(search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]) -> IndentMap | None:
+    """Return the map of a block, or ``None`` if there is none.
+
+    ``search`` and ``found`` are its lines in the request and in the file; ``request`` (old and new) and
+    ``file`` (lines around) show how wide one level is on each side.
+    """
+    known = pairs(search, found)
+    if known is None:
+        return None
     if all(wanted == found for wanted, found in known.items()):
         return IndentMap(known, "", "", shifted=True)
-    units = unit(search), unit(file)
+    units = unit(request), unit(file)
     return IndentMap(known, *units, _is_shift(known) and not _is_scale(known, *units))
 
 

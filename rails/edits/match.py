@@ -28,6 +28,7 @@ _PLACES: Final = 100_000  # places looked at before a text counts as "everywhere
 _DIFF_PAIRS: Final = 250_000  # line pairs compared to find the lines that a replacement leaves alone
 _MIN_TOKENS: Final = 4
 _TELLING: Final = 8  # characters of a new text that, found inside a line, is taken as "done already"
+_MAPPED: Final = 2_000  # places whose indentation is compared; with more, the text is "everywhere" anyway
 _LISTED: Final = 5  # ambiguous places that are told
 
 
@@ -163,7 +164,7 @@ def _climb_lines(view: View, block: _Blocks) -> _Found | None:
                 return replace(inside, old=block.old[0])
         at = line_places(block.old, view.lines, key, _PLACES)
         if rung == 5:
-            at = [start for start in at if _map_at(view, start, block) is not None]
+            at = _mapped_places(view, block, at)
         elif rung == 6:
             at = _token_places(view, block, at)
         if at:
@@ -223,13 +224,22 @@ def _token_places(view: View, block: _Blocks, at: Sequence[int]) -> list[int]:
                 return False
         return True
 
-    return [start for start in at if equal(start) and _map_at(view, start, block) is not None]
+    return _mapped_places(view, block, [start for start in at if equal(start)])
+
+
+def _mapped_places(view: View, block: _Blocks, at: Sequence[int]) -> list[int]:
+    """Keep the places where the indentation has the same structure; of very many, only the first are asked."""
+    return [
+        start
+        for number, start in enumerate(at)
+        if number >= _MAPPED or indents.pairs(block.old, view.lines[start : start + len(block.old)]) is not None
+    ]
 
 
 def _map_at(view: View, start: int, block: _Blocks) -> indents.IndentMap | None:
     window = view.lines[start : start + len(block.old)]
     near = view.lines[max(0, start - 1_000) : start + 1_000]
-    return indents.learn(zip(block.old, window, strict=True), (*block.old, "", *(block.new or ())), near)
+    return indents.learn(block.old, window, (*block.old, "", *(block.new or ())), near)
 
 
 # -- settling: which of the places, and what is written there ---------------------------------------
@@ -458,6 +468,8 @@ def _accepted(view: View, wanted: Wanted) -> Match | Miss | None:
 
 def _not_found(view: View, wanted: Wanted) -> Miss:
     new = flatten(wanted.new).strip("\n")
+    if new in flatten(wanted.old):
+        new = ""  # a deletion: that the rest is there says nothing
     lines = line_places(new.split("\n"), view.lines, str, 1) if new.strip() else []
     inside = places(new, view.flat, 1) if len(new.strip()) >= _TELLING else []
     if lines or inside:

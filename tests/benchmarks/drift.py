@@ -370,6 +370,8 @@ def line_missing(rng):
     if not block.lines[at].strip():
         return line_missing(rng)
     lines = block.lines[:at] + block.lines[at + 1 :]
+    if join(block.old) in join(lines):
+        return line_missing(rng)
     return (join(lines), block.old, block.new, ()) if not count(lines, block.old) else line_missing(rng)
 
 

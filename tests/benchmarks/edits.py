@@ -40,7 +40,7 @@ def ours(case):
 
 
 def verdict(case, result):
-    if result is None:
+    if result is None or result == case.data:
         return "refused"
     return "right" if any(right == result for right in case.right) else "wrong"
 
@@ -51,6 +51,8 @@ def run_drift(options):
     seconds = Counter()
     for case in drift.cases(options.each, options.seed):
         for name, function in contestants.items():
+            if case.more and name != "AI-Rails":
+                continue  # there is no way to tell a peer
             start = time.perf_counter()
             result = function(case)
             seconds[name] += time.perf_counter() - start
@@ -75,7 +77,10 @@ def print_table(contestants, score):
         for kind in kinds:
             cells = []
             for name in contestants:
-                seen = score[name][kind]
+                seen = score[name].get(kind)
+                if not seen:
+                    cells.append("–")
+                    continue
                 good = seen["right"] if kinds is drift.RECOVERABLE else seen["refused"]
                 missed = seen["refused"] if kinds is drift.RECOVERABLE else 0
                 wrong = f"**{seen['wrong']}**" if seen["wrong"] else "0"
@@ -86,8 +91,9 @@ def print_table(contestants, score):
 def print_totals(name, kinds, seconds):
     right = sum(kinds[kind]["right"] for kind in drift.RECOVERABLE)
     cases = sum(sum(kinds[kind].values()) for kind in drift.RECOVERABLE)
-    refused = sum(kinds[kind]["refused"] for kind in drift.REFUSABLE)
-    refusable = sum(sum(kinds[kind].values()) for kind in drift.REFUSABLE)
+    held = [kinds[kind] for kind in drift.REFUSABLE if kind in kinds]
+    refused = sum(seen["refused"] for seen in held)
+    refusable = sum(sum(seen.values()) for seen in held)
     wrong = sum(seen["wrong"] for seen in kinds.values())
     print(
         f"{name}: {right}/{cases} recoverable applied ({right / cases:.2%}), {refused}/{refusable} others refused, "
@@ -106,9 +112,7 @@ def median_us(function, least=15, budget=2.0):
 
 
 def run_speed(_options):
-    print(
-        "| File | exact, match only | exact, whole plan of one file | indentation rung, match only | refused, with candidates |"
-    )
+    print("| File | exact, match only | exact, whole plan | indentation rung, match only | refused, with candidates |")
     print("|---|---|---|---|---|")
     for count in (200, 2_000, 20_000):
         lines = [f"    value_{n} = compute(first_{n}, second_{n % 97})" for n in range(count)]
