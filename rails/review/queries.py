@@ -48,6 +48,8 @@ def session_view(
         resumed=frame.resumed,
         damage=tuple(str(item) for item in damage),
         unknown_events=sum(record.event_type not in EVENT_TYPES for record in records),
+        records=len(records),
+        head=records[-1].hash if records else "",
     )
 
 

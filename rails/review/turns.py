@@ -174,6 +174,7 @@ class TurnBuilder:
                     for check in d.objects(details, "checks")
                 ),
                 seconds=round(seconds, 3),
+                diff=d.text(details, "diff"),
             )
         )
 

@@ -58,7 +58,9 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True)
 class GateView:
-    """A verdict. ``fixed`` and ``not_checked`` are sentences; ``fixes`` counts the places repaired."""
+    """A verdict. ``fixed`` and ``not_checked`` are sentences; ``fixes`` counts the places repaired; ``diff``
+    is what was judged, where the log has it.
+    """
 
     status: str
     findings: tuple[FindingView, ...]
@@ -67,6 +69,7 @@ class GateView:
     not_checked: tuple[str, ...]
     checks: tuple[str, ...]
     seconds: float
+    diff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,7 @@ class Totals:
 class SessionView:
     """A whole session. ``outcome`` is "" while it runs or when it broke off. ``failures`` explains every
     row of failed turns in a sentence; ``damage`` are the log's unreadable lines, ``undone`` the steps taken back.
+    ``head`` is the hash of the last record: it stands for the whole log.
     """
 
     session_id: str
@@ -194,3 +198,5 @@ class SessionView:
     resumed: int = 0
     damage: tuple[str, ...] = ()
     unknown_events: int = 0
+    records: int = 0
+    head: str = ""

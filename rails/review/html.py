@@ -1,0 +1,176 @@
+"""A session as one HTML file: readable anywhere, printable, without scripts and without any request.
+
+The Content-Security-Policy in the file allows exactly its own style sheet, by hash; nothing in the log
+can add to it. ``rails.review.markup`` escapes every text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime
+from importlib import resources
+from typing import Final
+
+from rails.core.text import one_line
+from rails.review.html_turns import WORDS, badge, seconds_text, time_text, turn_name, turn_section
+from rails.review.markup import Html, el, join, text
+from rails.review.views import (
+    SessionView,
+)
+
+_SESSION_WORDS: Final = {
+    "done": ("✓", "good", "Done"),
+    "gave_up": ("✕", "bad", "Gave up"),
+    "aborted": ("■", "bad", "Stopped by the human"),
+    "model_failed": ("✕", "bad", "The model failed"),
+    "": ("…", "open", "Unfinished"),
+}
+_STAGES: Final = ("model", "gate", "human", "write", "run")
+
+
+def render_html(view: SessionView) -> str:
+    """Return the session as a complete HTML document."""
+    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    title = one_line(view.task, 80) or one_line(view.session_id)
+    head = el(
+        "head",
+        el("meta", charset="utf-8"),
+        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", name="referrer", content="no-referrer"),
+        el("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        el("meta", name="color-scheme", content="light dark"),
+        el("title", text(f"{title} · AI-Rails session")),
+        # The style sheet is our own file; inside <style> nothing is escaped, so that its hash holds.
+        Html(f"<style>{style}</style>"),
+    )
+    body = el(
+        "body",
+        el("a", text("Skip to the turns"), class_="skip", href="#turns"),
+        _header(view),
+        el("main", _overview(view), _why(view), el("div", list(_turns(view)), id="turns")),
+        _footer(view),
+    )
+    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
+
+
+def _header(view: SessionView) -> Html:
+    mark, kind, words = _SESSION_WORDS.get(view.outcome, ("…", "open", one_line(view.outcome)))
+    facts = {
+        "Session": view.session_id,
+        "Started": time_text(view.started),
+        "Took": _took(view.started, view.ended),
+        "Agents": ", ".join(view.agents),
+        "Models": ", ".join(view.models),
+        "Project": view.project,
+    }
+    return el(
+        "header",
+        el("p", text("AI-Rails session"), class_="eyebrow"),
+        el("h1", text(one_line(view.task, 300) or "Session")),
+        el("p", badge(mark, kind, words), text(f" {one_line(view.message, 600)}"), class_="ending"),
+        el("dl", [_fact(name, value) for name, value in facts.items() if value], class_="facts"),
+        class_="top",
+    )
+
+
+def _fact(name: str, value: object) -> Html:
+    return el("div", el("dt", text(name)), el("dd", text(one_line(str(value), 200))))
+
+
+def _overview(view: SessionView) -> Html:
+    totals = view.totals
+    counts = (
+        ("turns", totals.turns),
+        ("requests", totals.requests),
+        ("repaired", totals.repairs),
+        ("retries", totals.retries),
+        ("findings", totals.findings),
+        ("fixed", totals.findings_fixed),
+        ("files changed", totals.files_changed),
+        ("tokens in", totals.input_tokens),
+        ("tokens out", totals.output_tokens),
+    )
+    cards = [el("div", el("dt", text(name)), el("dd", text(f"{count:,}"))) for name, count in counts]
+    return el(
+        "section",
+        el("h2", text("At a glance"), id="glance", class_="quiet"),
+        el("dl", cards, class_="cards"),
+        _times(view),
+        _strip(view),
+        aria_labelledby="glance",
+        class_="overview",
+    )
+
+
+def _times(view: SessionView) -> Html | None:
+    """Draw where the time went. SVG attributes, because the policy forbids style attributes."""
+    known = [(stage, view.totals.seconds.get(stage, 0.0)) for stage in _STAGES]
+    total = sum(seconds for _, seconds in known)
+    if not total:
+        return None
+    bars, at = [], 0.0
+    for stage, seconds in known:
+        width = 1000 * seconds / total
+        bars.append(el("rect", x=f"{at:.2f}", y=0, width=f"{width:.2f}", height=10, class_=f"stage-{stage}"))
+        at += width
+    legend = [
+        el("li", el("span", class_=f"swatch stage-{stage}"), text(f"{stage} {seconds_text(seconds)}"))
+        for stage, seconds in known
+        if seconds
+    ]
+    bar = el("svg", bars, viewBox="0 0 1000 10", preserveAspectRatio="none", class_="bar", aria_hidden="true")
+    return el("div", bar, el("ul", legend, class_="legend", aria_label="Time by stage"), class_="times")
+
+
+def _strip(view: SessionView) -> Html:
+    steps = []
+    for turn in view.turns:
+        mark, kind, words = WORDS[turn.outcome]
+        label = f"{turn_name(turn)}: {words}" + (f", {one_line(turn.progress)}" if turn.progress else "")
+        inside = join(el("b", text(turn.number)), el("span", text(f" {mark}"), aria_hidden="true"))
+        steps.append(el("li", el("a", inside, href=f"#turn-{turn.number}", class_=kind, aria_label=label, title=label)))
+    return el("nav", el("ol", steps, class_="strip"), aria_label="Turns")
+
+
+def _why(view: SessionView) -> Html | None:
+    if not view.failures and not view.damage:
+        return None
+    sentences = [el("li", text(one_line(sentence, 1000))) for sentence in view.failures]
+    damage = [el("li", text(f"Damaged log: {one_line(line, 300)}"), class_="bad") for line in view.damage]
+    return el(
+        "section",
+        el("h2", text("Why it took more than one try"), id="why"),
+        el("ul", sentences, damage),
+        aria_labelledby="why",
+        class_="why",
+    )
+
+
+def _turns(view: SessionView) -> Iterator[Html]:
+    failures = [turn.number for turn in view.turns if turn.failed]
+    for turn in view.turns:
+        following = next((number for number in failures if number > turn.number), None)
+        yield turn_section(turn, following)
+
+
+def _footer(view: SessionView) -> Html:
+    resumed = f"Resumed {view.resumed} times. " if view.resumed else ""
+    undone = f"Undone steps: {', '.join(map(str, view.undone))}. " if view.undone else ""
+    count = f"{view.records:,} log records; the last one's hash stands for them all:"
+    unknown = f"{view.unknown_events} records of unknown types. " if view.unknown_events else ""
+    return el(
+        "footer",
+        el("p", text(f"{resumed}{undone}{unknown}{count}")),
+        el("p", el("code", text(one_line(view.head, 80)))),
+    )
+
+
+def _took(start: str, end: str) -> str:
+    try:
+        return seconds_text((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+    except ValueError:
+        return ""

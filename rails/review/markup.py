@@ -1,0 +1,62 @@
+"""HTML that cannot be broken by its content: elements are made by functions, text is always escaped.
+
+Every text goes through :func:`rails.core.text.printable` first, so that what draws nothing or reorders
+text is seen on a page as it is in a terminal. There is no way to pass raw markup in.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import NewType, TypeAlias
+
+from rails.core.text import printable
+
+#: Markup made by this module.
+Html = NewType("Html", str)
+Child: TypeAlias = "Html | Text | list[Html] | None"
+
+_VOID = frozenset({"meta", "br", "hr"})
+
+
+class Text:
+    """Text that is not ours, or ours: both are escaped when they get into an element."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = str(value)
+
+
+def el(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Html:
+    """Return an element. ``class_`` is ``class``, ``aria_label`` is ``aria-label``; ``None`` and ``False`` drop out."""
+    head = "".join(
+        _attribute(key, value) for key, value in attributes.items() if value is not None and value is not False
+    )
+    if name in _VOID:
+        return Html(f"<{name}{head}>")
+    return Html(f"<{name}{head}>{join(*children)}</{name}>")
+
+
+def join(*children: Child) -> Html:
+    """Return the children one after another."""
+    return Html("".join(_child(child) for child in children))
+
+
+def text(value: object) -> Text:
+    """Mark ``value`` as text."""
+    return Text(value)
+
+
+def _child(child: Child) -> str:
+    if child is None:
+        return ""
+    if isinstance(child, Text):
+        return escape(printable(child.value), quote=False)
+    if isinstance(child, list):
+        return "".join(child)
+    return child
+
+
+def _attribute(key: str, value: str | int | float | bool) -> str:
+    name = key.rstrip("_").replace("_", "-")
+    return f" {name}" if value is True else f' {name}="{escape(printable(str(value), keep=""))}"'
