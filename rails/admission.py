@@ -30,17 +30,18 @@ def admit(setting: Setting, answer: Answer, found: Intake) -> Admission:
     tell.ignored(setting, found)
     requests: list[ToolRequest] = []
     outcomes: list[Outcome] = []
-    blocks: list[RawRequest | Refusal] = [*found.requests, *found.refusals]
-    for item in sorted(blocks, key=_order):
+    items: list[RawRequest | Refusal] = [*found.requests, *found.refusals]
+    for item in sorted(items, key=lambda item: _place(found, item)):
         request_id, refusals = _judge(setting, item)
-        block = _quote(answer, found, item)
+        place = found.blocks.get(request_id)
+        block = _quote(answer, found, request_id)
         if isinstance(refusals, ToolRequest):
             tell.valid(setting, refusals)
-            tell.block(setting, item, "corrected" if refusals.raw and refusals.raw.repairs else "passed")
+            tell.block(setting, item, place, "corrected" if refusals.raw and refusals.raw.repairs else "passed")
             requests.append(refusals)
             continue
         corrected = _corrected(setting, request_id, block, refusals)
-        tell.block(setting, item, "corrected" if corrected else "failed")
+        tell.block(setting, item, place, "corrected" if corrected else "failed")
         if corrected:
             requests.append(corrected)
             continue
@@ -71,14 +72,15 @@ def _corrected(setting: Setting, request_id: str, block: str, refusals: Sequence
     return result.request
 
 
-def _order(item: RawRequest | Refusal) -> tuple[bool, int]:
+def _place(found: Intake, item: RawRequest | Refusal) -> tuple[bool, int]:
     """Blocks by their place in the text; native calls, which have none, stay in their order after them."""
-    return item.start < 0, item.start
+    start, _ = found.blocks.get(item.id if isinstance(item, RawRequest) else item.request_id, (-1, -1))
+    return start < 0, start
 
 
-def _quote(answer: Answer, found: Intake, item: RawRequest | Refusal) -> str:
+def _quote(answer: Answer, found: Intake, request_id: str) -> str:
     """The block as the agent sent it, for the sentence that quotes it."""
-    if item.start >= 0:
-        return answer.message.text[item.start : item.end]
-    call_id = found.native_ids.get(item.id if isinstance(item, RawRequest) else item.request_id)
+    if place := found.blocks.get(request_id):
+        return answer.message.text[slice(*place)]
+    call_id = found.native_ids.get(request_id)
     return next((call.arguments for call in answer.message.calls if call.id == call_id), "")

@@ -113,7 +113,7 @@ def _drift(parameters: Mapping[str, Json], block: str) -> Iterator[str]:
     flat = _squeezed(block)
     for place, value in _leaves(parameters, ""):
         text = value if isinstance(value, str) else str(value)
-        if _squeezed(text) not in flat:
+        if _squeezed(text) and _squeezed(text) not in flat:
             yield f"{place} = {one_line(text, 80)!r}"
 
 

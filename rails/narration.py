@@ -23,6 +23,8 @@ from rails.feedback import Outcome
 from rails.intake import Intake
 from rails.setting import Setting
 
+BlockVerdict = Literal["passed", "corrected", "failed"]
+
 _WORKING: Final = {
     "write_file": "Creating",
     "delete_file": "Deleting",
@@ -103,7 +105,7 @@ def valid(setting: Setting, request: ToolRequest) -> None:
     )
 
 
-def block(setting: Setting, item: RawRequest | Refusal, verdict: Literal["passed", "corrected", "failed"]) -> None:
+def block(setting: Setting, item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: BlockVerdict) -> None:
     """A block is complete: told exactly once for each, in the order of the answer."""
     known = item if isinstance(item, RawRequest) else None
     path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
@@ -113,9 +115,9 @@ def block(setting: Setting, item: RawRequest | Refusal, verdict: Literal["passed
         id=item.id if isinstance(item, RawRequest) else item.request_id,
         toolType=known.tool_name if known else "",
         path=path if isinstance(path, str) else "",
-        start=item.start,
-        end=item.end,
-        content=known.raw if known and item.start < 0 else "",
+        start=place[0] if place else -1,
+        end=place[1] if place else -1,
+        content=known.raw if known and not place else "",
         validationPassed=verdict == "passed",
         corrected=verdict == "corrected",
         verdict=verdict,

@@ -44,6 +44,7 @@ class Reader:
         self._ignored: list[Ignored] = []
         self._prose: list[str] = []
         self._native: dict[str, str] = {}
+        self._blocks: dict[str, tuple[int, int]] = {}
         self._actions = False
         self._done = False
 
@@ -91,6 +92,7 @@ class Reader:
             tuple(self._ignored),
             self._text(),
             dict(self._native),
+            dict(self._blocks),
             tuple(late),
         )
 
@@ -143,6 +145,7 @@ class Reader:
             self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
             return
         numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
+        self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
         if self._waiting or span.start >= self._doubt or requests.used_closers(numbered):
             self._waiting.append(numbered)
         else:

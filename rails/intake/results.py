@@ -52,7 +52,9 @@ class Intake:
 
     ``requests`` and ``refusals`` are each in order of appearance; their ids (``id`` and
     ``request_id``) give the order of both together. ``prose`` is the text without the blocks of
-    requests and refusals. ``native_ids`` maps the id of a native call's outcome to the provider's id.
+    requests and refusals. ``native_ids`` maps the id of a native call's outcome to the provider's id;
+    ``blocks`` maps the id of every other outcome to the offsets of its whole block (a refusal's own
+    ``start`` and ``end`` are the exact place of the fault).
     ``late`` are the signals that only the end of the answer allowed; they follow those of ``Reader.feed``.
     """
 
@@ -61,4 +63,5 @@ class Intake:
     ignored: tuple[Ignored, ...] = ()
     prose: str = ""
     native_ids: Mapping[str, str] = field(default_factory=dict)
+    blocks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     late: tuple[Signal, ...] = ()

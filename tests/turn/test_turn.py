@@ -70,7 +70,7 @@ def test_c8_13_a_failure_on_the_last_allowed_turn_is_a_failure(work):
 
 
 def test_c8_12_a_thousand_failures_do_not_overflow(work):
-    answers = [request("write_file", {"file_path": f"{number}.txt"}) for number in range(1000)]
+    answers = [request("write_file", {"file_path": "b.txt", f"unknown{number}": 1}) for number in range(1000)]
     done = work(*answers, max_turns=1000, max_attempts=2000)
     assert done.ending.outcome == "gave_up"
     assert len(done.model.asked) == 1000
