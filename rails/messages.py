@@ -12,7 +12,18 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 Language = Literal["en", "ja"]
-Key = Literal["retry", "gave_up", "model_retry", "model_gave_up", "nothing_written", "working", "aborted"]
+Key = Literal[
+    "retry",
+    "gave_up",
+    "model_retry",
+    "nothing_written",
+    "aborted",
+    "debug_detected",
+    "debug_error",
+    "debug_invalid",
+    "debug_attempt",
+    "debug_exceeded",
+]
 
 _CATALOGUE: Final[Mapping[Key, Mapping[Language, str]]] = {
     "retry": {
@@ -33,13 +44,13 @@ _CATALOGUE: Final[Mapping[Key, Mapping[Language, str]]] = {
             "正しいJSON形式でもう一度functionCallを送信してください。"
         ),
     },
-    "model_gave_up": {
-        "en": "The JSON syntax error could not be resolved. The task cannot be carried out correctly.",
-        "ja": "JSON構文エラーが解決できませんでした。タスクを正しく実行できません。",
-    },
     "nothing_written": {"en": "Nothing was written.", "ja": "何も書き込まれていません。"},
-    "working": {"en": "working", "ja": "処理中"},
     "aborted": {"en": "Stopped by the human.", "ja": "ユーザーが中止しました。"},
+    "debug_detected": dict.fromkeys(("en", "ja"), "[AI-Rails] Detected functionCall: {name} {args}"),
+    "debug_error": dict.fromkeys(("en", "ja"), "[AI-Rails] JSON parse error detected: {error}"),
+    "debug_invalid": dict.fromkeys(("en", "ja"), "[AI-Rails] Invalid JSON: {json}"),
+    "debug_attempt": dict.fromkeys(("en", "ja"), "[AI-Rails] Retry attempt {n}/{max}"),
+    "debug_exceeded": dict.fromkeys(("en", "ja"), "[AI-Rails] Maximum retry attempts ({max}) exceeded"),
 }
 
 

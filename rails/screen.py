@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from rails.core.events import Record
 from rails.core.requests import Json
 from rails.core.text import one_line, printable
+from rails.messages import Key, say
 
 if TYPE_CHECKING:
     from rich.status import Status
@@ -36,12 +37,14 @@ class Screen:
         self.files: dict[str, str] = {}
         self._status: Status | None = None
         self._turn = 0
+        self._answer = ""
         self._draw: Mapping[str, Callable[[Record], None]] = {
             "AGENT_ENGAGE": self._engage,
             "LLM_CALL": self._call,
             "LLM_RESPONSE": self._response,
             "LLM_ERROR": self._model_error,
             "TOOL_STATUS": self._tool_status,
+            "TOOL_BLOCK": self._block,
             "MCP_REQUEST_FORMULATED": self._request,
             "TOOL_REQUEST_VALIDATION_FAILED": self._refused,
             "CHANGE_REFUSED": self._refused,
@@ -92,6 +95,11 @@ class Screen:
         codes = ";".join(_STYLES[name] for name in style.split())
         return f"\x1b[{codes}m{text}\x1b[0m"
 
+    def _debug(self, key: Key, **values: str) -> None:
+        """Print a line that only ``--debug`` shows. Records come masked, so no secret can be in it."""
+        if self.debug:
+            self.line(f"  {one_line(say(key, None, **values), 400)}", "dim")
+
     # -- records ---------------------------------------------------------------------------------
 
     def _engage(self, record: Record) -> None:
@@ -109,6 +117,7 @@ class Screen:
         facts = record.details
         self.rest()
         self.counts["turns"] += 1
+        self._answer = _text(facts, "text")
         self._took("model", facts)
         lines = [line for line in _text(facts, "prose").splitlines() if line.strip()]
         for line in lines[:_PROSE_LINES]:
@@ -127,6 +136,12 @@ class Screen:
         self.line(f"  🔧 {one_line(record.message)}")
         self.busy("reading the rest of the answer")
 
+    def _block(self, record: Record) -> None:
+        facts = record.details
+        start, end = int(_number(facts, "start")), int(_number(facts, "end"))
+        if facts.get("verdict") == "failed":
+            self._debug("debug_invalid", json=self._answer[start:end] if start >= 0 else _text(facts, "content"))
+
     def _request(self, record: Record) -> None:
         facts = record.details
         self.counts["requests"] += 1
@@ -135,12 +150,12 @@ class Screen:
         for fix in repairs:
             before, after = one_line(repr(fix.get("before")), 40), one_line(repr(fix.get("after")), 40)
             self.line(f"  repaired the request's JSON: {one_line(_text(fix, 'name'))}, {before} → {after}", "yellow")
-        if self.debug:
-            self.line(f"  {one_line(str(facts.get('parameters')), 400)}", "dim")
+        self._debug("debug_detected", name=_text(facts, "tool_name"), args=str(facts.get("parameters")))
 
     def _refused(self, record: Record) -> None:
         facts = record.details
         self.counts["refused"] += 1
+        self._debug("debug_error", error=record.message)
         for item in _items(facts, "refusals"):
             if isinstance(item, dict):
                 words = _text(item, "message").partition(" Details: ")
@@ -220,6 +235,8 @@ class Screen:
             self.counts["retries"] += 1
             said = "" if codes == ["denied"] else f"{record.message} "
             self.line(f"  → {said}Sent back to the agent ({', '.join(codes)}).", "yellow")
+        if codes:
+            self._debug("debug_attempt", n=f"{_number(facts, 'attempt'):.0f}", max=f"{_number(facts, 'limit'):.0f}")
         if self.debug:
             for text in printable(_text(facts, "text")).splitlines():
                 self.line(f"    | {text}", "dim")
@@ -227,6 +244,8 @@ class Screen:
     def _error(self, record: Record) -> None:
         facts = record.details
         self.line(f"  {one_line(record.message, 400)} {one_line(_text(facts, 'error'), 400)}", "red")
+        if "limit" in facts:
+            self._debug("debug_exceeded", max=f"{_number(facts, 'limit'):.0f}")
 
     def _resumed(self, record: Record) -> None:
         self.line(f"  {one_line(record.message, 200)}", "cyan")

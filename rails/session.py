@@ -172,7 +172,7 @@ class Session:
                 codes.append("cut")
             words = "\n".join(outcome.text for outcome in turn.outcomes if not outcome.ok)
             if why := budget.spend(codes, words):
-                setting.say("ERROR", say("gave_up"), error=why)
+                setting.say("ERROR", say("gave_up"), error=why, limit=self.job.max_attempts)
                 return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
             self._send(setting, turn, codes, max(budget.counts.values(), default=0))
             messages += [turn.answer.message, turn.reply]
@@ -215,7 +215,15 @@ class Session:
         message = say("retry") if codes else "results"
         text = "\n\n".join(part.text for part in turn.reply.parts if isinstance(part, Text | NativeResult))
         reply = message_to_json(turn.reply)
-        setting.say("FEEDBACK_SENT", message, text=text, reply=reply, attempt=attempt, codes=sorted(set(codes)))
+        setting.say(
+            "FEEDBACK_SENT",
+            message,
+            text=text,
+            reply=reply,
+            attempt=attempt,
+            limit=self.job.max_attempts,
+            codes=sorted(set(codes)),
+        )
 
     def _finished(self, turn: Turn) -> Ending:
         if turn.answer.stop_reason == "refusal":
