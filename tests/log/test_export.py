@@ -1,0 +1,270 @@
+"""A session in other formats: complete, the same every time, and harmless whatever a model wrote."""
+
+import json
+import re
+
+import pytest
+
+from rails.core.conversation import (
+    Answer,
+    Message,
+    NativeCall,
+    NativeResult,
+    Opaque,
+    Text,
+    Usage,
+    answer_to_json,
+    message_to_json,
+)
+from rails.core.events import Event
+from rails.log.export import FORMATS, to_recording
+from rails.log.export_markdown import block, inline
+from rails.log.reader import read_strict
+from rails.log.writer import SessionLog
+from rails.models import open_model
+
+HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
+
+
+def answer(*parts, stop="end_turn", **more):
+    return Answer(Message("assistant", parts), stop, Usage(100, 20, 50, 5), "claude-test", **more)
+
+
+def said(given, role="coder"):
+    details = {"text": given.message.text, "prose": "", **answer_to_json(given)}
+    return Event("LLM_RESPONSE", "answered", details, role, "claude-test")
+
+
+def told(*parts):
+    reply = Message("user", parts)
+    return Event("FEEDBACK_SENT", "results", {"text": "the feedback", "reply": message_to_json(reply)}, "coder")
+
+
+@pytest.fixture
+def records(tmp_path):
+    finding = {"path": "a.py", "line": 3, "column": 1, "rule": "F821", "message": f"Undefined {HOSTILE}", "new": True}
+    request = {"id": "t1.1", "tool_name": "write_file", "parameters": {"file_path": "a.py"}, "explanation": HOSTILE}
+    events = [
+        Event("WORKFLOW_START", "add a flag", {"task": HOSTILE, "project": "/p"}),
+        Event(
+            "AGENT_ENGAGE", "coder: x", {"first_message": "Please add a flag.", "system": "You are a coder."}, "coder"
+        ),
+        Event("LLM_CALL", "Asking", {"messages": 1}, "coder"),
+        said(
+            answer(
+                Opaque("anthropic", "{}"),
+                Text(HOSTILE),
+                NativeCall("c1", "write_file", '{"file_path": "a.py"}'),
+                stop="tool_use",
+            )
+        ),
+        Event(
+            "MCP_REQUEST_FORMULATED",
+            "write_file",
+            {**request, "dialect": "native", "repairs": [{"name": "comma"}]},
+            "coder",
+        ),
+        Event(
+            "TOOL_REQUEST_VALIDATION_FAILED",
+            "no such field",
+            {"id": "t1.9", "refusals": [{"message": "m", "hint": "h"}]},
+        ),
+        Event(
+            "GATE_VERDICT",
+            "gate: fail",
+            {
+                "status": "fail",
+                "ids": ["t1.1"],
+                "findings": [finding],
+                "fixed": [{"rule": "E1"}],
+                "not_checked": [{"path": "b.js", "check": "eslint", "reason": "missing"}],
+            },
+            "coder",
+        ),
+        told(NativeResult("c1", "refused", True), Text("Correct it.")),
+        said(
+            answer(
+                Text("again"),
+                NativeCall("c2", "write_file", '{"broken": '),
+                stop="max_tokens",
+                note="the answer was cut",
+            )
+        ),
+        Event("APPROVAL_REQUESTED", "write_file by coder", {"diff": f"--- a\n+++ b\n+{HOSTILE}"}, "coder"),
+        Event("HUMAN_DECISION", f"deny by human: {HOSTILE}", {"answer": "deny", "by": "human"}, "coder"),
+        Event("HUMAN_DECISION", "approve by human", {"answer": "approve", "by": "human"}, "coder"),
+        Event("TOOL_EXECUTION_RESULT", "Created a.py", {"ids": ["t1.1"], "ok": True, "text": "Created a.py"}, "coder"),
+        Event("LLM_ERROR", "overloaded", {"error": "overloaded"}, "coder"),
+        told(Text("done")),
+        said(answer(Text("x" * 30_000)), role="reviewer"),
+        Event("WORKFLOW_END", "Done.", {"outcome": "done"}),
+    ]
+    with SessionLog.create(tmp_path / ".rails", session_id="s") as log:
+        for event in events:
+            log.append(event)
+    return read_strict(log.path)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_is_the_same_every_time_and_takes_any_records(name, records):
+    assert FORMATS[name](records) == FORMATS[name](records)
+    FORMATS[name]([])
+    for size in range(len(records)):
+        FORMATS[name](records[size:])
+        FORMATS[name](records[: size + 1])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_export_takes_records_whose_details_have_any_form(name, tmp_path):
+    odd = [None, 5, "x", [], {}, [None, 5, {"path": 5}], {"content": 5}]
+    keys = (
+        "text",
+        "reply",
+        "content",
+        "findings",
+        "refusals",
+        "ids",
+        "id",
+        "usage",
+        "parameters",
+        "fixed",
+        "repairs",
+        "status",
+    )
+    with SessionLog.create(tmp_path / ".rails") as log:
+        for kind in (
+            "LLM_RESPONSE",
+            "MCP_REQUEST_FORMULATED",
+            "FEEDBACK_SENT",
+            "GATE_VERDICT",
+            "CHANGE_REFUSED",
+            "AGENT_ENGAGE",
+        ):
+            for value in odd:
+                log.append(Event(kind, "m", dict.fromkeys(keys, value)))
+    FORMATS[name](read_strict(log.path))
+
+
+def test_the_recording_replays_what_the_models_said(records, tmp_path):
+    path = tmp_path / "session.jsonl"
+    path.write_text(to_recording(records), encoding="utf-8")
+    coder = open_model(f"recorded:{path}").for_agent("coder")
+    user = Message("user", (Text("?"),))
+    *_, first = coder.stream(system="", messages=[user], tools=[])
+    *_, second = coder.stream(system="", messages=[user, first.message, user], tools=[])
+    assert first.message.parts[2] == NativeCall("c1", "write_file", '{"file_path": "a.py"}')
+    assert (second.stop_reason, second.note) == ("max_tokens", "the answer was cut")
+    assert second.message.calls[0].arguments == '{"broken": '
+    *_, review = open_model(f"recorded:{path}").for_agent("reviewer").stream(system="", messages=[user], tools=[])
+    assert len(review.message.text) == 30_000
+
+
+def test_the_transcript_is_one_chain_of_messages_in_the_apis_form(records):
+    lines = [json.loads(line) for line in FORMATS["transcript"](records).split("\n")[:-1]]
+    assert lines[0]["parentUuid"] is None
+    assert [line["parentUuid"] for line in lines[1:]] == [line["uuid"] for line in lines[:-1]]
+    assert {line["type"] for line in lines} == {"user", "assistant", "system"}
+    assert {(line["sessionId"], line["cwd"]) for line in lines} == {("s", "/p")}
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line["timestamp"]) for line in lines)
+    answers = [line["message"] for line in lines if line["type"] == "assistant"]
+    assert [block["type"] for block in answers[0]["content"]] == ["text", "tool_use"]
+    assert answers[0]["content"][1]["input"] == {"file_path": "a.py"}
+    assert answers[1]["content"][1]["input"] == {"INVALID_JSON": '{"broken": '}
+    assert answers[0]["usage"]["cache_read_input_tokens"] == 50
+    users = [line["message"]["content"] for line in lines if line["type"] == "user"]
+    assert users[0] == "Please add a flag."
+    assert users[1][0] == {"type": "tool_result", "tool_use_id": "c1", "content": "refused", "is_error": True}
+    assert "GATE_VERDICT: gate: fail" in [line.get("content") for line in lines]
+
+
+# The members that ATIF 1.8 allows; its objects are closed. Source: the models of the public `atif` package.
+ATIF = {
+    "trajectory": {"schema_version", "session_id", "agent", "steps", "final_metrics", "extra"},
+    "step": {
+        "step_id", "timestamp", "source", "model_name", "message", "tool_calls", "observation", "metrics", "extra",
+        "llm_call_count",
+    },
+    "agent only": {"model_name", "tool_calls", "metrics"},
+    "call": {"tool_call_id", "function_name", "arguments", "extra"},
+    "result": {"source_call_id", "content", "extra"},
+    "metrics": {"prompt_tokens", "completion_tokens", "cached_tokens"},
+}  # fmt: skip
+
+
+def test_the_trajectory_keeps_the_rules_of_atif(records):
+    document = json.loads(FORMATS["atif"](records))
+    assert document.keys() <= ATIF["trajectory"]
+    assert document["schema_version"] == "ATIF-v1.8"
+    assert [step["step_id"] for step in document["steps"]] == list(range(1, len(document["steps"]) + 1))
+    for step in document["steps"]:
+        assert step.keys() <= ATIF["step"]
+        assert step["source"] in ("system", "user", "agent")
+        assert step["source"] == "agent" or not step.keys() & ATIF["agent only"]
+        assert not (step.get("llm_call_count") == 0 and "metrics" in step)
+        assert step.get("metrics", {}).keys() <= ATIF["metrics"]
+        calls = step.get("tool_calls", [])
+        assert all(call.keys() <= ATIF["call"] and isinstance(call["arguments"], dict) for call in calls)
+        known = {call["tool_call_id"] for call in calls}
+        for result in step.get("observation", {"results": []})["results"]:
+            assert result.keys() <= ATIF["result"]
+            assert "source_call_id" not in result or result["source_call_id"] in known
+    answers = [step for step in document["steps"] if step.get("llm_call_count") == 1]
+    assert answers[0]["tool_calls"][0]["function_name"] == "write_file"
+    assert answers[0]["observation"]["results"][0]["content"] == "m h"
+    assert document["final_metrics"]["total_prompt_tokens"] == 3 * 155
+    assert document["extra"]["outcome"] == "done"
+
+
+def test_the_trajectory_passes_the_public_validator(records):
+    atif = pytest.importorskip("atif", reason="the public ATIF validator is not installed")
+    assert len(atif.Trajectory.model_validate_json(FORMATS["atif"](records)).steps) > 5
+
+
+def test_markdown_tells_the_story(records):
+    text = FORMATS["markdown"](records)
+    for words in (
+        "| Outcome | `done` `Done.` |",
+        "| Decisions | 1 approved, 1 denied |",
+        "| Tokens | 450 in, 60 out |",
+        "## Turn 2, `coder`",
+        "- Request `write_file` (repaired: `comma`): ",
+        "- Gate: `fail`, fixed: `E1`",
+        "| `a.py` | 3 | `F821` |",
+        "- Not checked: `b.js` by `eslint`, `missing`",
+        "- ⛔ Decision: `",
+        "- ✅ Decision: `approve by human`",
+        "- ⚠ `the answer was cut`",
+    ):
+        assert words in text, words
+
+
+def outside_code(text):
+    """Return what is left of Markdown without fenced blocks and code spans (CommonMark's rules for both)."""
+    kept, fence = [], ""
+    for line in text.split("\n"):
+        ticks = re.match("`{3,}", line)
+        if fence:
+            fence = "" if ticks and len(ticks[0]) >= len(fence) and line.strip("`") == "" else fence
+        elif ticks and "`" not in line[len(ticks[0]) :]:
+            fence = ticks[0]
+        else:
+            kept.append(re.sub(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", line))
+    assert not fence
+    return "\n".join(kept)
+
+
+def test_nothing_that_a_model_wrote_becomes_markdown_or_reaches_a_screen_raw(records):
+    text = FORMATS["markdown"](records)
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text)
+    ours = outside_code(text)
+    for harm in ("<script", "javascript:", "@octocat", "# big", "[x]", "alert"):
+        assert harm not in ours, harm
+    for table in re.findall(r"(?:^\|.*\n)+", text, re.M):
+        assert len({row.count("|") for row in table.strip().split("\n")}) == 1
+
+
+@pytest.mark.parametrize("text", ["", "a", "`", "``", "a`", "`a", "a``b", "```", "x|y", HOSTILE, "\n", "   "])
+def test_inline_text_is_one_code_span_and_a_block_one_fence(text):
+    assert outside_code(inline(text)) == ""
+    assert "\n" not in inline(text)
+    assert outside_code("\n".join(block(text))) == ""
