@@ -77,17 +77,19 @@ def load(
     *,
     roles: Collection[str] = (),
     trusted: Collection[str] = (),
+    trusted_folders: Collection[Path] = (),
 ) -> Registry:
     """Load every ``*.json`` of ``folders``; a later folder replaces an earlier one's tool by its name.
 
     ``roles`` are role names beyond the shipped ones and those of the ``agent_templates`` folder beside
-    each folder. ``trusted`` are digests of definitions that a human has read and accepted. Definitions
-    outside the shipped folder that are not among them always ask before they run, and may not replace
-    a shipped tool by something that runs elsewhere. A folder that does not exist is skipped.
+    each folder. ``trusted`` are digests of definitions that a human has read and accepted
+    (:class:`rails.tools.trust.Trust`); ``trusted_folders`` are the user's own, where no agent can write.
+    Definitions elsewhere, except the shipped ones, always ask before they run, and may not replace a
+    trusted tool by something that runs elsewhere. A folder that does not exist is skipped.
 
     Raises DefinitionError that lists every mistake with file, line, field and fix.
     """
-    found, mistakes = _read_folders(folders, roles, frozenset(trusted))
+    found, mistakes = _read_folders(folders, roles, frozenset(trusted), trusted_folders)
     if mistakes:
         count = f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}"
         listing = "\n".join(f"  {mistake}" for mistake in mistakes)
@@ -110,7 +112,7 @@ def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple
         for path in paths
         if path.is_dir() and not _files(path)
     ]
-    _, wrong = _read_folders([path for path in paths if path.exists()], roles, frozenset(), thorough=True)
+    _, wrong = _read_folders([path for path in paths if path.exists()], roles, frozenset(), (), thorough=True)
     return tuple(sorted((*mistakes, *wrong)))
 
 
@@ -124,6 +126,8 @@ def read_definition(
         return None, (Mistake(source, error.line, "", f"the file is not JSON: {error.message}", error.fix),)
     reader = Reader(document.value, frozenset(role_slug(role) for role in roles))
     definition = reader.definition(source, _digest(document.value))
+    if definition is not None:
+        definition = replace(definition, text=text)
     mistakes = tuple(_locate(source, document, reader))
     return (None if mistakes else definition), mistakes
 
@@ -165,18 +169,23 @@ def _known_roles(folders: Sequence[Path], extra: Collection[str]) -> frozenset[s
 
 
 def _read_folders(
-    folders: Sequence[Path], roles: Collection[str], trusted: frozenset[str], *, thorough: bool = False
+    folders: Sequence[Path],
+    roles: Collection[str],
+    trusted: frozenset[str],
+    trusted_folders: Collection[Path],
+    *,
+    thorough: bool = False,
 ) -> tuple[Registry, list[Mistake]]:
     known = _known_roles(folders, roles)
     loaded: dict[str, Definition] = {}
     notes: list[str] = []
     mistakes: list[Mistake] = []
     for folder in folders:
-        shipped = _is_shipped(folder)
+        shipped, own = _is_shipped(folder), folder in trusted_folders
         found, wrong = _read_folder(folder, known, check_values=thorough or not shipped)
         mistakes += wrong
         for definition in found:
-            one = replace(definition, trusted=shipped or definition.digest in trusted)
+            one = replace(definition, trusted=shipped or own or definition.digest in trusted)
             if _seizes(one, loaded.get(one.tool_name)):
                 notes.append(_seizure_note(one))
             else:

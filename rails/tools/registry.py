@@ -89,7 +89,8 @@ class Definition:
     ``request_schema`` is what a request's parameters must satisfy. ``access`` and ``guidance`` are keyed
     by role slug, with ``"*"`` for every other role. ``aliases`` maps a dotted path that models also use to
     the parameter it means, with ``[]`` for the items of a list. ``mistaken_names`` are names that are not
-    accepted and are answered with this tool's. ``digest`` is the SHA-256 of the file's canonical JSON.
+    accepted and are answered with this tool's. ``digest`` is the SHA-256 of the file's canonical JSON,
+    ``text`` the file as it was read.
     """
 
     tool_name: str
@@ -113,6 +114,7 @@ class Definition:
     mistaken_names: tuple[str, ...] = ()
     trusted: bool = True
     annotations: Mapping[str, Json] = field(default_factory=dict)
+    text: str = field(default="", repr=False)
 
     def access_of(self, role: str) -> Access:
         """Return what ``role`` may do with this tool; a role that is not named may do nothing.
