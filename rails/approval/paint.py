@@ -7,7 +7,7 @@ would start at the left edge, where it could pass for one of ours.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rails.approval.diffview import FileDiff, Line, Style
@@ -47,10 +47,15 @@ def styled(text: str, style: str, colour: bool) -> str:
 
 def draw(diff: FileDiff, *, colour: bool = False, width: int = 100) -> list[str]:
     """Return a file's diff as terminal lines of at most ``width`` columns."""
-    lines = [styled(piece, "title", colour) for piece in wrap(diff.title, width)]
-    for line in diff.lines:
-        lines += _drawn(line, colour, width)
-    return lines
+    return [
+        *(styled(piece, "title", colour) for piece in wrap(diff.title, width)),
+        *draw_lines(diff.lines, colour, width),
+    ]
+
+
+def draw_lines(lines: Iterable[Line], colour: bool = False, width: int = 100) -> list[str]:
+    """Return diff lines with their gutters: line number, mark, text."""
+    return [drawn for line in lines for drawn in _drawn(line, colour, width)]
 
 
 def _drawn(line: Line, colour: bool, width: int) -> Iterator[str]:

@@ -87,12 +87,8 @@ def _compared(failures: Failures, row: Sequence[Failures]) -> str:
         return "back to an earlier failure: it goes in circles"
     gone, kept, new = len(previous - failures), len(previous & failures), len(failures - previous)
     if not kept:
-        return f"{_count(gone)} corrected, {new} new"
+        return f"all {gone} corrected, {new} new" if gone > 1 else f"corrected, {new} new"
     return f"{gone} corrected, {kept} left" + (f", {new} new" if new else "")
-
-
-def _count(number: int) -> str:
-    return "all" if number > 1 else str(number)
 
 
 def _times(number: int) -> str:

@@ -91,8 +91,7 @@ def _overview(view: SessionView) -> Html:
         ("findings", totals.findings),
         ("fixed", totals.findings_fixed),
         ("files changed", totals.files_changed),
-        ("tokens in", totals.input_tokens),
-        ("tokens out", totals.output_tokens),
+        *((("tokens in", totals.input_tokens), ("tokens out", totals.output_tokens)) if totals.input_tokens else ()),
     )
     cards = [el("div", el("dt", text(name)), el("dd", text(f"{count:,}"))) for name, count in counts]
     return el(

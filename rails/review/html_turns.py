@@ -80,11 +80,10 @@ def _model_part(turn: TurnView) -> Iterator[Html]:
 
 def _request(request: RequestView) -> Html:
     valid = {True: badge("✓", "good", "valid"), False: badge("✕", "bad", "not valid"), None: None}[request.valid]
-    path = next((value for key, value in _parameters(request) if key in ("file_path", "path")), None)
     line = el(
         "p",
         el("code", text(one_line(request.tool, 80)), class_="tool"),
-        el("code", text(one_line(path, 200)), class_="path") if isinstance(path, str) else None,
+        [el("code", text(one_line(path, 200)), class_="path") for path in request.paths[:20]],
         valid,
         el("span", text(one_line(request.explanation, 400)), class_="because") if request.explanation else None,
     )
@@ -101,10 +100,6 @@ def _request(request: RequestView) -> Html:
         _folded(f"Parameters ({one_line(request.dialect) or 'as sent'})", shown),
         class_="request",
     )
-
-
-def _parameters(request: RequestView) -> list[tuple[str, object]]:
-    return list(request.parameters.items()) if isinstance(request.parameters, dict) else []
 
 
 def _refusal(refusal: RefusalView) -> Html:

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.diffview import show
-from rails.approval.paint import styled, wrap
-from rails.core.text import one_line
+from rails.approval.paint import draw_lines, styled, wrap
+from rails.core.text import one_line, printable
 from rails.log.reader import SessionSummary
-from rails.review.views import ApprovalView, GateView, RequestView, ResultView, SessionView, Totals, TurnView
+from rails.review.diffs import read_diff
+from rails.review.views import (
+    ApprovalView,
+    FindingView,
+    GateView,
+    RequestView,
+    ResultView,
+    SessionView,
+    Totals,
+    TurnView,
+)
 
 _OUTCOMES: Final = {
     "applied": ("applied", "good"),
@@ -22,7 +31,6 @@ _OUTCOMES: Final = {
     "failed": ("failed", "risk"),
     "open": ("unfinished", "finding"),
 }
-_DIFF_STYLES: Final = {"+": "add", "-": "remove", "@": "hunk"}
 _LISTED: Final = 20
 _DIFF_LINES: Final = 120
 _TEXT_LINES: Final = 12
@@ -113,9 +121,10 @@ def _turn(turn: TurnView, pen: _Pen) -> Iterator[str]:
     for note in turn.notes[:_LISTED]:
         yield from pen.field("note", note)
     for gate in turn.gates:
-        yield from _gate(gate, pen)
+        yield from _gate(gate, pen, drawn=bool(turn.approvals))
+    findings = turn.gates[-1].findings if turn.gates else ()
     for approval in turn.approvals:
-        yield from _approval(approval, pen)
+        yield from _approval(approval, findings, pen)
     for result in turn.results:
         yield from _result(result, pen)
     for step in turn.checkpoints:
@@ -141,25 +150,20 @@ def _answer(turn: TurnView, pen: _Pen) -> Iterator[str]:
 def _request(request: RequestView, pen: _Pen) -> Iterator[str]:
     mark = {True: "", False: " (not valid)", None: ""}[request.valid]
     why = f": {request.explanation}" if request.explanation else ""
-    yield from pen.field(
-        "asks", f"{request.tool}{mark}{_subject(request)}{why}", "risk" if request.valid is False else ""
-    )
+    paths = f" {', '.join(request.paths)}" if request.paths else ""
+    yield from pen.field("asks", f"{request.tool}{mark}{paths}{why}", "risk" if request.valid is False else "")
     for repair in request.repairs:
         yield from pen.field("repaired", repair, "finding")
     for coerced in request.coerced:
         yield from pen.field("converted", coerced, "finding")
 
 
-def _subject(request: RequestView) -> str:
-    parameters = request.parameters if isinstance(request.parameters, dict) else {}
-    path = next((parameters[key] for key in ("file_path", "path") if isinstance(parameters.get(key), str)), None)
-    return f" {path}" if path else ""
-
-
-def _gate(gate: GateView, pen: _Pen) -> Iterator[str]:
+def _gate(gate: GateView, pen: _Pen, *, drawn: bool) -> Iterator[str]:
     style = "good" if gate.status == "pass" else "risk"
     checks = f" ({', '.join(gate.checks)})" if gate.checks else ""
     yield from pen.field("checks", f"{gate.status}{checks}", style)
+    if not drawn:
+        yield from _diffs(gate.diff, gate.findings, pen)
     new = [finding for finding in gate.findings if finding.new]
     for f in new[:_LISTED]:
         yield from pen.field("", f"{f.path}:{f.line}:{f.column} {f.rule} {f.message}", "finding")
@@ -170,11 +174,10 @@ def _gate(gate: GateView, pen: _Pen) -> Iterator[str]:
         yield from pen.field("unchecked", skipped, "dim")
 
 
-def _approval(approval: ApprovalView, pen: _Pen) -> Iterator[str]:
+def _approval(approval: ApprovalView, findings: Sequence[FindingView], pen: _Pen) -> Iterator[str]:
     for risk in approval.risks[:_LISTED]:
         yield from pen.field("risk", risk, "risk")
-    if approval.diff:
-        yield from _diff(approval.diff, pen)
+    yield from _diffs(approval.diff, findings, pen)
     if not approval.answer:
         yield from pen.field("decision", "nobody has answered yet", "finding")
         return
@@ -183,14 +186,12 @@ def _approval(approval: ApprovalView, pen: _Pen) -> Iterator[str]:
     yield from pen.field("decision", words, "good" if approval.answer == "approve" else "risk")
 
 
-def _diff(text: str, pen: _Pen) -> Iterator[str]:
-    lines = text.split("\n")
-    cut = len(lines) - _DIFF_LINES
-    shown = lines if cut <= 0 else [*lines[: _DIFF_LINES - 20], f"[… {cut} lines not shown …]", *lines[-20:]]
-    for line in shown:
-        style = "title" if line.startswith(("--- ", "+++ ")) else _DIFF_STYLES.get(line[:1], "")
-        for piece in wrap(line[:1] + show(line[1:]).expandtabs(4), max(20, pen.width - 13)):
-            yield pen.line(f"  {'':<9}│ {piece}".rstrip(), style)
+def _diffs(text: str, findings: Sequence[FindingView], pen: _Pen) -> Iterator[str]:
+    for diff in read_diff(text, findings, _DIFF_LINES):
+        counts = f" ({diff.kind}, +{diff.added} -{diff.removed})" if diff.kind else ""
+        yield from pen.field("", f"{diff.path}{counts}", "title")
+        bar = f"  {'':<9}│ "
+        yield from (f"{bar}{line}".rstrip() for line in draw_lines(diff.lines, pen.colour, pen.width - len(bar)))
 
 
 def _result(result: ResultView, pen: _Pen) -> Iterator[str]:
@@ -210,7 +211,7 @@ def _more(name: str, count: int, pen: _Pen) -> Iterator[str]:
 
 
 def _few_lines(text: str) -> list[str]:
-    lines = [show(line, changed=False).expandtabs(4) for line in text.strip().split("\n")]
+    lines = [printable(line).expandtabs(4) for line in text.strip().split("\n")]
     cut = len(lines) - _TEXT_LINES
     return lines if cut <= 0 else [*lines[: _TEXT_LINES - 3], f"[… {cut} more lines …]", *lines[-3:]]
 

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from rails.core.requests import Json
+
+#: Parameters that name a file, in our tools and in those of the originals.
+_PATH_KEYS: Final = ("file_path", "path", "new_path")
 
 #: What became of a turn. "open": the log ends in the middle of it.
 TurnOutcome = Literal["applied", "ran", "refused", "findings", "denied", "aborted", "failed", "answered", "open"]
@@ -28,6 +31,17 @@ class RequestView:
     repairs: tuple[str, ...] = ()
     coerced: tuple[str, ...] = ()
     valid: bool | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files the parameters name, in order, as far as they can be told."""
+        found: list[str] = []
+        outer = self.parameters if isinstance(self.parameters, dict) else {}
+        edits = outer.get("edits")
+        for part in (outer, *(edits if isinstance(edits, list) else ())):
+            if isinstance(part, dict):
+                found += [value for key in _PATH_KEYS if isinstance(value := part.get(key), str)]
+        return tuple(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, slots=True)

@@ -149,6 +149,38 @@ def test_landmarks_headings_and_words_serve_those_who_do_not_see_colours(page):
     assert all("aria-label" in a or a["href"].startswith("#turn") for a in found.all("a") if a.get("class") != "skip")
 
 
+def themes():
+    css = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
+    light, dark, printed = re.findall(r":root \{(.*?)\}", css, re.S)
+    colours = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})", block)) for block in (light, dark, printed)]
+    return {"light": colours[0], "dark": colours[0] | colours[1], "print": colours[0] | colours[2]}
+
+
+def contrast(one, other):
+    """WCAG 2.2 contrast ratio of two colours."""
+
+    def luminance(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "print"])
+def test_every_text_has_contrast_enough_for_wcag_aa(theme):
+    colours = themes()[theme]
+    grounds = ("ground", "paper", "code", "good-wash", "bad-wash", "open-wash", "add", "remove", "finding")
+    pairs = [("ink", ground) for ground in grounds]
+    pairs += [("soft", ground) for ground in ("ground", "paper", "code", "bad-wash", "good-wash", "add", "remove")]
+    pairs += [("good", "good-wash"), ("bad", "bad-wash"), ("open", "open-wash"), ("open", "paper"), ("bad", "paper")]
+    pairs += [("good", "add"), ("bad", "remove"), ("bad", "finding"), ("accent", "paper"), ("accent", "ground")]
+    poor = {pair: round(ratio, 2) for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < 4.5}
+    assert poor == {}
+
+
 HOSTILE = [
     "<script>document.title='owned'</script>",
     '"><img src=x onerror="document.title=\'owned\'">',

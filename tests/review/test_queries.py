@@ -40,7 +40,7 @@ def test_a_whole_session(log):
     assert totals.seconds == {"model": 7.5, "gate": 0.75, "human": 9.0, "write": 0.012}
     assert view.failures == (
         "coder failed 3 times (turn 1, 2, 3): schema, F401, denied; "
-        "then: 1 corrected, 1 new → 1 corrected, 1 new; turn 4 was right.",
+        "then: corrected, 1 new → corrected, 1 new; turn 4 was right.",
     )
 
 
@@ -191,7 +191,7 @@ def test_progress_and_new_mistakes_are_told_apart(log):
     assert [turn.progress for turn in view.turns][1:] == [
         "1 corrected, 1 left",
         "0 corrected, 1 left, 1 new",
-        "all corrected, 1 new",
+        "all 2 corrected, 1 new",
     ]
 
 
@@ -298,3 +298,16 @@ def test_a_long_session_is_folded_in_time(log, count):
     view = session_view(records)
     assert len(view.turns) == count // 5 - 1
     assert time.monotonic() - started < 10
+
+
+def test_a_request_names_its_files_wherever_they_stand(log):
+    kind, details = log.formulated()
+    edits = [{"file_path": "a.py"}, {"path": "b.py"}, {"file_path": "a.py"}, "odd"]
+    for parameters, expected in (
+        ({"edits": edits}, ("a.py", "b.py")),
+        ({"file_path": "a.py", "new_path": "b.py"}, ("a.py", "b.py")),
+        ({"edits": 3, "path": 4}, ()),
+        ([], ()),
+    ):
+        view = session_view(log.records(log.call(1), (kind, {**details, "parameters": parameters})))
+        assert view.turns[0].requests[0].paths == expected

@@ -23,13 +23,13 @@ def test_a_session_is_told_turn_by_turn(log):
         "  repaired │ trailing_comma at 7: ',]' → ']'",
         "  refused  │ schema: content is missing Send content.",
         "  told     │ Correct this.",
-        "── turn 2  coder  stopped by the checks  [1 corrected, 1 new]",
+        "── turn 2  coder  stopped by the checks  [corrected, 1 new]",
         "  converted│ edits: text to array",
         "  note     │ matched at rung 5",
         "           │ app.py:3:8 F401 'os' imported but unused",
         "  fixed    │ black format ×2 in app.py",
         "  decision │ deny by human after 4.5 s: use argparse",
-        "           │ -a = 1\n           │ +a = 2",
+        "           │     1 -  a = 1\n           │     1 +  a = 2",
         "  decision │ approve by human after 4.5 s",
         "  written  │ modify app.py",
         "  why      │ coder failed 3 times (turn 1, 2, 3): schema, F401, denied",
@@ -56,10 +56,11 @@ def test_an_unfinished_session_says_so(log):
 
 def test_long_diffs_and_texts_are_cut_with_counts(log):
     asked = log.asked()
-    asked[1]["diff"] = "\n".join(f"+line {n}" for n in range(1000))
+    head = "--- /dev/null\n+++ b/x.txt\n@@ -0,0 +1,1000 @@\n"
+    asked[1]["diff"] = head + "\n".join(f"+line {n}" for n in range(1000))
     text = render_session(session_view(log.records(log.call(1), log.answer("\n".join(map(str, range(100)))), asked)))
-    assert "[… 880 lines not shown …]" in text
-    assert "+line 999" in text
+    assert "[… 881 lines not shown …]" in text
+    assert "1000 +  line 999" in text
     assert "[… 88 more lines …]" in text
 
 
