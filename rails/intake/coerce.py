@@ -46,26 +46,46 @@ class Coercion:
         self.notes: list[Repair] = []
         self.fault: Fault | None = None
         self.fault_path = ""
+        self._seen: dict[int, bool] = {}
 
-    def parameters(self, value: Mapping[str, Json], schema: shape.Schema) -> dict[str, Json]:
-        """Return the parameters with text turned into what ``schema`` asks for."""
-        named = shape.properties(schema)
-        return {key: self.value(item, named.get(key), key, 0) for key, item in value.items()}
+    def parameters(self, value: Mapping[str, Json], schema: shape.Schema) -> Mapping[str, Json]:
+        """Return the parameters with text turned into what ``schema`` asks for; unchanged ones are not copied."""
+        coerced = self.value(dict(value), schema, "", 0)
+        return coerced if isinstance(coerced, dict) else value
 
     def value(self, value: Json, schema: shape.Schema, path: str, depth: int) -> Json:
         """Return ``value``, coerced. ``path`` names it ("edits[0].line")."""
         if depth > _DEPTH or schema is None:
             return value
+        if isinstance(value, str):
+            types = shape.types_of(schema)
+            return value if not types or "string" in types else self._text(value, schema, types, path, depth)
         if isinstance(value, dict):
-            named = shape.properties(schema)
-            return {key: self.value(item, named.get(key), f"{path}.{key}", depth + 1) for key, item in value.items()}
-        if isinstance(value, list):
-            items = schema.get("items") if isinstance(schema, Mapping) else None
-            return [self.value(item, items, f"{path}[{n}]", depth + 1) for n, item in enumerate(value)]
-        if not isinstance(value, str):
-            return value
-        types = shape.types_of(schema)
-        return value if not types or "string" in types else self._text(value, schema, types, path, depth)
+            return self._object(value, schema, path, depth)
+        if isinstance(value, list) and isinstance(schema, Mapping):
+            items = schema.get("items")
+            if items is not None and self._matters(items):
+                return [self.value(item, items, f"{path}[{n}]", depth + 1) for n, item in enumerate(value)]
+        return value
+
+    def _object(self, value: dict[str, Json], schema: shape.Schema, path: str, depth: int) -> Json:
+        for key, part in shape.properties(schema).items():
+            if key in value and self._matters(part):
+                before = value[key]
+                after = self.value(before, part, f"{path}.{key}" if path else key, depth + 1)
+                if after is not before:
+                    value = {**value, key: after}
+        return value
+
+    def _matters(self, schema: Json) -> bool:
+        """Return whether text can be turned into something anywhere under ``schema``; computed once for each."""
+        known = self._seen.get(id(schema))
+        if known is None:
+            self._seen[id(schema)] = True  # a schema within itself
+            types = shape.types_of(schema)
+            known = bool(types) and "string" not in types
+            self._seen[id(schema)] = known
+        return known
 
     def _text(self, text: str, schema: shape.Schema, types: frozenset[str], path: str, depth: int) -> Json:
         if types & {"array", "object"} and text.lstrip()[:1] in ("[", "{", "`", "&"):
@@ -109,7 +129,7 @@ def json_text(text: str, schema: shape.Schema) -> Parsed | Fault:
         decoded = strict(entities(body))
         if isinstance(decoded, Parsed):
             return decoded
-    mended = repair(body, known=shape.names(schema))
+    mended = repair(body, known=lambda: shape.names(schema))
     if isinstance(mended, Parsed):
         return mended
     return Fault(first.code, explain(body, first), first.offset)

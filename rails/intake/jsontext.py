@@ -11,8 +11,10 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
+from operator import countOf
 from typing import Final, NoReturn
 
 from rails.core import limits
@@ -99,6 +101,24 @@ def strict(text: str) -> Parsed | Fault:
     return _bounds(text, data, value) or Parsed(value)
 
 
+def _levels(value: Json) -> Iterator[tuple[list[dict[str, Json]], list[list[Json]]]]:
+    """Yield the objects and arrays of each nesting level, outermost first. No recursion."""
+    objects: list[dict[str, Json]] = [value] if isinstance(value, dict) else []
+    arrays: list[list[Json]] = [value] if isinstance(value, list) else []
+    while objects or arrays:
+        yield objects, arrays
+        values = sum(map(len, objects)) + sum(map(len, arrays))
+        if countOf(map(type, _inside(objects, arrays)), str) == values:
+            return
+        inside = list(_inside(objects, arrays))
+        objects = [item for item in inside if isinstance(item, dict)]
+        arrays = [item for item in inside if isinstance(item, list)]
+
+
+def _inside(objects: list[dict[str, Json]], arrays: list[list[Json]]) -> Iterator[Json]:
+    return chain(chain.from_iterable(map(dict.values, objects)), chain.from_iterable(arrays))
+
+
 def _bounds(text: str, data: bytes, value: Json) -> Fault | None:
     """Check what the decoder lets through. Each test is skipped when a cheap look rules it out."""
     if text.count("{") + text.count("[") > limits.JSON_DEPTH and deeper_than(value, limits.JSON_DEPTH):
@@ -118,17 +138,8 @@ def _children(value: Json) -> list[Json]:
 
 
 def deeper_than(value: Json, limit: int) -> bool:
-    """Return whether containers are nested more than ``limit`` deep. Level by level, no recursion."""
-    objects: list[dict[str, Json]] = [value] if isinstance(value, dict) else []
-    arrays: list[list[Json]] = [value] if isinstance(value, list) else []
-    for _ in range(limit):
-        inside = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(arrays)]
-        kinds = set(map(type, inside))
-        objects = [item for item in inside if isinstance(item, dict)] if dict in kinds else []
-        arrays = [item for item in inside if isinstance(item, list)] if list in kinds else []
-        if not objects and not arrays:
-            return False
-    return True
+    """Return whether containers are nested more than ``limit`` deep."""
+    return next(islice(_levels(value), limit, None), None) is not None
 
 
 def _has_huge_integer(value: Json) -> bool:

@@ -52,7 +52,7 @@ _State = tuple[int, tuple[tuple[int, frozenset[str] | None], ...]]
 _Ends = tuple[tuple[int, int], ...]
 
 
-def settle(text: str, tools: Shapes, known: frozenset[str]) -> Parsed | Fault:
+def settle(text: str, tools: Shapes) -> Parsed | Fault:
     """Return the one reading of ``text`` that fits its tool's schema, or why there is none."""
     if len(text) > _CHARS or text.count('"') + text.count("'") > _QUOTES:
         return Fault("inner_quotes", "the block is too long to settle where its strings end")
@@ -60,10 +60,11 @@ def settle(text: str, tools: Shapes, known: frozenset[str]) -> Parsed | Fault:
     start = _SPACE.match(text)
     if not named or named[2] not in tools or not start or text[start.end() : start.end() + 1] != "{":
         return Fault("inner_quotes", "a quotation mark inside a string is not escaped")
+    keys = shape.names(tools[named[2]]) | _OWN_KEYS
     search = _Search(text, _root(named[2], tools))
     found: list[tuple[Parsed, _Ends]] = []
     for ends in search.readings(start.end()):
-        reading = _rewritten(text, ends, known)
+        reading = _rewritten(text, ends, keys)
         if isinstance(reading, Parsed) and _fits(reading.value, tools):
             found.append((reading, ends))
             if len(found) > 1:
@@ -73,7 +74,6 @@ def settle(text: str, tools: Shapes, known: frozenset[str]) -> Parsed | Fault:
     if search.exhausted or not found:
         return Fault("inner_quotes", "a quotation mark inside a string is not escaped")
     reading, ends = found[0]
-    keys = shape.names(tools[named[2]]) | _OWN_KEYS
     for begin, end in ends:
         if _veto(text[begin + 1 : end], text[begin], keys):
             return Fault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
@@ -97,7 +97,7 @@ def _fits(value: Json, tools: Shapes) -> bool:
     return isinstance(read, Call) and read.tool in tools and shape.fits(tools[read.tool], dict(read.parameters))
 
 
-def _rewritten(text: str, ends: _Ends, known: frozenset[str]) -> Parsed | Fault:
+def _rewritten(text: str, ends: _Ends, keys: frozenset[str]) -> Parsed | Fault:
     """Read the text with the strings of ``ends`` escaped properly."""
     parts, pos = [], 0
     for begin, end in ends:
@@ -106,7 +106,7 @@ def _rewritten(text: str, ends: _Ends, known: frozenset[str]) -> Parsed | Fault:
             return decoded
         parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
         pos = end + 1
-    return repair("".join(parts) + text[pos:], known=known)
+    return repair("".join(parts) + text[pos:], known=lambda: keys)
 
 
 def _decoded(raw: str, mark: str) -> str | Fault:

@@ -24,7 +24,7 @@ from typing import Final, TypeAlias
 
 from rails.core import limits
 from rails.core.requests import Json, Repair
-from rails.intake.jsontext import Fault, Parsed, deeper_than, has_surrogate, real, strict
+from rails.intake.jsontext import Fault, Parsed, deeper_than, has_surrogate, prefix, real, strict
 
 #: The decoder's own string scanner: (text, start after the quotation mark, strict) to (value, end).
 _scanstring: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
@@ -77,9 +77,15 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 _MEMBER: Final = re.compile(r"[\"'“”‘’][^\"'“”‘’\n]{1,80}[\"'“”‘’]\s*:")
 _COMPLETE_KEY: Final = re.compile(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
 _LEADING: Final = re.compile(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
+_SIMPLE_MEMBER: Final = re.compile(
+    r"""[ \t\n\r]*+(["'])((?:(?!\1)[^\\\x00-\x1f]){0,200}+)\1[ \t\n\r]*+:[ \t\n\r]*+"""
+    r"""(?:"([^"\\\x00-\x1f]*+)"|'([^'\\\x00-\x1f]*+)')[ \t\n\r]*+([,}])"""
+)
 _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
 
 
+#: Returns property names; called only when a repair depends on them.
+Known: TypeAlias = Callable[[], frozenset[str]]
 #: A step reads one thing and returns the next step, or nothing at the end.
 Step: TypeAlias = "Callable[[], Step | None]"
 
@@ -92,10 +98,10 @@ class Stop(Exception):
         self.fault = Fault(code, message, offset)
 
 
-def repair(text: str, *, known: frozenset[str] = frozenset(), closers: bool = False) -> Parsed | Fault:
+def repair(text: str, *, known: Known = frozenset, closers: bool = False) -> Parsed | Fault:
     """Read ``text`` as one value, repairing syntax where there is one reading.
 
-    ``known`` are the property names that a missing comma may stand before on one line. ``closers``
+    ``known`` returns the property names that a missing comma may stand before on one line. ``closers``
     allows tier C: the caller vouches that the text was not cut off.
     """
     if len(text) > limits.BLOCK_CHARS:
@@ -136,7 +142,7 @@ def _escaped_once_more(text: str) -> str | None:
     return inner_text if isinstance(inner_text, str) and inner_text.lstrip()[:1] in ("{", "[") else None
 
 
-def _inside(inner: str, known: frozenset[str]) -> Parsed | Fault:
+def _inside(inner: str, known: Known) -> Parsed | Fault:
     note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
     parsed = strict(inner)
     if isinstance(parsed, Fault):
@@ -147,7 +153,7 @@ def _inside(inner: str, known: frozenset[str]) -> Parsed | Fault:
 class _Reader:
     """One pass over a text, without recursion: ``stack`` holds the open containers, ``keys`` their pending key."""
 
-    def __init__(self, text: str, known: frozenset[str], closers: bool) -> None:
+    def __init__(self, text: str, known: Known, closers: bool) -> None:
         self.text, self.known, self.closers = text, known, closers
         self.pos = 0
         self.repairs: list[Repair] = []
@@ -163,6 +169,13 @@ class _Reader:
     def read(self) -> Parsed:
         """Read the value and what follows it."""
         self._lead()
+        whole = prefix(self.text, self.pos)
+        if isinstance(whole, Fault):
+            raise Stop(whole.code, whole.message, whole.offset)
+        if whole is not None:
+            self.result, self.pos = whole
+            self._tail()
+            return Parsed(self.result, tuple(self.repairs))
         step: Step | None = self._value
         while step is not None:
             step = step()
@@ -255,6 +268,9 @@ class _Reader:
 
     def _member(self) -> Step | None:
         """Read a key and its colon, or the end of the object."""
+        simple = _SIMPLE_MEMBER.match(self.text, self.pos)
+        if simple:
+            return self._simple_member(simple)
         self._space()
         char = self.text[self.pos : self.pos + 1]
         if char == "}":
@@ -275,6 +291,22 @@ class _Reader:
             raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', start)
         self.keys[-1] = key
         return self._value
+
+    def _simple_member(self, found: re.Match[str]) -> Step | None:
+        """Store a member that needs no repair: a plain key, a plain string, and what must follow."""
+        mark, key, double, single, after = found.groups()
+        container = self.stack[-1]
+        if key in container:
+            raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', found.start(1))
+        if isinstance(container, dict):
+            container[key] = double if single is None else single
+        if mark == "'" or double is None:
+            self.quote_style(found.start(1), "'")
+        self.pos = found.end()
+        if after == "}":
+            return self._close()
+        self.pos -= 1
+        return self._comma(True)
 
     def _key(self, char: str) -> str:
         if char in _CLOSERS and char:
@@ -332,7 +364,7 @@ class _Reader:
                 return False
             name = key[1] or key[2] or key[3]
             after_string = self.text[self.pos - 1] in "\"'”’" or not new_line
-            return new_line or not after_string or name in self.known or self._after_container()
+            return new_line or not after_string or name in self.known() or self._after_container()
         return (new_line or self._after_container()) and self.text[self.pos] in "{[\"'0123456789-tfnTFN"
 
     def _after_container(self) -> bool:
@@ -414,12 +446,20 @@ class _Reader:
         start, mark = self.pos, self.text[self.pos]
         if mark == '"':
             try:
-                value, self.pos = _scanstring(self.text, start + 1, True)
+                value, self.pos = _scanstring(self.text, start + 1, False)
             except ValueError:
                 return self._damaged_string(start)
+            if not value.isprintable():
+                self._raw_controls(start + 1, self.pos - 1)
             return value
         self.quote_style(start, mark)
         return self._damaged_string(start)
+
+    def _raw_controls(self, start: int, end: int) -> None:
+        """Note the first raw control character of a string; its value keeps them all."""
+        control = _CONTROL.search(self.text, start, end)
+        if control:
+            self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
 
     def quote_style(self, start: int, mark: str) -> None:
         """Note the foreign quotation mark once per kind, so that a long block is not a long list."""
@@ -434,9 +474,7 @@ class _Reader:
             raise Stop("unclosed_string", "a string is not closed", start)
         raw = text[start + 1 : end]
         self.pos = end + 1
-        control = _CONTROL.search(raw)
-        if control:
-            self.note("raw_control", start + 1 + control.start(), control[0], json.dumps(control[0])[1:-1])
+        self._raw_controls(start + 1, end)
         value, unknown = decode_string(raw, mark, start + 1)
         if unknown >= 0:
             self.note("unknown_escape", unknown, text[unknown : unknown + 2], "\\" + text[unknown : unknown + 2])

@@ -213,7 +213,9 @@ def _unfit(request: RawRequest) -> Refusal:
 
 
 def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) -> list[Outcome]:
-    known = _known_keys(tools, tracker.tool)
+    def known() -> frozenset[str]:
+        return _known_keys(tools, tracker.tool)
+
     mended = repair(block.body, known=known, closers=block.whole and block.closed)
     if isinstance(mended, Parsed):
         if not block.closed and not block.whole:
@@ -222,7 +224,7 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) ->
             return _from_value(mended, block, tools)
         mended = Fault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
     elif block.closed and block.whole and fault.code == "syntax" and mended.code in _QUOTE_FAULTS:
-        settled = settle(block.body, tools, known)
+        settled = settle(block.body, tools)
         if isinstance(settled, Parsed):
             return _from_value(settled, block, tools)
         mended = settled if settled.code == "ambiguous" else mended

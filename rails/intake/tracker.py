@@ -17,6 +17,11 @@ _TOKEN: Final = re.compile(r"[\"'“”„‘’{}\[\],:\\/#*\n]|[^\s\"'“”�
 _CLOSING: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
 #: For each opening mark, a run of string content with its escapes, up to a closing mark or the end.
 _RUNS: Final = {mark: re.compile(rf"[^\\{ends}]*(?:\\.[^\\{ends}]*)*", re.S) for mark, ends in _CLOSING.items()}
+_STRING = r"""(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+')"""
+_MEMBER = rf"{_STRING}\s*+:\s*+(?:{_STRING}|[-\w.]++)\s*+"
+#: A run of flat objects in an array: followed in one step, because nothing in them is of interest.
+_FLAT_OBJECTS: Final = re.compile(rf"(?:\s*+\{{\s*+{_MEMBER}(?:,\s*+{_MEMBER})*+\}}\s*+,)++", re.S)
+_WORTH_IT: Final = 80
 _OPENERS: Final = frozenset("{[,:")
 #: Keys and values are kept for the announcement only up to this length.
 _KEPT: Final = 1_200
@@ -146,6 +151,11 @@ class Tracker:
         return pos + 1
 
     def _between(self, text: str, pos: int) -> int:
+        if self.depth == 2 and self._last in ("[", ",") and self._kinds[1] == "[" and len(text) - pos > _WORTH_IT:
+            run = _FLAT_OBJECTS.match(text, pos) if not self._comment else None
+            if run:
+                self._last, self._after_string = ",", False
+                return run.end()
         match = _TOKEN.search(text, pos)
         if match is None:
             self._comment = "" if self._comment == "/" else self._comment
