@@ -16,7 +16,8 @@ class Finding:
     """One problem at one place. Lines and columns are 1-based and count characters; 0 means unknown.
 
     ``new`` is whether this change set introduced it: only new findings count. ``remedy`` is the rule's
-    own one-sentence advice. ``json_path`` is set where the place is inside a JSON document.
+    own one-sentence advice. ``json_path`` is set where the place is inside a JSON document. ``source`` is
+    the line of text the finding is on, for showing.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Finding:
     new: bool = True
     remedy: str = ""
     json_path: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

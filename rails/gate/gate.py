@@ -30,6 +30,8 @@ from rails.gate.workers import PythonPool
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
+#: A source line in a finding is cut here; minified files have lines of megabytes.
+_SOURCE: Final = 1_000
 
 
 class Gate:
@@ -103,6 +105,7 @@ class Gate:
         self, files: Sequence[_File], gone: Sequence[FileChange], not_checked: Sequence[NotChecked] = ()
     ) -> Verdict:
         runs: list[CheckRun] = []
+        self._desk.hits.clear()
         by_path = {file.path: file for file in files}
         for name in (*CHECKS, FALLBACK):
             jobs = [file.job for file in files if name in wanted(file.path)]
@@ -173,7 +176,9 @@ class _File:
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
-        return findings + suppressions.new_ones(self.path, self.before, self.after)
+        findings += suppressions.new_ones(self.path, self.before, self.after)
+        lines = _lines(self.after)
+        return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
     @property
     def old(self) -> Text:

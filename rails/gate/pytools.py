@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -20,6 +20,7 @@ from rails.core.text import decode
 from rails.core.verdict import Finding
 from rails.gate import ruff, settings, syntax, tools
 from rails.gate.checks import Desk
+from rails.gate.remedies import REMEDIES
 from rails.gate.ruff import Diagnostic
 from rails.gate.rufftool import Ruff
 from rails.gate.settings import PythonSettings, RuffSettings
@@ -127,12 +128,21 @@ class PythonTools:
             raise NotCheckedError(_EXCLUDED)
         return self._ruff_format(path, data)
 
+    def format_ranges(self, path: str, data: bytes, ranges: Sequence[tuple[int, int]]) -> bytes:
+        """Return ``data`` with only the lines of ``ranges`` (1-based, inclusive, in order) formatted."""
+        if self.formatter == "black":
+            return self._black(path, data, ranges)
+        how = self.ruff_settings(path)
+        for first, last in reversed(ranges):
+            data = self.ruff.format_lines(path, data, how, first, last)
+        return data
+
     def _ruff_format(self, path: str, data: bytes) -> bytes:
         how = self.ruff_settings(path)
         key = ("ruff format", self.ruff.tool.version, self.config.digest, how, path, data)
         return self.desk.once(key, lambda: self.ruff.format(path, data, how))
 
-    def _black(self, path: str, data: bytes) -> bytes:
+    def _black(self, path: str, data: bytes, ranges: Sequence[tuple[int, int]] = ()) -> bytes:
         if self.black_tool is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
@@ -141,8 +151,15 @@ class PythonTools:
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
         options = {**self.config.black, "requires-python": self.config.requires_python}
-        request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
-        key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), data)
+        lines: list[Json] = [[first, last] for first, last in ranges]
+        request: dict[str, Json] = {
+            "op": "black",
+            "text": decoded.text,
+            "path": path,
+            "options": options,
+            "lines": lines,
+        }
+        key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), repr(lines), data)
         return self.desk.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
 
     # -- flake8 -----------------------------------------------------------------------------------
@@ -190,7 +207,7 @@ class PythonTools:
         if not isinstance(found, list):
             raise CheckError("flake8 answered something unknown.")
         return tuple(
-            Finding(path, line, column, code, text, "flake8", end_line=line, end_column=column)
+            Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
             for code, line, column, text in found
         )
 
@@ -221,7 +238,7 @@ def _as_findings(path: str, diagnostics: list[Diagnostic]) -> tuple[Finding, ...
                 end_line=found.end[0],
                 end_column=found.end[1],
                 fixable=found.safe,
-                remedy=found.remedy,
+                remedy=found.remedy or REMEDIES.get(found.rule, ""),
             )
         )
     return tuple(findings)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from typing import Final
 
-from rails.core.changes import ChangeSet
+from rails.core.errors import UsageError
 from rails.core.requests import Json
-from rails.core.text import decode, printable
+from rails.core.text import one_line, printable
 from rails.core.verdict import Finding, Verdict
 from rails.gate.baseline import split_lines
 
@@ -26,6 +27,8 @@ _SHOWN: Final = (
     "fixable",
     "new",
 )
+#: The forms that :func:`render` knows.
+FORMATS: Final = ("text", "json", "sarif", "github", "junit", "rdjson")
 _RED, _GREEN, _YELLOW, _BOLD, _DIM, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[1m", "\033[2m", "\033[0m"
 #: A source line is cut here; the caret stays right for what is shown.
 _WIDTH: Final = 160
@@ -42,15 +45,47 @@ def as_json(verdict: Verdict) -> dict[str, Json]:
     }
 
 
-def as_text(verdict: Verdict, colour: bool = False, *, texts: Mapping[str, str] | None = None) -> str:
+def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool = False) -> str:
+    """Return the verdict as one of :data:`FORMATS`. ``explain`` adds to the text what ran and with which rules.
+
+    Raises UsageError for an unknown form.
+    """
+    from rails.gate import formats
+
+    if form == "text":
+        return as_text(verdict, colour) + (f"\n{as_explanation(verdict)}" if explain else "")
+    if form == "json":
+        return json.dumps(as_json(verdict), indent=2)
+    writers = {"sarif": formats.sarif, "github": formats.github, "junit": formats.junit, "rdjson": formats.rdjson}
+    if form not in writers:
+        raise UsageError(f"There is no report format {one_line(form)!r}; use one of: {', '.join(FORMATS)}.")
+    return writers[form](verdict)
+
+
+def as_explanation(verdict: Verdict) -> str:
+    """Return what ran: each check's version, files, answers already known, time, and whose rules it used."""
+    head = ("check", "version", "files", "known", "ms", "rules")
+    rows = [
+        head,
+        *((r.name, r.version, str(r.files), str(r.cached), f"{r.duration_ms:.1f}", r.config) for r in verdict.checks),
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=False))
+        ]
+        lines.append("  ".join([*cells, printable(row[5], keep="")]).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def as_text(verdict: Verdict, colour: bool = False) -> str:
     """Return the verdict for a person: findings by file with their source line, fixes, what was not checked.
 
-    ``texts`` are the contents the findings speak of, where they are not in the verdict's proposal.
     Everything quoted passes :func:`rails.core.text.printable`; ``colour`` adds ANSI colours.
     """
     paint = _Paint(colour)
-    known = {**_texts(verdict.proposal), **(texts or {})}
-    parts = list(_grouped(verdict, known, paint))
+    parts = list(_grouped(verdict, paint))
     if verdict.fixed:
         parts += [paint(_BOLD, "Fixed for you"), *_fixed(verdict), ""]
     if verdict.not_checked:
@@ -67,28 +102,22 @@ class _Paint:
         return f"{code}{text}{_PLAIN}" if self.colour and text else text
 
 
-def _texts(changes: ChangeSet) -> dict[str, str]:
-    pairs = ((str(change.path), decode(change.after or b"")) for change in changes.changes)
-    return {path: decoded.text for path, decoded in pairs if decoded}
-
-
-def _grouped(verdict: Verdict, texts: Mapping[str, str], paint: _Paint) -> Iterator[str]:
+def _grouped(verdict: Verdict, paint: _Paint) -> Iterator[str]:
     ordered = sorted(verdict.findings, key=lambda f: (f.path, f.line, f.column, f.rule))
     for path, group in groupby(ordered, key=lambda finding: finding.path):
         yield paint(_BOLD, printable(path, keep=""))
-        lines = split_lines(texts.get(path, ""))
         for finding in group:
-            yield from _one(finding, lines, paint)
+            yield from _one(finding, paint)
         yield ""
 
 
-def _one(finding: Finding, lines: list[str], paint: _Paint) -> Iterator[str]:
+def _one(finding: Finding, paint: _Paint) -> Iterator[str]:
     place = f"{finding.line}:{finding.column}" if finding.line else "-"
     old = "" if finding.new else paint(_DIM, " (was there before)")
     colour = _RED if finding.severity == "error" and finding.new else _YELLOW
     yield f"  {place:<8} {paint(colour, finding.rule)} {printable(finding.message, keep='')}{old}"
-    if 0 < finding.line <= len(lines) and lines[finding.line - 1].strip():
-        yield from _quoted(finding, lines[finding.line - 1], paint)
+    if finding.source.strip():
+        yield from _quoted(finding, finding.source, paint)
     if finding.remedy and finding.remedy not in finding.message:
         yield f"           {paint(_DIM, '=')} {printable(finding.remedy, keep='')}"
 

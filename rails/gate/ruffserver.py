@@ -26,6 +26,7 @@ from rails.gate.settings import RuffSettings
 from rails.gate.workers import Pipe
 
 _URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
+_OPTIONS: Final[Json] = {"tabSize": 4, "insertSpaces": True}
 _HELP: Final = "\n\nhelp: "
 
 
@@ -74,8 +75,15 @@ class RuffServer:
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted, or as it is when the server would not format it. Raises CheckError."""
-        options: Json = {"tabSize": 4, "insertSpaces": True}
-        edits = self._about(path, data, "textDocument/formatting", {"options": options})
+        return self._edited(data, self._about(path, data, "textDocument/formatting", {"options": _OPTIONS}))
+
+    def format_lines(self, path: str, data: bytes, first: int, last: int) -> bytes:
+        """Return ``data`` with the lines from ``first`` to ``last`` (1-based) formatted. Raises CheckError."""
+        wanted: Json = {"start": {"line": first - 1, "character": 0}, "end": {"line": last, "character": 0}}
+        more: dict[str, Json] = {"options": _OPTIONS, "range": wanted}
+        return self._edited(data, self._about(path, data, "textDocument/rangeFormatting", more))
+
+    def _edited(self, data: bytes, edits: Json) -> bytes:
         if not edits:
             return data
         decoded = decode(data)

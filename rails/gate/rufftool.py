@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from rails.core.errors import CheckError
 from rails.gate import tools
 from rails.gate.ruff import Diagnostic, RuffCli
 from rails.gate.ruffserver import BadConfigurationError, RuffServer
 from rails.gate.settings import RuffSettings
+
+T = TypeVar("T")
 
 
 class Ruff:
@@ -30,23 +34,33 @@ class Ruff:
 
     def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
-        server = self._server(settings)
-        if server is not None:
-            try:
-                return server.lint(path, data)
-            except CheckError as error:
-                self._drop(settings, error)
-        return self._command.lint(path, data, settings)
+        return self._ask(
+            settings, lambda server: server.lint(path, data), lambda: self._command.lint(path, data, settings)
+        )
 
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
         """Return ``data`` formatted. Raises CheckError."""
+        return self._ask(
+            settings, lambda server: server.format(path, data), lambda: self._command.format(path, data, settings)
+        )
+
+    def format_lines(self, path: str, data: bytes, settings: RuffSettings, first: int, last: int) -> bytes:
+        """Return ``data`` with the lines from ``first`` to ``last`` (1-based) formatted. Raises CheckError."""
+        return self._ask(
+            settings,
+            lambda server: server.format_lines(path, data, first, last),
+            lambda: self._command.format_lines(path, data, settings, first, last),
+        )
+
+    def _ask(self, settings: RuffSettings, warm: Callable[[RuffServer], T], cold: Callable[[], T]) -> T:
+        """Ask the server; when it fails, the command, which says what is wrong."""
         server = self._server(settings)
         if server is not None:
             try:
-                return server.format(path, data)
+                return warm(server)
             except CheckError as error:
                 self._drop(settings, error)
-        return self._command.format(path, data, settings)
+        return cold()
 
     def close(self) -> None:
         """Stop every server."""

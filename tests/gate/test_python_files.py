@@ -61,6 +61,9 @@ def test_what_needs_the_model_is_told_with_place_and_remedy(world):
         ("x = \u201cquoted\u201d\n", 1, "typographic"),
         ("def f():\n    x = 1\n    if x:\n", 3, "cut off"),
         ("def f():\nreturn 1\n", 2, "indented block"),
+        ("def f(a,\n      b=[1,\n", 2, "cut off"),
+        ('x = """text\nmore', 1, "cut off"),
+        ("print('abc", 1, "cut off"),
         ("return 1\n", 1, "'return' outside function"),
         ("x = 1\0\n", 1, "null bytes"),
         ("def f(x):\n    \u20ac = 1\n", 2, "invalid character"),
@@ -76,6 +79,14 @@ def test_a_broken_file_is_one_finding_in_the_parsers_words_with_its_cause(world,
     assert words in finding.message
     assert after(verdict) == text
     assert verdict.fixed == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["def f(:\n", "x = (1,\ny = 2\nz = 3\n", "class A\n    pass\n", "x = 'abc\n", "x = = 1"]
+)
+def test_a_mistake_before_the_end_is_not_called_cut_off(world, text):
+    (finding,) = world.judge(("a.py", text)).findings
+    assert "cut off" not in finding.message
 
 
 def test_markers_inside_a_string_are_content(world):
@@ -104,10 +115,16 @@ def test_an_old_unused_import_is_left_alone(world):
     assert after(verdict) == before + "y = 2\n"
 
 
-def test_an_unformatted_file_is_not_reformatted(world):
-    before = "x = {  'a':1 }\n"
-    verdict = world.judge(("a.py", before, before + "y = {'b': 2}\n"))
-    assert after(verdict) == before + "y = {'b': 2}\n"
+@pytest.mark.parametrize("config", ["", "[tool.ruff.format]\nline-ending = 'auto'\n"], ids=["black", "ruff"])
+def test_in_an_unformatted_file_only_the_changed_lines_are_formatted(world, config):
+    world.put("pyproject.toml", config)
+    before = "x = {  'a':1 }\n\n\ndef f():\n    a = [ 1,2 ]\n    return   a\n\n\nz = (  1 )\n"
+    edited = before.replace("    return   a\n", "    b = {'k':1}\n    return   [a , b]\n")
+    verdict = world.judge(("a.py", before, edited))
+    assert verdict.status == "pass", verdict
+    wanted = before.replace("    return   a\n", '    b = {"k": 1}\n    return [a, b]\n')
+    assert after(verdict) == wanted
+    assert after(world.judge(("a.py", before, wanted))) == wanted
 
 
 def test_a_file_that_stays_broken_is_not_the_agents_fault_and_not_a_pass(world):

@@ -8,6 +8,7 @@ after, with what it repaired, and with what it could not check. What is *new* is
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,12 +68,12 @@ class Desk:
     fix: bool = True
     known: dict[tuple[object, ...], Any] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
-    hits: int = 0
+    hits: Counter[object] = field(default_factory=Counter)
 
     def once(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return the known result for ``key``, or compute and keep it. Failures are not kept."""
         if key in self.known:
-            self.hits += 1
+            self.hits[key[0]] += 1
             value: T = self.known[key]
             return value
         if len(self.known) >= 4096:

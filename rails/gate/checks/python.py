@@ -16,7 +16,7 @@ from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate import ruff, settings, suppressions, syntax
-from rails.gate.baseline import Text, mark, split_lines
+from rails.gate.baseline import Text, line_map, mark, split_lines
 from rails.gate.checks import Desk, Job, Outcome, Report
 from rails.gate.pytools import Findings, NotCheckedError, PythonTools, without_doubles
 from rails.gate.workers import side_by_side
@@ -34,10 +34,10 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
     tools = PythonTools(desk, settings.read(desk.project))
     clocks: dict[str, list[float]] = {}
     outcomes = side_by_side(lambda job: _File(job, tools, desk, clocks).outcome(), jobs, 4)
-    return Report(tuple(outcomes), tuple(_runs(tools, clocks)))
+    return Report(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
 
 
-def _runs(tools: PythonTools, clocks: dict[str, list[float]]) -> list[CheckRun]:
+def _runs(tools: PythonTools, clocks: dict[str, list[float]], files: int) -> list[CheckRun]:
     config = tools.config
     about = {
         "python": (f"{sys.version_info[0]}.{sys.version_info[1]}.{sys.version_info[2]}", ""),
@@ -49,7 +49,7 @@ def _runs(tools: PythonTools, clocks: dict[str, list[float]]) -> list[CheckRun]:
     origins = sorted({how.origin for how in tools.seen_settings()})
     about["ruff"] = about["ruff format"] = (about["ruff"][0], ", ".join(origins))
     return [
-        CheckRun(name, version, round(sum(clocks[name]), 2), origin, len(clocks[name]))
+        CheckRun(name, version, round(sum(clocks[name]), 2), origin, files, tools.desk.hits[name])
         for name, (version, origin) in about.items()
         if name in clocks
     ]
@@ -84,7 +84,7 @@ class _File:
 
     def _syntax(self, data: bytes) -> Finding | None:
         """What CPython says about ``data``; known from the last turn for the text before this one."""
-        return self.desk.once(("syntax", self.job.path, data), lambda: syntax.error_in(self.job.path, data))
+        return self.desk.once(("python", self.job.path, data), lambda: syntax.error_in(self.job.path, data))
 
     def _finish(self, data: bytes, old: bytes, before: Findings, was_broken: bool) -> Outcome:
         found = self._lint(data)
@@ -174,15 +174,27 @@ class _File:
         return text, []
 
     def _formatted(self, data: bytes) -> bytes:
-        if not self._formats():
-            return data
-        formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))
+        if self._formats():
+            formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))
+        else:
+            formatted = self._formatted_in_part(data)
         if formatted is None or formatted == data:
             return data
         name = self.tools.formatter_name
         if not any(fixed.rule == "format" for fixed in self.fixed):
             self.fixed.append(Fixed(self.job.path, "format", name))
         return formatted
+
+    def _formatted_in_part(self, data: bytes) -> bytes | None:
+        """Format what the change touched, in a file that was not formatted before."""
+        before = self.job.before
+        if not self.tools.formatter or before is None or self._syntax(before):
+            return None
+        kept = line_map(split_lines(_decoded(before)), split_lines(_decoded(data)))
+        ranges = _ranges([number for number, place in enumerate(kept, 1) if place < 0])
+        if not ranges:
+            return None
+        return self._try(self.tools.formatter_name, lambda: self.tools.format_ranges(self.job.path, data, ranges))
 
     def _formats(self) -> bool:
         """Whether the whole file may be formatted: it is new, or it was formatted before the change."""
@@ -251,6 +263,17 @@ class _File:
             return False
         found = self._lint(data)
         return not any(diagnostic.rule == ruff.SYNTAX for diagnostic in found.diagnostics)
+
+
+def _ranges(lines: Sequence[int]) -> list[tuple[int, int]]:
+    """Join neighbouring line numbers to ranges."""
+    ranges: list[tuple[int, int]] = []
+    for line in lines:
+        if ranges and ranges[-1][1] == line - 1:
+            ranges[-1] = ranges[-1][0], line
+        else:
+            ranges.append((line, line))
+    return ranges
 
 
 def _decoded(data: bytes) -> str:

@@ -32,6 +32,9 @@ _PROSE_START: Final = re.compile(
     r"[^=(){}\[\]]*[.:,!]?",
     re.I,
 )
+_STATEMENT: Final = re.compile(
+    r"(?:def|class|import|from|return|if|for|while|with|try|raise|async|@)\b|[\w.\[\]'\"]+ ?=[^=]"
+)
 _CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d\u00ab\u00bb\u2032\u2033]")
 
 
@@ -115,9 +118,23 @@ def cause(text: str, line: int, message: str = "") -> tuple[str, str]:
         return f"Line {line} is prose, not code.", "Send the code only; put remarks in comments."
     if _CURLY.search(here):
         return f"Line {line} has typographic quotation marks.", "Use plain ' and \" quotation marks."
-    if line >= last or "never closed" in message or "unterminated triple" in message or "EOF" in message:
+    if _is_cut_off(lines, last, line, message):
         return "The file ends in the middle of a statement: it may have been cut off.", "Send the whole file again."
     return "", ""
+
+
+def _is_cut_off(lines: Sequence[str], last: int, line: int, message: str) -> bool:
+    """Whether the parser ran into the end of the file, rather than into a mistake before it."""
+    if "never closed" in message:
+        # Statements after the bracket, no deeper than its line, say that a bracket was forgotten there.
+        indent = len(lines[line - 1]) - len(lines[line - 1].lstrip())
+        after = (text for text in lines[line:last] if text.strip())
+        return not any(len(text) - len(text.lstrip()) <= indent and _STATEMENT.match(text.strip()) for text in after)
+    if "unterminated" in message:
+        return "triple" in message or (line >= last and lines[-1] != "")
+    if "expected an indented block" in message or "EOF" in message or "expected 'except'" in message:
+        return line >= last
+    return line > last
 
 
 def _is_prose(line: str) -> bool:
