@@ -22,7 +22,7 @@ from rails.core.requests import Json, RawRequest, ToolRequest
 from rails.core.text import one_line
 from rails.tools import aliases
 from rails.tools.coerce import Coerced, coerce
-from rails.tools.explain import Fault, explain, shown
+from rails.tools.explain import Fault, explain, paired, shown
 from rails.tools.formats import CHECKED
 from rails.tools.jsonfile import Place
 from rails.tools.patterns import compile_pattern
@@ -88,7 +88,7 @@ def examine(definition: Definition, parameters: Mapping[str, Json]) -> Examined:
         _drop_unknown(values, schema, converted)
     found += [_broken_text(place, why, fix) for place, why, fix in converted.broken]
     told = {fault.place for fault in found}
-    found += [fault for fault in _check(_validator(definition), values) if fault.place not in told]
+    found += paired([fault for fault in _check(_validator(definition), values) if fault.place not in told])
     if not found:
         _fill_defaults(values, schema, converted)
     return Examined(values, tuple(converted.notes), tuple(found))

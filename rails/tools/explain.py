@@ -8,7 +8,7 @@ thing that is allowed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from rails.core.requests import Json
@@ -45,11 +45,15 @@ class SchemaError(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way in which a value does not satisfy its schema: where, what is wrong, what is allowed."""
+    """One way in which a value does not satisfy its schema: where, what is wrong, what is allowed.
+
+    ``keyword`` is the schema keyword that says so, or empty.
+    """
 
     place: Place
     detail: str
     hint: str = ""
+    keyword: str = ""
 
 
 def shown(place: Place) -> str:
@@ -88,7 +92,7 @@ def _explain_required(error: SchemaError, place: Place) -> Fault:
     properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
     form = _form(properties.get(name)) if isinstance(properties, dict) else ""
     hint = f"Add `{name}`" + (f" ({form})." if form else ".")
-    return Fault((*place, name), f"`{shown((*place, name))}` is missing", hint)
+    return Fault((*place, name), f"`{shown((*place, name))}` is missing", hint, "required")
 
 
 def _explain_additional(error: SchemaError, place: Place) -> Fault:
@@ -98,7 +102,8 @@ def _explain_additional(error: SchemaError, place: Place) -> Fault:
     near = nearest(name, known)
     allowed = f"Allowed: {', '.join(f'`{key}`' for key in known)}." if known else "None is allowed."
     hint = f"Did you mean `{near}`? {allowed}" if near else allowed
-    return Fault((*place, name), f"`{shown((*place, name))}` is not a parameter of this tool", hint)
+    detail = f"`{shown((*place, name))}` is not a parameter of this tool"
+    return Fault((*place, name), detail, hint, "additionalProperties")
 
 
 def _explain_type(error: SchemaError, place: Place) -> Fault:
@@ -194,3 +199,16 @@ def _badness(errors: Iterable[SchemaError]) -> tuple[int, int]:
     """A wrong type at the top is the worst fit; otherwise fewer errors are better."""
     found = list(errors)
     return sum(1 for error in found if error.validator == "type" and not error.path), len(found)
+
+
+def paired(faults: Sequence[Fault]) -> list[Fault]:
+    """Where one object lacks exactly one parameter and has exactly one unknown one, say that it may be that one."""
+    result = list(faults)
+    for parent in {fault.place[:-1] for fault in faults if fault.keyword == "required"}:
+        inside = [fault for fault in faults if fault.keyword and fault.place[:-1] == parent]
+        missing = [fault for fault in inside if fault.keyword == "required"]
+        unknown = [fault for fault in inside if fault.keyword == "additionalProperties"]
+        if len(missing) == len(unknown) == 1 and "Did you mean" not in unknown[0].hint:
+            hint = f"Did you mean `{missing[0].place[-1]}`? {unknown[0].hint}"
+            result[result.index(unknown[0])] = replace(unknown[0], hint=hint)
+    return result
