@@ -68,6 +68,8 @@ _SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
 ]
 
 
+#: What a masked secret looks like. Text that holds one is not what was said and must not be carried out.
+MARK: Final = re.compile(r"«secret:[a-z-]+:[0-9a-f]{8}»")
 _SECRET_NAME: Final = re.compile(r"(?i)(?:^|_)(?:key|token|secret|password|passwd|passphrase|pat|credentials?)$")
 
 

@@ -220,7 +220,7 @@ class SessionLog:
         if not durable and now - self._synced_at < self.group_s:
             return
         try:
-            os.fdatasync(self._descriptor)
+            files.sync(self._descriptor)
         except OSError as error:  # the kernel may have dropped the data: a second try would only look like success
             self._fail(error)
         self._synced_at = now

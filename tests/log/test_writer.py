@@ -1,5 +1,6 @@
 """Writing the log: form, order, place, permissions, large values, one writer, and what happens when it fails."""
 
+import errno
 import hashlib
 import json
 import os
@@ -10,6 +11,8 @@ import sys
 import threading
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rails.core import limits
 from rails.core.errors import LogError
@@ -204,6 +207,41 @@ def test_a_second_writer_is_told_who_holds_the_log(state, monkeypatch):
     assert len(read_strict(log.path)) == 2
 
 
+def test_of_many_that_want_to_write_at_once_one_may(state, monkeypatch):
+    monkeypatch.setattr(limits, "LOCK_SECONDS", 0.0)
+    SessionLog.create(state, session_id="s").close()
+    opened, refused, ready = [], [], threading.Barrier(12)
+
+    def start():
+        ready.wait()
+        try:
+            opened.append(SessionLog.reopen(state, "s"))
+        except LogError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=start) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (len(opened), len(refused)) == (1, 11)
+    opened[0].append(note("mine"))
+    opened[0].close()
+    assert len(read_strict(opened[0].path)) == 1
+
+
+def test_a_file_system_without_hard_links_will_do(state, monkeypatch):
+    def no_links(*_, **__):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    with SessionLog.create(state) as log:
+        assert log.blob(b"x" * 10) == log.blob(b"x" * 10)
+        log.append(note("m", text="y" * 9_000))
+    assert read_strict(log.path)[0].details == {"text": "y" * 9_000}
+    assert not [path for path in state.rglob(".*.*") if path.name != ".gitignore"]
+
+
 def test_bytes_of_a_stranger_stop_the_writer(state):
     log = SessionLog.create(state)
     log.append(note("one"))
@@ -376,3 +414,23 @@ def test_a_line_that_was_written_is_decoded_to_the_same_record():
         prev="",
     )
     assert lines.decode(line[:-1]) == (record, True)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    details=st.lists(st.dictionaries(st.text(max_size=5), JSON, max_size=4), max_size=5), message=st.text(max_size=30)
+)
+def test_whatever_is_appended_is_read_back(tmp_path_factory, details, message):
+    with SessionLog.create(tmp_path_factory.mktemp("any") / ".rails") as log:
+        written = [log.append(note(message, **{"any": value})) for value in details]
+    assert read_strict(log.path) == tuple(written)
+    assert [record.details["any"] for record in written] == details
+    assert verify(log.path)

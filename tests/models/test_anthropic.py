@@ -262,6 +262,14 @@ def test_a_body_that_is_not_the_protocol_is_never_an_answer(raw):
     assert answer.message.parts == ()
 
 
+def test_an_answer_without_end_is_stopped_at_a_bound(monkeypatch):
+    monkeypatch.setattr(limits, "ANSWER_CHARS", 100)
+    with StubServer([says("x" * 5_000, chunk_chars=10)]) as stub:
+        answer = answer_of(stub)
+    assert (answer.stop_reason, answer.note) == ("cut", "the answer was stopped at 100 characters")
+    assert 100 < len(answer.message.text) <= 110
+
+
 def test_thinking_is_kept_for_the_next_request_and_not_shown():
     thinking = {"type": "thinking", "thinking": "hm", "signature": ""}
     redacted = {"type": "redacted_thinking", "data": "xyz"}

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from rails.core import limits
 from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, Text, ToolSpec
 from rails.core.errors import ModelError, ModelRetryable, UsageError
 from rails.models import open_model
@@ -201,6 +202,13 @@ def test_openais_own_server_is_told_the_limit_by_its_newer_name():
     from rails.models.openai import _request
 
     assert "max_completion_tokens" in _request(OpenAIModel("m", ""), "", HELLO, [])
+
+
+def test_an_answer_without_end_is_stopped_at_a_bound(monkeypatch):
+    monkeypatch.setattr(limits, "ANSWER_CHARS", 100)
+    with StubServer([says("x" * 5_000, chunk_chars=10)]) as stub:
+        answer = answer_of(stub)
+    assert (answer.stop_reason, answer.note) == ("cut", "the answer was stopped at 100 characters")
 
 
 def test_one_call_works_over_both_wire_formats():
