@@ -20,6 +20,7 @@ from rails.core import limits, paths
 from rails.core.conversation import Message, NativeResult, Text, message_to_json
 from rails.core.errors import ModelError, ModelRetryable, UsageError
 from rails.core.events import Event, EventType, Record
+from rails.core.text import one_line
 from rails.core.wire import json_object
 from rails.edits.apply import read_file, recover
 from rails.edits.history import History
@@ -38,11 +39,17 @@ from rails.turn import Turn, settle, take_turn
 Outcome = Literal["done", "gave_up", "aborted", "model_failed"]
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
+#: Names of the project's top level that an agent is told of at once.
+_TOP_LEVEL: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What a session shall do: the (agent, task) pairs in order, and its budgets."""
+    """What a session shall do: the (agent, task) pairs in order, and its budgets.
+
+    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent;
+    ``max_tokens`` and ``max_seconds`` bound the whole session (``None``: no bound).
+    """
 
     project: Path
     tasks: tuple[tuple[str, str], ...]
@@ -50,6 +57,8 @@ class Job:
     max_turns: int = limits.MAX_TURNS
     approve: str = "ask"
     correction: Correction = "syntax"
+    max_tokens: int | None = None
+    max_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,8 @@ class Session:
     on_text: Callable[[str], object] = field(default=lambda _: None)
     wait: Callable[[float], object] = time.sleep
     turns: int = 0
+    tokens: int = 0
+    started: float = field(default_factory=time.monotonic)
     gate: Gate = field(init=False)
     history: History = field(init=False)
 
@@ -139,7 +150,7 @@ class Session:
         """Let one agent work on one task until it is done or a budget is spent."""
         budget = Budget(self.job.max_attempts)
         if going_on is None:
-            first = first_message(task, previous_tool_output=previous_tool_output)
+            first = first_message(task, _facts(self.job.project), previous_tool_output)
             setting.say(
                 "AGENT_ENGAGE",
                 f"{setting.agent.name}: {task}",
@@ -156,11 +167,15 @@ class Session:
                 budget.spend(failed, "")
         pending = going_on if going_on and going_on.pending else None
         for _ in range(self.job.max_turns):
+            if why := self._spent():
+                setting.say("ERROR", say("gave_up"), error=why)
+                return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
             try:
                 turn = self._settle_pending(setting, pending) if pending else self._turn(setting, messages)
             except ModelError as error:
                 return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self.log.session_id}")
             pending = None
+            self.tokens += turn.answer.usage.input_tokens + turn.answer.usage.output_tokens
             if turn.aborted:
                 return Ending("aborted", say("aborted"))
             if turn.reply is None:
@@ -210,6 +225,15 @@ class Session:
         reader.feed(answer.message.text)
         return settle(setting, answer, reader.flush(answer.stop_reason, answer.message.calls), resumed.done)
 
+    def _spent(self) -> str | None:
+        """Say which budget of the whole session is used up, if one is."""
+        if self.job.max_tokens is not None and self.tokens >= self.job.max_tokens:
+            return f"the budget of {self.job.max_tokens} tokens is used up ({self.tokens} used)"
+        seconds = time.monotonic() - self.started
+        if self.job.max_seconds is not None and seconds >= self.job.max_seconds:
+            return f"the budget of {self.job.max_seconds:.0f} seconds is used up"
+        return None
+
     def _send(self, setting: Setting, turn: Turn, codes: list[str], attempt: int) -> None:
         assert turn.reply is not None, "called only with a reply"
         message = say("retry") if codes else "results"
@@ -251,6 +275,14 @@ class Session:
             from_project=frozenset(d.tool_name for d in self.registry.definitions.values() if not d.trusted),
             on_text=self.on_text,
         )
+
+
+def _facts(project: Path) -> dict[str, str]:
+    """What every agent is told of the project: its name and what is at its top."""
+    names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in project.iterdir())
+    shown = [one_line(name, 60) for name in names if not name.startswith(".")]
+    more = f" and {len(shown) - _TOP_LEVEL} more" if len(shown) > _TOP_LEVEL else ""
+    return {"project": one_line(project.name, 60), "top level": (", ".join(shown[:_TOP_LEVEL]) or "empty") + more}
 
 
 def start(job: Job, log: SessionLog, model: str) -> None:
