@@ -58,7 +58,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _job(project: Path, tasks: tuple[tuple[str, str], ...], options: argparse.Namespace) -> Job:
-    return Job(project, tasks, options.max_attempts, options.max_turns, options.approve, options.correction)
+    return Job(
+        project,
+        tasks,
+        options.max_attempts,
+        options.max_turns,
+        options.approve,
+        options.correction,
+        options.max_tokens,
+        None if options.max_minutes is None else options.max_minutes * 60,
+    )
 
 
 def _reopen(project: Path, name: str) -> tuple[SessionLog, Standing]:

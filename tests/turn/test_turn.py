@@ -2,7 +2,7 @@
 
 import json
 
-from rails.core.conversation import NativeCall
+from rails.core.conversation import Answer, Message, NativeCall, Text, Usage
 from rails.core.errors import ModelError, ModelRetryable
 
 
@@ -134,3 +134,28 @@ def test_a_secret_that_a_tool_prints_is_not_in_the_log(work):
     done = work(request("read_file", {"file_path": "a.txt"}), "I see.")
     log = b"".join(path.read_bytes() for path in (done.project / ".rails").rglob("*") if path.is_file())
     assert b"A" * 40 not in log
+
+
+def test_c8_08_the_budget_of_tokens_ends_the_run(work):
+    answers = [
+        Answer(Message("assistant", (Text(write(f"{number}.txt", "x")),)), "end_turn", Usage(60, 50))
+        for number in range(5)
+    ]
+    done = work(*answers, approvals=["approve"] * 5, max_tokens=200)
+    assert done.ending.outcome == "gave_up"
+    assert "200 tokens" in done.ending.message
+    assert len(done.model.asked) == 2
+
+
+def test_c8_08_the_budget_of_time_ends_the_run(work):
+    done = work("never asked", max_seconds=0)
+    assert done.ending.outcome == "gave_up"
+    assert done.model.asked == []
+
+
+def test_an_agent_is_told_the_task_and_what_the_project_holds(work):
+    (work.project / "README.md").write_text("x", "utf-8")
+    first = work("I see.").model.asked[0].messages[0].text
+    assert "the task" in first
+    assert "README.md" in first
+    assert ".rails" not in first
