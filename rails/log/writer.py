@@ -21,7 +21,7 @@ import re
 import secrets as randomness
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -77,8 +77,9 @@ class SessionLog:
                 name = _new_folder(folder, session_id)
                 with files.folder(state, "sessions", name) as own:
                     log = cls(state, name, os.open(LOG_NAME, _NEW, 0o600, dir_fd=own), masker)
-                    log._hold(own)
-                os.fsync(folder)
+                    with log._closed_on_failure():
+                        log._hold(own)
+                        os.fsync(folder)
         except OSError as error:
             raise LogError(f"The session log cannot be created in {state}: {error.strerror or error}") from error
         return log
@@ -92,15 +93,13 @@ class SessionLog:
         if not _ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} is not the name of a session")
         try:
+            masker = _masker(state, secrets)
             with files.folder(state, "sessions", session_id) as own:
                 descriptor = files.open_regular(LOG_NAME, os.O_RDWR | os.O_APPEND, at=own)
-                log = cls(state, session_id, descriptor, _masker(state, secrets))
-                try:
+                log = cls(state, session_id, descriptor, masker)
+                with log._closed_on_failure():
                     log._hold(own)
                     log._recover()
-                except BaseException:
-                    os.close(descriptor)
-                    raise
         except OSError as error:
             where = state / "sessions" / session_id
             raise LogError(f"The session log in {where} cannot be opened: {error.strerror or error}") from error
@@ -175,6 +174,15 @@ class SessionLog:
 
     def _keep(self, data: bytes) -> str:
         return blobs.store(self.state, data)
+
+    @contextlib.contextmanager
+    def _closed_on_failure(self) -> Iterator[None]:
+        """Let go of the file when the opening fails, so that the next one can have it."""
+        try:
+            yield
+        except BaseException:
+            os.close(self._descriptor)
+            raise
 
     def _hold(self, own: int) -> None:
         """Become the only writer, or say who is. A short wait covers a predecessor that is just going."""

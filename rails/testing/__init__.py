@@ -11,12 +11,26 @@ real HTTP on loopback, and misbehaves on command:
         model = AnthropicModel("claude-test", api_key="test", base_url=stub.url)
         *pieces, answer = model.stream(system="Be brief.", messages=[...], tools=[])
         assert stub.requests[0].body["model"] == "claude-test"
+
+:class:`RecordingDisk` notes what is done to the disk, and fails on command.
 """
 
 from __future__ import annotations
 
+from rails.testing.disk import Operation, RecordingDisk
 from rails.testing.model import Asked, ScriptedModel
 from rails.testing.server import Reply, StubServer, call, says
 from rails.testing.wire import anthropic_events, openai_events
 
-__all__ = ["Asked", "Reply", "ScriptedModel", "StubServer", "anthropic_events", "call", "openai_events", "says"]
+__all__ = [
+    "Asked",
+    "Operation",
+    "RecordingDisk",
+    "Reply",
+    "ScriptedModel",
+    "StubServer",
+    "anthropic_events",
+    "call",
+    "openai_events",
+    "says",
+]

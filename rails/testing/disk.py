@@ -1,0 +1,86 @@
+"""A disk that remembers what was done to it, and fails on command.
+
+Use it to hold an order ("the intent is on the disk before the first file changes") or to try every fault
+at every place:
+
+    with RecordingDisk() as disk:
+        work()
+    for n in range(1, len(disk.operations) + 1):
+        with RecordingDisk(fail_at=n) as disk, contextlib.suppress(RailsError):
+            work()
+        ...  # and now everything must be as before the work, or as after it
+
+Seen are the changing functions of ``os``, which is what AI-Rails writes with; not seen are ``open()``,
+SQLite and other processes. Paths are known on Linux only, elsewhere they are empty.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+#: What changes a file, a folder or what a power cut would leave; the first argument is a path or a descriptor.
+_CHANGING: Final = (
+    *("write", "pwrite", "ftruncate", "truncate", "fsync", "fdatasync", "fchmod", "chmod"),
+    *("rename", "replace", "link", "symlink", "unlink", "remove", "mkdir", "rmdir"),
+)
+_WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One change: the name of the function of ``os``, and the path that it was about."""
+
+    name: str
+    path: str
+
+
+class RecordingDisk:
+    """While in ``with``, notes every change in ``operations``; the ``fail_at``-th (from 1) raises ``error``.
+
+    ``failing`` lets all later changes fail as well, as on a full disk.
+    """
+
+    def __init__(self, *, fail_at: int = 0, error: int = errno.ENOSPC, failing: bool = False) -> None:
+        self.operations: list[Operation] = []
+        self._fail_at, self._error, self._failing = fail_at, error, failing
+        self._real: dict[str, Callable[..., Any]] = {}
+
+    def __enter__(self) -> Self:
+        for name in (*_CHANGING, "open"):
+            self._real[name] = getattr(os, name)
+            setattr(os, name, self._watched(name, self._real[name]))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for name, function in self._real.items():
+            setattr(os, name, function)
+
+    def _watched(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def watched(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - stands for any function of os
+            if name != "open" or args[1] & _WRITING:
+                self._note(name, args[0], kwargs.get("dir_fd", kwargs.get("src_dir_fd")))
+            return function(*args, **kwargs)
+
+        return watched
+
+    def _note(self, name: str, target: int | str | Path, folder: int | None) -> None:
+        path = _descriptor(target) if isinstance(target, int) else os.fspath(target)
+        self.operations.append(Operation(name, str(Path(_descriptor(folder), path)) if folder is not None else path))
+        count = len(self.operations)
+        if count == self._fail_at or (self._failing and 0 < self._fail_at < count):
+            raise OSError(self._error, os.strerror(self._error))
+
+
+def _descriptor(descriptor: int) -> str:
+    try:
+        return str(Path(f"/proc/self/fd/{descriptor}").readlink())
+    except OSError:
+        return ""
