@@ -1,7 +1,7 @@
 """Write a change set: all of it or none of it, at whatever instant the power goes.
 
 The order is the promise. Lock the project; look at every file again; write the journal and sync it;
-write each new file beside its target and sync it; swap them in; sync the folders; read everything back;
+write each new file beside its target and sync it; swap them in; read everything back; sync the folders;
 close the journal. :func:`recover` finds an open journal at the next start and rolls back, or forward if
 every file is already as it should be. Bytes that are neither the old nor the new ones are somebody
 else's work and are never overwritten.
@@ -181,8 +181,8 @@ class _Transaction:
             self._prepare()
             for change, entry in zip(self.changes.changes, self.journal.entries, strict=True):
                 self._swap(change, entry.slot)
-            self._sync_folders()
             self._read_back()
+            clear(self.workspace, self.journal)
         except BaseException as error:
             self._undo(error)
             raise
@@ -259,10 +259,6 @@ class _Transaction:
         if displaced is None or seen is None or displaced.data != seen.data:
             raise StaleError(f"{change.path} was changed while we worked. Nothing was changed; plan again.")
 
-    def _sync_folders(self) -> None:
-        for parts in {change.path.parts[:-1] for change in self.changes.changes}:
-            self.disk.sync(self.workspace.make_folder(parts))
-
     def _read_back(self) -> None:
         for change in self.changes.changes:
             found = self.workspace.read(change.path)
@@ -277,7 +273,7 @@ class _Transaction:
         except OSError as second:
             raise WorkspaceError(
                 f"Writing failed ({error}), and taking it back failed too ({second}). "
-                "The journal is kept: the next start of AI-Rails restores the files."
+                "The journal is kept: the next start of AI-Rails takes the change back, or finishes a complete one."
             ) from error
         if isinstance(error, OSError):
             raise WorkspaceError(f"Writing failed: {error}. Nothing was changed.") from error
@@ -290,17 +286,12 @@ def _recover(workspace: Workspace) -> list[str]:
     folder = state_folder(workspace)
     said = []
     for name in sorted(workspace.names(JOURNAL)):
-        identity, dot, ending = name.rpartition(".")
-        ending = dot + ending
-        if ending not in (journals.SUFFIX, journals.DONE):
+        if not name.endswith(journals.SUFFIX):
             continue
         found = workspace.read_name(name, folder, f".rails/journal/{name}")
-        journal = journals.decode(identity, found.data) if found else None
+        journal = journals.decode(name.removesuffix(journals.SUFFIX), found.data) if found else None
         if journal is None:
             workspace.disk.unlink(name, folder)  # never complete: nothing was changed under it
-        elif ending == journals.DONE:
-            clear(workspace, journal)
-            workspace.disk.unlink(name, folder)
         else:
             said += roll_back(workspace, journal, forward=True)
             settle(workspace, journal)

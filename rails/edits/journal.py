@@ -25,7 +25,6 @@ from rails.core.text import sha256
 
 _MAGIC: Final = b"AI-RAILS-JOURNAL 1 "
 SUFFIX: Final = ".journal"
-DONE: Final = ".done"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -53,6 +52,7 @@ def roll_back(workspace: Workspace, journal: Journal, *, forward: bool = False) 
     complete = [state for state in states if state.is_after and not state.holds_foreign]
     said = [_keep(workspace, journal, state) for state in foreign]
     if forward and complete and len(complete) + len(foreign) == len(states):
+        clear(workspace, journal)
         return [f"An interrupted change was already complete: {names}.", *said]
     for state in reversed(states):
         if state.folder is not None:
@@ -65,18 +65,26 @@ def roll_back(workspace: Workspace, journal: Journal, *, forward: bool = False) 
 
 
 def settle(workspace: Workspace, journal: Journal) -> None:
-    """Close the journal: first by name, so that it is never acted on again, then remove what is left."""
+    """Close the journal of a change set that is wholly there, or wholly taken back.
+
+    A disk that refuses leaves the journal for the next start, which will find nothing to do.
+    """
     folder = workspace.make_folder(_JOURNAL)
     with suppress(OSError):
-        workspace.disk.rename(journal.id + journals.SUFFIX, journal.id + journals.DONE, folder)
+        workspace.disk.unlink(journal.id + journals.SUFFIX, folder)
         workspace.disk.sync(folder)
-        clear(workspace, journal)
-        workspace.disk.unlink(journal.id + journals.DONE, folder)
 
 
 def clear(workspace: Workspace, journal: Journal) -> None:
-    """Remove what waits beside the files of a closed journal."""
-    _clear(workspace, [_state(workspace, entry) for entry in journal.entries])
+    """Remove what waits beside the files, and sync their folders. Raises OSError."""
+    touched = set()
+    for state in (_state(workspace, entry) for entry in journal.entries):
+        if state.folder is not None:
+            touched.add(state.folder)
+            if state.slot and not state.holds_foreign:
+                workspace.disk.unlink(state.entry.slot, state.folder)
+    for folder in touched:
+        workspace.disk.sync(folder)
 
 
 def _state(workspace: Workspace, entry: Entry) -> _State:
@@ -107,16 +115,10 @@ def _restore(workspace: Workspace, state: _State, folder: int) -> None:
     elif entry.before is None:
         disk.unlink(entry.path.name, folder)
     else:
+        if state.slot:
+            disk.unlink(entry.slot, folder)
         write_new(disk, entry.slot, folder, entry.before, entry.mode)
         disk.rename(entry.slot, entry.path.name, folder)
-    disk.sync(folder)
-
-
-def _clear(workspace: Workspace, states: Iterable[_State]) -> None:
-    for state in states:
-        if state.folder is not None and state.slot and not state.holds_foreign:
-            with suppress(FileNotFoundError):
-                workspace.disk.unlink(state.entry.slot, state.folder)
 
 
 def _remove_folders(workspace: Workspace, journal: Journal) -> None:

@@ -1,0 +1,219 @@
+"""Every call that changes the disk fails, or the process dies there: all of a change set, or none of it."""
+
+import errno
+import os
+import signal
+from functools import partial
+
+import pytest
+
+from rails.core.errors import WorkspaceError
+from rails.edits.apply import apply, recover
+
+from .disks import CountingDisk, DyingDisk, FailingDisk, WriteFreeDisk
+from .helpers import approved, change, save, tree
+
+pytestmark = pytest.mark.usefixtures("quick_disk")
+
+OLD, NEW = b"old\n" * 500, b"new\n" * 700
+
+
+def start(project):
+    """A project and a change of four files: one changed, one created in a new folder, one deleted, one emptied."""
+    save(project, "src/a.txt", OLD).chmod(0o754)
+    save(project, "gone.txt", OLD)
+    save(project, "full.txt", OLD)
+    save(project, "bystander.txt", "untouched")
+    return approved(
+        [
+            change("src/a.txt", OLD, NEW, 0o754),
+            change("made/here/b.txt", None, NEW),
+            change("gone.txt", OLD, None),
+            change("full.txt", OLD, b""),
+        ]
+    )
+
+
+def names(project):
+    return sorted(str(path.relative_to(project)) for path in project.rglob("*"))
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory):
+    """The tree before and after, and how many calls lie between."""
+    project = tmp_path_factory.mktemp("states")
+    signed = start(project)
+    before, disk = tree(project), CountingDisk()
+    apply(signed, project, disk=disk)
+    return before, tree(project), disk.names
+
+
+def calls():
+    """As many numbers as there are calls; checked against the real count below."""
+    return range(1, 46)
+
+
+def test_the_enumeration_reaches_every_call(states):
+    assert len(states[2]) <= len(calls())
+    assert {"create", "write", "sync", "exchange", "link", "rename", "unlink", "make_folder"} <= set(states[2])
+
+
+def in_child(job):
+    """Run ``job`` in a forked process. Returns the signal that ended it, or 0."""
+    child = os.fork()
+    if child == 0:
+        try:
+            job()
+        finally:
+            os._exit(0)
+    return os.waitpid(child, 0)[1]
+
+
+def check_after_kill(project, signed, states):
+    recover(project)
+    now = tree(project)
+    assert now in states[:2]
+    assert not [name for name in names(project) if "ai-rails" in name or name.endswith(".journal")]
+    assert recover(project) == ()
+    if now == states[0]:
+        assert not (project / "made").exists()
+        apply(signed, project)
+        assert tree(project) == states[1]
+
+
+@pytest.mark.parametrize("number", calls())
+def test_killed_after_any_call_the_next_start_finds_all_or_nothing(tmp_path, states, number):
+    signed = start(tmp_path)
+    in_child(lambda: apply(signed, tmp_path, disk=DyingDisk(number, "after")))
+    check_after_kill(tmp_path, signed, states)
+
+
+def test_killed_in_the_middle_of_any_write_the_next_start_finds_all_or_nothing(tmp_path, states):
+    for number in (n for n, name in enumerate(states[2], start=1) if name == "write"):
+        project = tmp_path / str(number)
+        signed = start(project)
+        assert in_child(partial(apply, signed, project, disk=DyingDisk(number, "half"))) == signal.SIGKILL
+        check_after_kill(project, signed, states)
+
+
+@pytest.mark.parametrize("number", range(12, 46, 3))
+def test_killed_again_during_recovery_it_still_ends_in_all_or_nothing(tmp_path, states, number):
+    for again in range(1, 25):
+        project = tmp_path / str(again)
+        signed = start(project)
+        in_child(partial(apply, signed, project, disk=DyingDisk(number, "after")))
+        if not in_child(partial(recover, project, disk=DyingDisk(again, "after"))):
+            break
+        recover(project)
+        assert tree(project) in states[:2]
+        assert not [name for name in names(project) if "ai-rails" in name or name.endswith(".journal")]
+
+
+@pytest.mark.parametrize(
+    "fault", [{"error": errno.EIO}, {"error": errno.EIO, "late": True}, {"error": errno.ENOSPC, "stays": True}]
+)
+@pytest.mark.parametrize("number", calls())
+def test_an_error_at_any_call_changes_nothing_or_everything(tmp_path, states, number, fault):
+    signed = start(tmp_path)
+    try:
+        apply(signed, tmp_path, disk=FailingDisk(number, **fault))
+    except WorkspaceError as error:
+        if "journal is kept" not in str(error):
+            assert tree(tmp_path) == states[0]
+    else:
+        assert tree(tmp_path) == states[1]
+    recover(tmp_path)
+    assert tree(tmp_path) in states[:2]
+    assert not [name for name in names(tmp_path) if "ai-rails" in name or name.endswith(".journal")]
+
+
+@pytest.mark.parametrize("number", range(1, 30))
+def test_an_error_during_recovery_is_mended_by_the_next_start(tmp_path, states, number):
+    signed = start(tmp_path)
+    in_child(lambda: apply(signed, tmp_path, disk=DyingDisk(27, "after")))
+    try:
+        recover(tmp_path, disk=FailingDisk(number, errno.EIO))
+    except (OSError, WorkspaceError):
+        recover(tmp_path)
+    assert tree(tmp_path) in states[:2]
+
+
+@pytest.mark.parametrize("number", calls())
+def test_without_an_atomic_exchange_a_kill_still_leaves_all_or_nothing(tmp_path, states, number):
+    class Dying(DyingDisk):
+        exchange = WriteFreeDisk.exchange
+
+    signed = start(tmp_path)
+    in_child(lambda: apply(signed, tmp_path, disk=Dying(number, "after")))
+    recover(tmp_path)
+    assert tree(tmp_path) in states[:2]
+
+
+def test_a_signal_in_the_middle_takes_the_change_back(tmp_path, states):
+    signed = start(tmp_path)
+
+    class Interrupted(CountingDisk):
+        def after(self, number, name):
+            if name == "exchange":
+                raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        apply(signed, tmp_path, disk=Interrupted())
+    assert tree(tmp_path) == states[0]
+
+
+def test_bytes_that_somebody_saved_after_a_crash_are_kept(tmp_path, states):
+    signed = start(tmp_path)
+    order = states[2].index("exchange") + 1
+    assert in_child(lambda: apply(signed, tmp_path, disk=DyingDisk(order, "after"))) == signal.SIGKILL
+    save(tmp_path, "src/a.txt", "written by hand")
+    said = recover(tmp_path)
+    assert (tmp_path / "src/a.txt").read_text() == "written by hand"
+    assert any("src/a.txt was changed by someone else" in sentence for sentence in said)
+    kept = list((tmp_path / ".rails/recovered").iterdir())
+    assert [path.read_bytes() for path in kept] == [OLD]
+
+
+def test_a_displaced_human_edit_is_put_back_by_recovery(tmp_path, states):
+    """A human saves after our last look; we swap; we are killed before we notice."""
+    signed = start(tmp_path)
+
+    class Racing(DyingDisk):
+        def before(self, number, name):
+            if name == "exchange":
+                save(tmp_path, "src/a.txt", "saved in the gap")
+
+        def after(self, number, name):
+            if name == "exchange":
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    assert in_child(lambda: apply(signed, tmp_path, disk=Racing(0, ""))) == signal.SIGKILL
+    recover(tmp_path)
+    assert (tmp_path / "src/a.txt").read_text() == "saved in the gap"
+    assert (tmp_path / "gone.txt").read_bytes() == OLD
+
+
+@pytest.mark.parametrize("junk", [b"", b"x", b"AI-RAILS-JOURNAL 1 5 abc\nhello", b"AI-RAILS-JOURNAL 1 ", b"\0" * 4096])
+def test_a_journal_that_was_never_complete_is_dropped(tmp_path, junk):
+    save(tmp_path, "a.txt", "stays")
+    save(tmp_path, ".rails/journal/0123456789abcdef.journal", junk)
+    recover(tmp_path)
+    assert tree(tmp_path) == {"a.txt": (b"stays", 0o644)}
+    assert not list((tmp_path / ".rails/journal").glob("*.journal"))
+
+
+@pytest.mark.parametrize("path", ["../outside.txt", "/etc/x", ".git/hooks/pre-commit", ".rails/history.git/config"])
+def test_a_journal_that_came_with_a_hostile_project_writes_nothing_outside(tmp_path, path):
+    import hashlib
+    import json
+
+    project = tmp_path / "project"
+    save(project, "a.txt", "stays")
+    evil = b"evil"
+    entry = {"path": path, "mode": 0o777, "before": hashlib.sha256(evil).hexdigest(), "after": None, "length": 4}
+    rest = json.dumps({"entries": [entry], "folders": []}).encode() + b"\n" + evil
+    head = f"AI-RAILS-JOURNAL 1 {len(rest)} {hashlib.sha256(rest).hexdigest()}\n".encode()
+    save(project, ".rails/journal/0123456789abcdef.journal", head + rest)
+    recover(project)
+    found = {name for name in names(tmp_path) if not name.startswith("project/.rails/journal")}
+    assert found == {"project", "project/.rails", "project/.rails/.gitignore", "project/a.txt"}
