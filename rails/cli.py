@@ -196,13 +196,44 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     review.add_argument("--verify", action="store_true", help="check the log's hash chain")
     _project(review)
 
+    log = _verb(
+        verbs,
+        "log",
+        "search all sessions, verify a log, export a session",
+        more='Search words, "phrases" and fields: type role model tool path rule code by is session after before.',
+    )
+    log.add_argument("action", choices=("search", "verify", "export"), help="what to do")
+    log.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
+    log.add_argument("--limit", type=int, default=50, metavar="N", help="hits at most (default: 50)")
+    log.add_argument("--format", default="markdown", help="markdown, transcript, atif or recording")
+    _project(log)
+
 
 def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    tools = _verb(verbs, "tools", "list the tools that agents can ask for")
-    tools.add_argument("action", nargs="?", choices=("list", "show", "check", "new"), default="list")
-    tools.add_argument("name", nargs="?", help="a tool's name (show, new) or a folder (check)")
+    tools = _verb(
+        verbs,
+        "tools",
+        "list, show, check, start, trust, try, import and offer tools",
+        more=(
+            "Actions: list, show NAME, check [FOLDER], new NAME, trust [NAME], test NAME (with its examples), "
+            "import [.mcp.json] (one file for each tool of its servers), serve (as an MCP server)."
+        ),
+    )
+    actions = ("list", "show", "check", "new", "trust", "test", "import", "serve")
+    tools.add_argument("action", nargs="?", choices=actions, default="list", help="what to do (default: list)")
+    tools.add_argument("name", nargs="?", help="a tool's name, a folder or a file, as the action needs it")
+    tools.add_argument("--role", default="coder", help="with serve: whose tools are offered (default: coder)")
     tools.add_argument("--json", action="store_true", help="the result as JSON")
     _project(tools)
+
+    n8n = _verb(verbs, "n8n", "the rules for n8n workflows and the catalogue of node types")
+    n8n.add_argument("action", nargs="?", choices=("rules", "catalogue"), default="rules", help="what to show")
+    n8n.add_argument(
+        "--build",
+        metavar="SOURCE",
+        help="build the catalogue from your n8n: an export:nodes file, a folder or .tgz files",
+    )
+    n8n.add_argument("--json", action="store_true", help="the result as JSON")
 
     agents = _verb(verbs, "agents", "list the agents")
     agents.add_argument("name", nargs="?", help="show this agent and the prompt it gets")

@@ -18,6 +18,7 @@ from rails.core.errors import Refusal
 from rails.core.requests import ToolResult
 from rails.core.text import decode, head_and_tail, one_line
 from rails.core.verdict import Finding, Verdict
+from rails.gate.report import window
 from rails.messages import say
 
 HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
@@ -179,22 +180,11 @@ def _finding(finding: Finding) -> str:
     return f"{place} {finding.rule}{inside} {one_line(finding.message, 300)}{remedy}"
 
 
-def _window(change: FileChange, finding: Finding, around: int = 2) -> list[str]:
-    """The lines around a finding as they are in the proposal, the line itself marked."""
+def _window(change: FileChange, finding: Finding) -> list[str]:
+    """The enclosing function, or the lines around a finding, as they are in the proposal."""
     decoded = decode(change.after or b"")
-    if decoded is None or not finding.line:
-        return []
-    lines = decoded.text.split("\n")
-    first, last = max(1, finding.line - around), min(len(lines), finding.line + around)
-    return [
-        f"  {'>' if number == finding.line else ' '} {number:4} | {_code_line(lines[number - 1])}"
-        for number in range(first, last + 1)
-    ]
-
-
-def _code_line(line: str) -> str:
-    body = line.lstrip(" \t")
-    return line[: len(line) - len(body)] + one_line(body, limits.EXCERPT_CHARS)
+    shown = window(finding, decoded.text) if decoded else ""
+    return [f"  {line}" for line in shown.splitlines()]
 
 
 def _changed_region(change: FileChange, most: int = 60) -> list[str]:

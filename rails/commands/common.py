@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rails.screen import Screen
     from rails.session import Ending
     from rails.tools.definitions import Registry
+    from rails.tools.trust import Trust
 
 #: How a session's ending looks to a shell.
 EXIT_OF: Final = {"done": EXIT_OK, "gave_up": EXIT_FINDINGS, "aborted": EXIT_FINDINGS, "model_failed": EXIT_BROKEN}
@@ -54,9 +55,20 @@ def folders(name: str, project: Path) -> list[Path]:
 
 def registry_of(project: Path) -> Registry:
     """Load all tool definitions. Raises DefinitionError with every mistake."""
+    from rails.approval.policy import config_folder
     from rails.tools.definitions import load
 
-    return load(folders("mcp_definitions", project))
+    own = config_folder() / "mcp_definitions"
+    trusted = trust_of(project).digests()
+    return load(folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
+
+
+def trust_of(project: Path) -> Trust:
+    """Return which of the project's definitions a human has accepted."""
+    from rails.approval.policy import config_folder
+    from rails.tools.trust import Trust
+
+    return Trust(config_folder(), project)
 
 
 def agents_of(project: Path) -> dict[str, Agent]:

@@ -18,7 +18,7 @@ from rails.core.text import one_line
 from rails.core.verdict import Verdict
 from rails.edits.apply import apply
 from rails.gate.gate import Gate
-from rails.gate.report import as_json, as_text
+from rails.gate.report import FORMATS, render
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
 # Listing files must not run what a repository's own configuration names.
@@ -27,6 +27,8 @@ _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", 
 
 def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
+    if options.format not in FORMATS:
+        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
     project = common.project_of(options)
     base = "HEAD" if options.staged and not options.diff else options.diff
     chosen = _chosen(project, options, base)
@@ -37,18 +39,8 @@ def run(options: argparse.Namespace) -> int:
         verdict = gate.check_files(chosen, base=base, fix=options.fix)
     if options.fix:
         _write(project, verdict)
-    print(_report(verdict, options))
+    print(render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain))
     return _EXIT[verdict.status]
-
-
-def _report(verdict: Verdict, options: argparse.Namespace) -> str:
-    import json
-
-    if options.format == "json":
-        return json.dumps(as_json(verdict), indent=2)
-    if options.format == "text":
-        return as_text(verdict, colour=common.colour_wanted(sys.stdout))
-    raise UsageError(f"--format takes text or json, not {one_line(options.format)!r}.")
 
 
 def _write(project: Path, verdict: Verdict) -> None:

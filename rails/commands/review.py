@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 from rails.commands import common
-from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
+from rails.commands.log import chosen_session
+from rails.core.errors import EXIT_BROKEN, EXIT_OK
 from rails.core.text import one_line, printable
 from rails.core.wire import to_json
 from rails.log.reader import read_lenient, sessions, verify
@@ -25,14 +26,11 @@ def run(options: argparse.Namespace) -> int:
         else:
             print(render_sessions(known) if known else "No session yet. Start one with ai-rails run or ai-rails apply.")
         return EXIT_OK
-    if not known:
-        raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
-    wanted = known[-1].session_id if options.session in (None, "last") else options.session
-    chosen = next((session for session in known if session.session_id == wanted), None)
-    if chosen is None:
-        raise UsageError(f"There is no session {one_line(wanted)!r}. The last one is {known[-1].session_id}.")
+    chosen = chosen_session(state, options.session or "last")
     if options.verify:
-        return _verify(chosen.path)
+        report = verify(chosen.path)
+        print(printable(str(report)))
+        return EXIT_OK if report else EXIT_BROKEN
     records, damages = read_lenient(chosen.path)
     view = session_view(records, damages)
     if options.html:
@@ -45,9 +43,3 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(render_session(view, colour=common.colour_wanted(sys.stdout)))
     return EXIT_OK
-
-
-def _verify(path: Path) -> int:
-    report = verify(path)
-    print(printable(str(report)))
-    return EXIT_OK if report else EXIT_BROKEN

@@ -1,0 +1,61 @@
+"""``ai-rails log``: search all sessions, verify a log, export one in other programs' formats."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rails.commands import common
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.text import one_line, printable
+from rails.log import export, export_atif, export_markdown, export_transcript
+from rails.log.query import parse
+from rails.log.reader import SessionSummary, full, read_lenient, sessions, verify
+from rails.log.search import scan
+
+_EXPORTS = {
+    "markdown": export_markdown.to_markdown,
+    "transcript": export_transcript.to_transcript,
+    "atif": export_atif.to_atif,
+    "recording": export.to_recording,
+}
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the action says and return the exit code."""
+    state = common.state_of(common.project_of(options))
+    if options.action == "search":
+        return _search(state, " ".join(options.words), options.limit)
+    chosen = chosen_session(state, options.words[0] if options.words else "last")
+    if options.action == "verify":
+        report = verify(chosen.path)
+        print(printable(str(report)))
+        return EXIT_OK if report else EXIT_BROKEN
+    if options.format not in _EXPORTS:
+        raise UsageError(f"--format takes one of {', '.join(_EXPORTS)}, not {one_line(options.format)!r}.")
+    records, _ = read_lenient(chosen.path)
+    print(_EXPORTS[options.format]([full(record, state) for record in records]), end="")
+    return EXIT_OK
+
+
+def _search(state: Path, line: str, limit: int) -> int:
+    if not line.strip():
+        raise UsageError('What shall be searched? For example: ai-rails log search "rule:F821 is:failed"')
+    found = EXIT_FINDINGS
+    for hit in scan(state, parse(line), limit=limit):
+        record = hit.record
+        print(f"{hit.place}  {record.timestamp[:19]}  {record.event_type:24}  {one_line(record.message, 100)}")
+        found = EXIT_OK
+    return found
+
+
+def chosen_session(state: Path, wanted: str) -> SessionSummary:
+    """Return the session of that name, or the last one for "last". Raises UsageError."""
+    known = sessions(state)
+    if not known:
+        raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
+    name = known[-1].session_id if wanted == "last" else wanted
+    for session in known:
+        if session.session_id == name:
+            return session
+    raise UsageError(f"There is no session {one_line(name)!r}. The last one is {known[-1].session_id}.")
