@@ -258,6 +258,73 @@ def test_a_tool_is_started_by_one_command(rails, project):
     assert "count_words" in rails("tools", code=0).stdout
 
 
+@pytest.mark.parametrize(
+    ("form", "sign"),
+    [("sarif", '"2.1.0"'), ("github", "::error"), ("junit", "<testsuite"), ("rdjson", '"diagnostics"')],
+)
+def test_gate_speaks_other_programs_formats(rails, project, form, sign):
+    (project / "bad.py").write_text('"""Bad."""\n\nprint(undefined_name)\n', "utf-8")
+    assert sign in rails("gate", "--format", form, "bad.py", code=1).stdout
+    assert "sarif" in rails("gate", "--format", "xml", "bad.py", code=2).stderr
+
+
+def test_gate_explains_what_ran(rails, project):
+    (project / "good.py").write_text('"""Good."""\n', "utf-8")
+    text = rails("gate", "--explain", "good.py", code=0).stdout
+    for tool in ("ruff", "black", "flake8"):
+        assert tool in text
+
+
+def test_a_session_can_be_searched_exported_and_shown_as_a_page(rails, project):
+    rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
+    assert "TOOL_EXECUTION_RESULT" in rails("log", "search", "hello.txt", code=0).stdout
+    assert rails("log", "search", "nosuchword", code=1).stdout == ""
+    rails("log", "verify", code=0)
+    for form in ("markdown", "transcript", "atif", "recording"):
+        assert "hello.txt" in rails("log", "export", "--format", form, code=0).stdout
+    rails("review", "last", "--html", "page.html", code=0)
+    page = (project / "page.html").read_text("utf-8")
+    assert "hello.txt" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_the_rules_for_workflows_are_listed(rails):
+    assert "N8N025" in rails("n8n", code=0).stdout
+    assert "node types" in rails("n8n", "catalogue", code=0).stdout
+
+
+def test_a_tool_is_tried_with_its_own_examples(rails, project):
+    definition = {
+        "tool_name": "count_lines",
+        "description": "Count lines.",
+        "request_schema": {
+            "type": "object",
+            "properties": {"file": {"type": "string", "maxLength": 200}},
+            "required": ["file"],
+            "additionalProperties": False,
+        },
+        "transport": {"type": "command", "command": ["wc", "-l", "{file}"]},
+        "access_control": {"coder": "free_access"},
+        "examples": [{"file": "a.txt"}],
+    }
+    (project / "mcp_definitions").mkdir()
+    (project / "mcp_definitions" / "count_lines.json").write_text(json.dumps(definition), "utf-8")
+    (project / "a.txt").write_text("one\ntwo\n", "utf-8")
+    assert "2 a.txt" in rails("tools", "test", "count_lines", code=0).stdout
+    assert "whole file" in rails("tools", "trust", code=1).stdout
+    listed = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n'
+    assert "read_file" in rails("tools", "serve", text=listed, code=0).stdout
+
+
+def test_a_run_as_events_leaves_standard_output_to_the_protocol(rails):
+    with StubServer([says(f"I write.\n{WRITE}"), says("Done.")]) as stub:
+        words = ("--model", "anthropic:m", "--base-url", stub.url, "--approve", "policy", "--events", "jsonl")
+        done = rails("run", "write hello", *words, code=0)
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {"json-tool-status", "json-tool-block", "text-delta", "end", "done"} <= {event["type"] for event in events}
+    assert "Created hello.txt" in done.stderr
+
+
 def test_run_works_over_real_http_and_retries_an_overloaded_server(rails, project):
     replies = [says(status=529, retry_after=0), says(WRITE, chunk_chars=3), says("Done.")]
     with StubServer(replies) as stub:

@@ -11,7 +11,7 @@ from rails.commands.log import chosen_session
 from rails.core.errors import EXIT_BROKEN, EXIT_OK
 from rails.core.text import one_line, printable
 from rails.core.wire import to_json
-from rails.log.reader import read_lenient, sessions, verify
+from rails.log.reader import full, read_lenient, sessions, verify
 from rails.review.queries import as_json, session_view
 from rails.review.terminal import render_session, render_sessions
 
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
     records, damages = read_lenient(chosen.path)
-    view = session_view(records, damages)
+    view = session_view(records, damages, load=lambda record: full(record, state))
     if options.html:
         from rails.review.html import render_html
 

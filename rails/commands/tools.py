@@ -66,12 +66,8 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
     for item in waiting:
         print(item.question())
         sys.stdout.flush()
-        answer = (
-            input('Type the whole word "trust" to let it run as its access_control says: ')
-            if sys.stdin.isatty()
-            else ""
-        )
-        if answer.strip() != "trust":
+        answer = input(question).strip() if sys.stdin.isatty() else ""
+        if answer != "trust":
             print("Not trusted; it asks before every use.")
             return EXIT_FINDINGS
         trust.accept(item.definition)
