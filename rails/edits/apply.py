@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,9 +38,10 @@ _LOCK_SECONDS: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What is on disk now, synced and read back."""
+    """What is on disk now, synced and read back, and the folders that had to be made for it."""
 
     changes: ChangeSet
+    folders: tuple[str, ...] = ()
 
 
 def apply(
@@ -62,16 +63,28 @@ def apply(
 
 
 def write(
-    changes: ChangeSet, project: Path, *, on_intent: Callable[[], None] | None = None, disk: Disk = DISK
+    changes: ChangeSet,
+    project: Path,
+    *,
+    on_intent: Callable[[], None] | None = None,
+    disk: Disk = DISK,
+    empty: Sequence[str] = (),
 ) -> Applied:
-    """Write a change set that a person asked for directly (undo), or that :func:`apply` has checked."""
+    """Write a change set that a person asked for directly (undo), or that :func:`apply` has checked.
+
+    ``empty`` names folders, outer ones first, that go too if nothing is left in them afterwards.
+    """
     _check_bounds(changes)
     if not changes:
         return Applied(changes)
     with opened(project, disk) as workspace, _locked(workspace):
         _recover(workspace)
-        _Transaction(workspace, changes).run(on_intent)
-    return Applied(changes)
+        transaction = _Transaction(workspace, changes)
+        transaction.run(on_intent)
+        for folder in reversed(empty):
+            with suppress(OSError, WorkspaceError):
+                workspace.remove_folder(tuple(folder.split("/")))
+    return Applied(changes, tuple("/".join(parts) for parts in transaction.journal.folders))
 
 
 def read_file(project: Path, path: WorkspacePath) -> bytes | None:

@@ -5,7 +5,8 @@ explicit git directory that is also the working directory: git never looks at th
 project's attributes, filters, hooks or nested repositories can act, and the user's repository is not
 touched. One step is one commit on ``refs/rails/<session>`` whose tree holds only the files of that step,
 ``before/<path>`` and ``after/<path>``; its cost does not grow with the project. The message is a title, a
-blank line and one JSON line: ``{"v": 1, "session", "step", "kind", "undoes", "files": [{"path", "mode", "kind"}]}``.
+blank line and one JSON line with ``v`` (1), ``session``, ``step``, ``kind``, ``undoes`` (the step concerned,
+or 0), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``kind``).
 
 Undo looks at the files as they are now. Where only the step's own bytes are there, they are put back
 exactly, absence included. Where somebody changed other lines since, the two are merged; where they
@@ -50,8 +51,10 @@ _OVERRIDES: Final = (
     "gc.auto=0",
     "maintenance.auto=false",
     "protocol.allow=never",
+    "log.showSignature=false",
     "fastimport.unpackLimit=1000",
 )
+_FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("refs",), ("refs", "rails"), ("info",))
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _GIT_SECONDS: Final = 60
 
@@ -70,6 +73,8 @@ class Step:
     #: The step that this one took back or did again, 0 for a change of its own.
     undoes: int = 0
     undone: bool = False
+    #: Folders that were made for the step, outer ones first.
+    folders: tuple[str, ...] = ()
     commit: str = ""
 
 
@@ -93,15 +98,20 @@ class History:
 
     # -- writing ----------------------------------------------------------------------------------
 
-    def checkpoint(self, changes: ChangeSet, *, session: str, message: str) -> int:
-        """Keep one applied change set. Returns its number in the session, from 1. Raises WorkspaceError."""
-        return self._record(changes, session, message, "change", 0)
+    def checkpoint(self, changes: ChangeSet, *, session: str, message: str, folders: Sequence[str] = ()) -> int:
+        """Keep one applied change set. Returns its number in the session, from 1. Raises WorkspaceError.
 
-    def _record(self, changes: ChangeSet, session: str, message: str, kind: StepKind, undoes: int) -> int:
+        ``folders`` are those that were made for it (``Applied.folders``); an undo removes them again.
+        """
+        return self._record(changes, Step(session, 0, message, "", (), folders=tuple(folders)))
+
+    def _record(self, changes: ChangeSet, draft: Step) -> int:
+        """Write one step; its number and title are settled here."""
         self._open()
+        session = draft.session
         last = self.steps(session)
         number = last[-1].step + 1 if last else 1
-        step = Step(session, number, one_line(message, 200), "", (), (), kind, undoes)
+        step = replace(draft, step=number, title=one_line(draft.title, 200))
         stream = _import_stream(step, changes, last[-1].commit if last else "")
         self._git(["fast-import", "--quiet", "--date-format=raw"], stream)
         return number
@@ -166,9 +176,11 @@ class History:
 
     def _go(self, session: str, step: Step, wanted: ChangeSet, kind: StepKind) -> Undone:
         changes, merged = self._onto_now(wanted, step)
-        write(ChangeSet(tuple(changes)), self.project)
-        recorded = self._record(ChangeSet(tuple(changes)), session, f"{kind} step {step.step}", kind, step.step)
-        return Undone(ChangeSet(tuple(changes)), step.step, recorded, tuple(merged))
+        done = ChangeSet(tuple(changes))
+        written = write(done, self.project, empty=step.folders if kind == "undo" else ())
+        title = f"{kind} step {step.step}"
+        draft = Step(session, 0, title, "", (), kind=kind, undoes=step.step, folders=written.folders)
+        return Undone(done, step.step, self._record(done, draft), tuple(merged))
 
     def _onto_now(self, wanted: ChangeSet, step: Step) -> tuple[list[FileChange], list[WorkspacePath]]:
         """Turn "from these bytes to those" into "from what is there now", keeping later work."""
@@ -225,18 +237,25 @@ class History:
         return found
 
     def _open(self) -> None:
-        """Make the repository, and make sure that its configuration is ours and nobody else's."""
+        """Make the repository where it is missing."""
         with opened(self.project) as workspace:
             state_folder(workspace)
-            if workspace.folder((".rails", "history.git")) is None:
-                workspace.make_folder((".rails", "history.git"))
-        for name in ("objects", "refs", "hooks"):
-            (self.folder / name).mkdir(exist_ok=True)
+            for parts in _FOLDERS:
+                workspace.make_folder((".rails", "history.git", *parts))
+        self._own()
+
+    def _own(self) -> None:
+        """Make sure that the repository's settings are ours, even if the project brought it along."""
+        with opened(self.project) as workspace:
+            for parts in _FOLDERS:
+                workspace.folder((".rails", "history.git", *parts))  # raises for a link
         for name, text in (("HEAD", "ref: refs/rails/none\n"), ("config", _CONFIG)):
             file = self.folder / name
-            if file.is_symlink() or not file.is_file() or file.read_text(encoding="utf-8") != text:
+            if file.is_symlink() or not file.is_file() or file.read_bytes() != text.encode():
                 file.unlink(missing_ok=True)
-                file.write_text(text, encoding="utf-8")
+                file.write_bytes(text.encode())
+        for name in ("commondir", "config.worktree", "objects/info/alternates", "info/grafts", "shallow"):
+            (self.folder / name).unlink(missing_ok=True)
 
     def _git(self, arguments: Sequence[str], data: bytes = b"") -> bytes:
         """Run git on our repository and return its output. Raises WorkspaceError."""
@@ -252,6 +271,7 @@ class History:
             from git.exc import GitError
         except ImportError as error:
             raise WorkspaceError("git is not installed, and the history needs it.") from error
+        self._own()
         options = [word for pair in _OVERRIDES for word in ("-c", pair)]
         command = [_git_program(), f"--git-dir={self.folder}", "--literal-pathspecs", *options, *arguments]
         with tempfile.TemporaryFile() as stdin:
@@ -291,6 +311,9 @@ def _environment(folder: Path) -> dict[str, str]:
         "GIT_INDEX_FILE": str(folder / "index"),
         "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
         "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
+        "GIT_COMMON_DIR": str(folder),
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_NO_LAZY_FETCH": "1",
         "GIT_NAMESPACE": "",
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_SYSTEM": os.devnull,
@@ -325,6 +348,7 @@ def _import_stream(step: Step, changes: ChangeSet, parent: str) -> bytes:
         "step": step.step,
         "kind": step.kind,
         "undoes": step.undoes,
+        "folders": list(step.folders),
         "files": files,
     }
     message = f"{step.title or step.kind}\n\n{json.dumps(facts)}\n".encode("utf-8", "replace")
@@ -356,10 +380,16 @@ def _parse_step(item: str) -> Step | None:
         known = [(path, mode) for path, mode in files if isinstance(path, WorkspacePath) and not paths.forbidden(path)]
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds)))
         names, modes = tuple(path for path, _ in known), tuple(mode for _, mode in known)
+        folders = tuple(str(folder) for folder in value["folders"] if _is_folder(folder))
         kind, number, undoes = value["kind"], int(value["step"]), int(value["undoes"])
     except (KeyError, TypeError, ValueError):
         return None
-    return Step(str(value["session"]), number, title, at, names, modes, kind, undoes, commit=commit)
+    return Step(str(value["session"]), number, title, at, names, modes, kind, undoes, folders=folders, commit=commit)
+
+
+def _is_folder(value: object) -> bool:
+    path = paths.parse(value)
+    return isinstance(path, WorkspacePath) and not paths.forbidden(path)
 
 
 def _with_undone(steps: Iterable[Step]) -> tuple[Step, ...]:

@@ -94,3 +94,34 @@ def test_an_empty_history_has_no_steps_and_makes_nothing(tmp_path):
 def test_any_session_name_is_safe(tmp_path, session):
     step(tmp_path, change("a.txt", None, b"1"), session=session)
     assert [s.session for s in History(tmp_path).steps(session)] == [session]
+
+
+def test_undo_removes_the_folders_that_were_made_for_the_step(tmp_path):
+    (tmp_path / "empty").mkdir()
+    changes = ChangeSet((change("empty/new/deep/a.txt", None, b"1"), change("other/b.txt", None, b"2")))
+    applied = apply(approved(changes), tmp_path)
+    assert applied.folders == ("other", "empty/new", "empty/new/deep")
+    history = History(tmp_path)
+    history.checkpoint(applied.changes, session="s1", message="m", folders=applied.folders)
+    save(tmp_path, "other/mine.txt", "by hand")
+    history.undo("s1")
+    assert sorted(p.name for p in tmp_path.iterdir()) == [".rails", "empty", "other"]
+    assert list((tmp_path / "empty").iterdir()) == []
+    history.redo("s1")
+    assert (tmp_path / "empty/new/deep/a.txt").read_bytes() == b"1"
+    history.undo("s1")
+    assert list((tmp_path / "empty").iterdir()) == []
+
+
+def test_undo_and_redo_can_follow_each_other_for_ever(tmp_path):
+    save(tmp_path, "a.txt", "0")
+    step(tmp_path, change("a.txt", b"0", b"1"))
+    step(tmp_path, change("a.txt", b"1", b"2"))
+    history = History(tmp_path)
+    for _ in range(2):
+        assert history.undo("s1").step == 2
+        assert history.undo("s1").step == 1
+        assert (tmp_path / "a.txt").read_bytes() == b"0"
+        assert history.redo("s1").step == 1
+        assert history.redo("s1").step == 2
+        assert (tmp_path / "a.txt").read_bytes() == b"2"
