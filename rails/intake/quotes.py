@@ -5,8 +5,9 @@ no others, required keys, enums, no key twice) there is often exactly one. The s
 each quotation mark that could end it, and stops at the second complete reading that fits.
 
 Vetoes, each for a way in which the only reading could still be wrong: the string is a joined expression
-(``"a" + b``), two strings stand side by side, a quotation mark is tripled or doubled, the text of a known key
-would be swallowed (``", "path":``), or some inner marks are escaped and some are not.
+(``"a" + b``), two strings stand side by side, a quotation mark is tripled or doubled, the whole string is quoted
+twice, the text of a known key would be swallowed (``", "path":``), an array's item could be two, a mark without
+a partner stands where structure could be, or some inner marks are escaped and some are not.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ class _Frame:
 
 _Stack = tuple[_Frame, ...]
 _State = tuple[int, tuple[tuple[int, frozenset[str] | None], ...]]
-_Ends = tuple[tuple[int, int], ...]
+#: Where each string begins and ends, and whether it is an item of an array.
+_Ends = tuple[tuple[int, int, bool], ...]
 
 
 def settle(text: str, tools: Shapes) -> Parsed | Fault:
@@ -74,10 +76,10 @@ def settle(text: str, tools: Shapes) -> Parsed | Fault:
     if search.exhausted or not found:
         return Fault("inner_quotes", "a quotation mark inside a string is not escaped")
     reading, ends = found[0]
-    for begin, end in ends:
-        if _veto(text[begin + 1 : end], text[begin], keys):
+    for begin, end, item in ends:
+        if _veto(text[begin + 1 : end], text[begin], keys, item=item):
             return Fault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
-    at = next((begin for begin, end in ends if _marks(text[begin + 1 : end], text[begin])), 0)
+    at = next((begin for begin, end, _ in ends if _marks(text[begin + 1 : end], text[begin])), 0)
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
     return Parsed(reading.value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
 
@@ -100,7 +102,7 @@ def _fits(value: Json, tools: Shapes) -> bool:
 def _rewritten(text: str, ends: _Ends, keys: frozenset[str]) -> Parsed | Fault:
     """Read the text with the strings of ``ends`` escaped properly."""
     parts, pos = [], 0
-    for begin, end in ends:
+    for begin, end, _ in ends:
         decoded = _decoded(text[begin + 1 : end], text[begin])
         if isinstance(decoded, Fault):
             return decoded
@@ -159,9 +161,11 @@ class _Search:
             if after is True:
                 seen += 1
                 alive[-1] = True
-                yield (*chosen, (begin, end))
+                yield (*chosen, (begin, end, stack[-1].seen is None))
             elif isinstance(after, tuple) and _state(after[0], after[2]) not in self.dead:
-                waiting.append((self.ends(after[0], after[1]), after[0], after[2], (*chosen, (begin, end))))
+                waiting.append(
+                    (self.ends(after[0], after[1]), after[0], after[2], (*chosen, (begin, end, stack[-1].seen is None)))
+                )
                 alive.append(False)
 
     def ends(self, begin: int, schema: shape.Schema) -> Iterator[int]:
@@ -234,17 +238,32 @@ def _marks(text: str, mark: str) -> list[int]:
     return [m.start() for m in re.finditer(rf"\\.|{mark}", text, re.S) if m[0] == mark]
 
 
-def _veto(raw: str, mark: str, keys: frozenset[str]) -> bool:
+def _veto(raw: str, mark: str, keys: frozenset[str], *, item: bool) -> bool:
     """Return whether a string with these inner quotation marks may have been meant otherwise."""
     inner = _marks(raw, mark)
     if not inner:
         return False
-    if f"\\{mark}" in raw or mark * 3 in raw:
+    if f"\\{mark}" in raw or mark * 3 in f"{mark}{raw}{mark}":
+        return True
+    edges, odd = raw.strip(), len(inner) % 2 == 1
+    if odd and (item or edges.startswith(mark) or edges.endswith(mark) or _near_structure(raw, mark)):
+        return True
+    if len(inner) == 2 and edges.startswith(mark) and edges.endswith(mark):
+        return True
+    if item and re.search(rf",\s*{mark}|{mark}\s*,|\n", raw):
         return True
     bounds = [*inner, len(raw)]
     outside = [raw[a + 1 : b] for a, b in zip(bounds[::2], bounds[1::2], strict=False)]
     first = outside[0]
     if first.lstrip()[:1] == "+" or (first and not first.strip()) or not any(piece.strip() for piece in outside):
         return True
-    swallowed = re.finditer(rf"{mark}([^{mark}\\\n]{{1,100}}){mark}\s*:", raw)
-    return any(key[1] in keys for key in swallowed)
+    # A known key with a quotation mark on either side and a colon soon after, even if one mark was lost.
+    swallowed = re.finditer(rf"(?:{mark}([\w$-]{{1,100}})|\b([\w$-]{{1,100}}){mark})[^\n]{{0,2}}?\s*:", raw)
+    if any(key[1] in keys or key[2] in keys for key in swallowed):
+        return True
+    return any(key[1] in keys for key in re.finditer(rf"[,{{]\s*{mark}([\w$-]{{1,100}}){mark}", raw))
+
+
+def _near_structure(raw: str, mark: str) -> bool:
+    """Return whether an unescaped mark stands beside something that could be JSON's own."""
+    return re.search(rf"[,:{{}}\[\]]\s*{mark}|{mark}\s*[,:{{}}\[\]]", raw) is not None

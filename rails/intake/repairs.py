@@ -74,7 +74,10 @@ _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _SELF: Final = frozenset("\"\\/'")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
-_MEMBER: Final = re.compile(r"[\"'“”‘’][^\"'“”‘’\n]{1,80}[\"'“”‘’]\s*:")
+#: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
+_STRUCTURE: Final = re.compile(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
+#: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
+_ITEM_BREAK: Final = re.compile(r",[ \t]*\r?\n")
 _COMPLETE_KEY: Final = re.compile(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
 _LEADING: Final = re.compile(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
 _SIMPLE_MEMBER: Final = re.compile(
@@ -198,19 +201,25 @@ class _Reader:
         self.note("leading_text", start, before, "")
         self.pos = found.start()
 
-    def _space(self) -> bool:
-        """Pass white space and comments. Returns whether a line end was passed."""
+    def _space(self, *, after_value: bool = False) -> bool:
+        """Pass white space and comments. Returns whether a line end was passed.
+
+        ``after_value``: what looks like a comment may be the rest of a string that ended too early, so it
+        must stand apart and hold no quotation mark.
+        """
         text = self.text
         start = self.pos
         while True:
             self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
             char = text[self.pos : self.pos + 1]
-            if char in _PLAIN_NEXT or not (self._comment() if char in "/#" else self._odd_space()):
+            if char in "/#" and char and after_value and self.pos == start:
+                raise Stop("syntax", "expecting ',' or a closing bracket after a value", self.pos)
+            if char in _PLAIN_NEXT or not (self._comment(after_value) if char in "/#" else self._odd_space()):
                 return "\n" in text[start : self.pos] or "\\n" in text[start : self.pos]
 
-    def _comment(self) -> bool:
+    def _comment(self, after_value: bool) -> bool:
         found = _COMMENT.match(self.text, self.pos)
-        if not found:
+        if not found or (after_value and '"' in found[0]):
             return False
         if _ELISION.search(found[0]):
             raise Stop("elision", "a comment stands for something left out", self.pos)
@@ -329,7 +338,7 @@ class _Reader:
     def _after(self) -> Step | None:
         """Read what follows a complete value: a comma, a closer, or one of the faults that can be mended."""
         value_end = self.pos
-        new_line = self._space()
+        new_line = self._space(after_value=True)
         char = self.text[self.pos : self.pos + 1]
         in_object = isinstance(self.stack[-1], dict)
         if char == ",":
@@ -339,7 +348,9 @@ class _Reader:
             return self._close()
         if char in ("}", "]", ""):
             return self._missing_closer(char, value_end)
-        if self._comma_is_missing(in_object, new_line):
+        if self._comma_is_missing(in_object, new_line, self.text[value_end - 1], self.pos > value_end):
+            if self.text[value_end - 2] == ",":
+                raise Stop("syntax", "a comma seems to have slipped into a string", value_end - 2)
             self.note("missing_comma", value_end, "", ",")
             return self._member if in_object else self._value
         raise Stop("syntax", "expecting ',' or a closing bracket after a value", self.pos)
@@ -357,18 +368,17 @@ class _Reader:
         self.pos += 1
         return self._close()
 
-    def _comma_is_missing(self, in_object: bool, new_line: bool) -> bool:
+    def _comma_is_missing(self, in_object: bool, new_line: bool, before: str, apart: bool) -> bool:
         if in_object:
             key = _COMPLETE_KEY.match(self.text, self.pos)
             if not key:
                 return False
             name = key[1] or key[2] or key[3]
-            after_string = self.text[self.pos - 1] in "\"'”’" or not new_line
-            return new_line or not after_string or name in self.known() or self._after_container()
-        return (new_line or self._after_container()) and self.text[self.pos] in "{[\"'0123456789-tfnTFN"
-
-    def _after_container(self) -> bool:
-        return self.text[: self.pos].rstrip()[-1:] in ("}", "]") if self.pos < 200_000 else False
+            if new_line or before in "}]":
+                return True
+            # On one line, a string could also go on here: only a quoted, known key that stands apart ends it.
+            return key[3] is None and apart and (before not in "\"'”’" or name in self.known())
+        return (new_line or before in "}]") and self.text[self.pos] in "{[\"'0123456789-tfnTFN"
 
     def _missing_closer(self, char: str, value_end: int) -> Step | None:
         """Add closers at the end, or a } before a ] (tier C)."""
@@ -404,7 +414,7 @@ class _Reader:
         rest = self.text[self.pos :]
         if not rest:
             return
-        if rest[0] in ",:\"'“”" or "{" in rest or "[" in rest or _MEMBER.search(rest):
+        if rest[0] in ",:\"'“”" or _STRUCTURE.search(rest):
             raise Stop("extra_data", "there is more data after the value", self.pos)
         self.note("trailing_text", self.pos, rest, "")
 
@@ -459,6 +469,8 @@ class _Reader:
         """Note the first raw control character of a string; its value keeps them all."""
         control = _CONTROL.search(self.text, start, end)
         if control:
+            if self.stack and isinstance(self.stack[-1], list) and _ITEM_BREAK.search(self.text, start, end):
+                raise Stop("syntax", "a quotation mark seems to be missing in a list", start - 1)
             self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
 
     def quote_style(self, start: int, mark: str) -> None:

@@ -52,6 +52,8 @@ _CALL_LIKE: Final = re.compile(
 _QUOTE_FAULTS: Final = frozenset({"syntax", "unclosed_string", "extra_data", "cut"})
 #: How many places for missing brackets are tried before there are too many to be sure.
 _MOVES: Final = 400
+#: A tool key and a name, with any of the quotation marks and the colon lost.
+_NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
 _HINT: Final = "Correct the JSON and send the whole block again."
 
 
@@ -107,6 +109,8 @@ def judge(block: Block, tools: Shapes, tracker: Tracker, first: Parsed | Fault |
     if isinstance(parsed, Parsed):
         if not block.closed and not block.whole:
             return _cut(block, parsed.value, tools)
+        if isinstance(parsed.value, str) and parsed.value.lstrip()[:1] in ("{", "["):
+            return _from_broken(Fault("syntax", "the block is a text that holds JSON"), block, tools, tracker)
         return _from_value(parsed, block, tools)
     if not block.body.strip():
         return [Ignored(block.start, block.end, "the block is empty")]
@@ -228,7 +232,7 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) ->
         if isinstance(settled, Parsed):
             return _from_value(settled, block, tools)
         mended = settled if settled.code == "ambiguous" else mended
-    if not _is_call(block.body, tracker):
+    if not _is_call(block.body, tracker, tools):
         return [Ignored(block.start, block.end, "broken JSON without a tool key")]
     if not block.closed:
         return [_unterminated(block, f" ({fault.message})")]
@@ -243,9 +247,11 @@ def _refused(fault: Fault, mended: Fault, block: Block) -> Refusal:
     return Refusal(code, first + second, _HINT, at, min(at + 1, block.end))
 
 
-def _is_call(body: str, tracker: Tracker) -> bool:
+def _is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in tracker.keys or tracker.found.get("type") == "tool_request" or _S4_MARK.search(body):
+        return True
+    if any(found[1] in tools for found in _NAMED_TOOL.finditer(body)):
         return True
     found = _TOOL_KEY.search(body)
     return bool(found) and (tracker.odd or not tracker.keys or bool(tracker.quote))
