@@ -193,7 +193,9 @@ def _bounds(parameters: dict[str, Json]) -> Iterator[Fault]:
 def _bad_text(text: str, place: Place) -> Fault | None:
     if len(text) > limits.BLOCK_CHARS:
         return Fault(place, f"`{shown(place)}` has {len(text)} characters", f"At most {limits.BLOCK_CHARS}.")
-    if not text.isascii() and any("\ud800" <= char <= "\udfff" for char in text):
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
         return Fault(place, f"`{shown(place)}` has half of a surrogate pair", "Write the character itself.")
     return None
 
@@ -221,14 +223,19 @@ _Errors = Iterator["ValidationError"]
 
 @functools.lru_cache(maxsize=1024)
 def _validator(definition: Definition) -> Validator:
-    """Compile a definition's schema once; definitions are compared by identity."""
-    return _build(definition.request_schema)
+    """Compile a definition's schema once; definitions are compared by identity.
+
+    Parameters that say nothing about themselves are none at all, so they are closed too.
+    """
+    schema = dict(definition.request_schema)
+    return _build(schema if _IN_PLACE & set(schema) or "$ref" in schema else {"properties": {}, **schema})
 
 
 def _build(schema: Mapping[str, Json], *, close: bool = True) -> Validator:
     from referencing import Registry as NoReferences
 
-    return _validator_class()(closed(dict(schema)) if close else dict(schema), registry=NoReferences())
+    whole = closed(dict(schema)) if close else dict(schema)
+    return _validator_class()(whole, registry=NoReferences())
 
 
 def closed(schema: Json) -> Json:
@@ -320,7 +327,7 @@ def _pattern(_validator: Validator, pattern: str, instance: Json, _schema: Mappi
 def _format(_validator: Validator, name: str, instance: Json, _schema: Mapping[str, Json]) -> _Errors:
     check = CHECKED.get(name)
     if isinstance(instance, str) and check and not check(instance):
-        yield _error(f"is not a {name}")
+        yield _error(f"is not a valid {name}")
 
 
 def _unique_items(_validator: Validator, unique: bool, instance: Json, _schema: Mapping[str, Json]) -> _Errors:

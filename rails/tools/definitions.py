@@ -25,6 +25,7 @@ from rails.tools.describe import describe, starter
 from rails.tools.fields import ALIASES
 from rails.tools.jsonfile import Document, JsonError, Place, parse
 from rails.tools.registry import (
+    ANY_ROLE,
     ROLES,
     Access,
     Builtin,
@@ -186,10 +187,11 @@ def _read_folders(
         mistakes += wrong
         for definition in found:
             one = replace(definition, trusted=shipped or own or definition.digest in trusted)
-            if _seizes(one, loaded.get(one.tool_name)):
+            old = loaded.get(one.tool_name)
+            if _seizes(one, old):
                 notes.append(_seizure_note(one))
             else:
-                loaded[one.tool_name] = one
+                loaded[one.tool_name] = _narrowed(one, old) if old is not None else one
                 notes += _notes(one)
     mistakes += _collisions(loaded)
     return Registry(loaded, tuple(notes)), mistakes
@@ -275,6 +277,16 @@ def _seizes(new: Definition, old: Definition | None) -> bool:
     if old is None or not old.trusted or new.trusted:
         return False
     return isinstance(new.transport, _REACHES) or new.transport != old.transport
+
+
+def _narrowed(new: Definition, old: Definition) -> Definition:
+    """Keep an untrusted definition from giving any role more than the trusted one that it replaces."""
+    if new.trusted or not old.trusted:
+        return new
+    order: tuple[Access, ...] = ("none", "ask", "free")
+    roles = {*new.access, *old.access, ANY_ROLE}
+    levels = {role: min(new.access_of(role), old.access_of(role), key=order.index) for role in roles}
+    return replace(new, access=levels)
 
 
 def _seizure_note(definition: Definition) -> str:

@@ -44,6 +44,11 @@ def placeholders(text: str) -> list[str]:
     return [found[1] for found in _PLACEHOLDER.finditer(text) if found[1] is not None]
 
 
+def fill(text: str, value_of: Callable[[str], str]) -> str:
+    """Return ``text`` with every ``{name}`` replaced by ``value_of(name)``, and ``{{`` by a brace."""
+    return _PLACEHOLDER.sub(lambda found: found[0][0] if found[1] is None else value_of(found[1]), text)
+
+
 def variable_name(tool_name: str) -> str:
     """Return the environment variable that overrides a tool's address.
 

@@ -248,9 +248,9 @@ def test_text_stays_text_where_the_schema_allows_text(schema, sent):
         ({"type": "integer", "minimum": 1}, 0, "it must be at least 1"),
         ({"type": "integer", "exclusiveMaximum": 5}, 5, "it must be less than 5"),
         ({"type": "string", "pattern": "^[a-z]+$"}, "ab\n", "does not match ^[a-z]+$"),
-        ({"type": "string", "format": "date"}, "2026-13-01", "is not a date"),
-        ({"type": "string", "format": "email"}, "nobody", "is not a email"),
-        ({"type": "string", "format": "uri"}, "not a uri", "is not a uri"),
+        ({"type": "string", "format": "date"}, "2026-13-01", "is not a valid date"),
+        ({"type": "string", "format": "email"}, "nobody", "is not a valid email"),
+        ({"type": "string", "format": "uri"}, "not a uri", "is not a valid uri"),
         ({"type": "array", "uniqueItems": True}, [{"a": 1}, {"a": 1}], "lists an item twice"),
         ({"type": "number", "multipleOf": 0.1}, 0.25, "is not a multiple of 0.1"),
         ({"oneOf": [{"type": "integer"}, {"type": "array"}]}, False, "fits none of the 2 allowed forms"),
@@ -272,6 +272,11 @@ def test_an_object_that_does_not_say_additional_properties_is_closed():
     schema = properties(inner=properties(name={"type": "string"}))
     examined = examine(define(request_schema=schema), {"inner": {"nmae": "x"}})
     assert [fault.place for fault in examined.faults] == [("inner", "nmae")]
+
+
+def test_parameters_that_name_nothing_take_nothing():
+    assert examine(define(request_schema={"type": "object"}), {"x": 1}).faults
+    assert not examine(define(request_schema={"type": "object"}), {}).faults
 
 
 def test_an_object_that_allows_additional_properties_stays_open():

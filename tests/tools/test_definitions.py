@@ -72,6 +72,18 @@ def test_an_untrusted_file_cannot_take_over_a_shipped_tool(tmp_path):
     assert isinstance(load([shipped, folder], trusted=[digest]).get("read_file").transport, Command)
 
 
+def test_an_untrusted_file_can_narrow_a_shipped_tool_and_not_widen_it(tmp_path):
+    shipped = builtin_folder("mcp_definitions")
+    access = {"overseer": True, "coder": False, "*": True}
+    write(tmp_path, tool_name="write_file", transport={"type": "builtin"}, access_control=access)
+    definition = load([shipped, tmp_path]).get("write_file")
+    assert definition.description == GOOD["description"]
+    assert [definition.access_of(role) for role in ("overseer", "coder", "refactor")] == ["none", "none", "ask"]
+    digest = load([tmp_path]).get("write_file").digest
+    trusted = load([shipped, tmp_path], trusted=[digest]).get("write_file")
+    assert [trusted.access_of(role) for role in ("overseer", "coder")] == ["ask", "none"]
+
+
 def test_every_mistake_of_every_file_is_listed(tmp_path):
     write(tmp_path, "a.json", description=None, timeout_s=-1)
     write(tmp_path, "b.json", tool_name="bad name")

@@ -64,6 +64,12 @@ def test_a_placeholder_is_percent_encoded_whole_and_leaves_the_body(serving, tmp
     assert (server.seen[0].path, server.seen[0].json()) == (path, {"b": 1})
 
 
+def test_doubled_braces_in_an_address_are_braces(serving, tmp_path):
+    with serving(ok) as server:
+        assert use(define(f"{server.url}/x?filter=%7B{{{{a}}}}"), tmp_path).ok
+    assert server.seen[0].path == "/x?filter=%7B{a}"
+
+
 def test_get_puts_the_parameters_into_the_query(serving, tmp_path):
     with serving(ok) as server:
         use(define(f"{server.url}/s?v=1", transport={"method": "GET"}), tmp_path, a=["x y", "&"], b=None)

@@ -92,7 +92,7 @@ def test_free_access_runs_without_asking_once_trusted():
     [
         ("DockerMCP", {"action": "stop"}, "not allowed"),
         ("DockerMCP", {"action": "stop_container", "containerid": "x"}, "not a parameter"),
-        ("FetchMCP", {"url": "not an address"}, "is not a uri"),
+        ("FetchMCP", {"url": "not an address"}, "is not a valid uri"),
         ("PostgreSQLMCP", {"query": "x"}, "`action` is missing"),
         ("BraveSearchMCP", {"search_query": "x", "num_results": "ten"}, "must be an integer"),
     ],

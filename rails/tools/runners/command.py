@@ -25,11 +25,12 @@ from typing import Final
 from rails.core import limits
 from rails.core.requests import Json, ToolRequest, ToolResult
 from rails.core.text import head_and_tail, one_line
+from rails.tools import transports
 from rails.tools.registry import Command, Definition
 from rails.tools.runners.output import Kept
 from rails.tools.runners.secrets import Secrets
+from rails.tools.transports import placeholders
 
-_PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
 #: What a program may see of our environment; nothing with a key in it has one of these names.
 _ENVIRONMENT: Final = (
     *("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "TMP"),
@@ -122,18 +123,9 @@ def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] 
 
 def _fill_part(template: str, parameters: Mapping[str, Json]) -> str | None:
     """Fill placeholders inside a longer argument; ``None`` when one has no value."""
-    pieces: list[str] = []
-    at = 0
-    for found in _PLACEHOLDER.finditer(template):
-        pieces.append(template[at : found.start()])
-        at = found.end()
-        if found[1] is None:
-            pieces.append(found[0][0])
-        elif parameters.get(found[1]) is None:
-            return None
-        else:
-            pieces.append(_text(parameters[found[1]]))
-    return "".join([*pieces, template[at:]])
+    if any(parameters.get(name) is None for name in placeholders(template)):
+        return None
+    return transports.fill(template, lambda name: _text(parameters[name]))
 
 
 def _text(value: Json) -> str:

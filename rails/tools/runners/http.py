@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,11 +24,10 @@ from rails.tools.jsonfile import JsonError, parse
 from rails.tools.registry import Definition, Http
 from rails.tools.runners.exchange import Answer, ExchangeError, exchange
 from rails.tools.runners.secrets import Secrets
-from rails.tools.transports import placeholders
+from rails.tools.transports import fill, placeholders
 
 #: Pauses before the second and third try, in seconds.
 _PAUSES: Final = (0.2, 0.8)
-_PLACEHOLDER: Final = re.compile(r"\{([^{}]*)\}")
 
 
 def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
@@ -70,7 +68,7 @@ def _compose(endpoint: str, method: str, parameters: Mapping[str, Json]) -> tupl
     for name in used:
         if parameters.get(name) is None:
             return None, name
-    url = _PLACEHOLDER.sub(lambda found: _encoded(parameters[found[1]]), endpoint)
+    url = fill(endpoint, lambda name: _encoded(parameters[name]))
     rest = {name: value for name, value in parameters.items() if name not in used}
     if method not in ("GET", "DELETE"):
         return url, json.dumps(rest, ensure_ascii=False).encode("utf-8")
