@@ -354,4 +354,22 @@ def matcher(text: str) -> Matcher:
     plain = literal(text)
     if plain is not None:
         return lambda line: plain in line
-    return compile_pattern(text).search
+    compiled, needed = compile_pattern(text), _longest_run(_Reader(text).read())
+    return lambda line: needed in line and compiled.search(line)
+
+
+def _longest_run(node: _Node) -> str:
+    """Return the longest plain text that every match contains; most lines lack it and need no automaton."""
+    match node:
+        case _Char(((low, high),)) if low == high:
+            return chr(low)
+        case _Repeat(body, low, _) if low > 0:
+            return _longest_run(body)
+        case _Sequence(parts):
+            runs, run = [""], ""
+            for part in parts:
+                single = isinstance(part, _Char) and len(part.ranges) == 1 and part.ranges[0][0] == part.ranges[0][1]
+                run = run + _longest_run(part) if single else ""
+                runs += [run, "" if single else _longest_run(part)]
+            return max(runs, key=len)
+    return ""

@@ -225,3 +225,78 @@ def test_nobody_listening_is_said(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     assert "could not be reached" in use(define(f"http://127.0.0.1:{port}"), tmp_path).text
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate for localhost that no one has signed, and its key, in one file."""
+    x509 = pytest.importorskip("cryptography.x509")
+    import datetime
+
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    form = serialization.PrivateFormat.PKCS8
+    file = tmp_path_factory.mktemp("tls") / "localhost.pem"
+    plain = serialization.NoEncryption()
+    file.write_bytes(key.private_bytes(pem, form, plain) + built.public_bytes(pem))
+    return file
+
+
+@pytest.fixture
+def secure_port(certificate):
+    """A server that answers one request over TLS at a time."""
+    import ssl
+    import threading
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+
+    def answer(listener):
+        while True:
+            try:
+                plain, _ = listener.accept()
+            except OSError:
+                return
+            try:
+                with context.wrap_socket(plain, server_side=True) as connection:
+                    connection.recv(65536)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+            except OSError:
+                plain.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=answer, args=(listener,), daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(5)
+
+
+def test_a_certificate_that_nobody_signed_is_refused(tmp_path, secure_port):
+    result = use(define(f"https://localhost:{secure_port}/x"), tmp_path)
+    assert not result.ok
+    assert "certificate verify failed" in result.text
+
+
+def test_a_certificate_that_the_user_trusts_is_accepted_for_its_own_name_only(
+    tmp_path, secure_port, certificate, monkeypatch
+):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert use(define(f"https://localhost:{secure_port}/x"), tmp_path).ok
+    assert "certificate verify failed" in use(define(f"https://127.0.0.1:{secure_port}/x"), tmp_path).text

@@ -88,6 +88,12 @@ def test_simple_patterns_agree_with_re(pattern, text):
     assert compile_pattern(pattern).search(text) == bool(re.search(pattern, text))
 
 
+@settings(max_examples=300, deadline=None)
+@given(PATTERNS, st.text("abc1", max_size=6))
+def test_the_quick_look_before_matching_changes_nothing(pattern, text):
+    assert bool(matcher(pattern)(text)) == compile_pattern(pattern).search(text)
+
+
 def test_text_without_special_characters_is_searched_as_it_is():
     assert matcher("def f")("x = 1; def f") is True
     assert matcher("f\\(")("def f(x)") is True
