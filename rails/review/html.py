@@ -50,14 +50,15 @@ def render_html(view: SessionView) -> str:
     body = el(
         "body",
         el("a", text("Skip to the turns"), class_="skip", href="#turns"),
-        _header(view),
-        el("main", _overview(view), _why(view), el("div", list(_turns(view)), id="turns")),
-        _footer(view),
+        header(view),
+        el("main", overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
+        footer(view),
     )
     return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
 
 
-def _header(view: SessionView) -> Html:
+def header(view: SessionView) -> Html:
+    """Return the session's task, ending and facts."""
     mark, kind, words = _SESSION_WORDS.get(view.outcome, ("…", "open", one_line(view.outcome)))
     facts = {
         "Session": view.session_id,
@@ -81,7 +82,8 @@ def _fact(name: str, value: object) -> Html:
     return el("div", el("dt", text(name)), el("dd", text(one_line(str(value), 200))))
 
 
-def _overview(view: SessionView) -> Html:
+def overview(view: SessionView) -> Html:
+    """Return the counts, where the time went, and a strip of turns to jump to."""
     totals = view.totals
     counts = (
         ("turns", totals.turns),
@@ -135,7 +137,8 @@ def _strip(view: SessionView) -> Html:
     return el("nav", el("ol", steps, class_="strip"), aria_label="Turns")
 
 
-def _why(view: SessionView) -> Html | None:
+def why(view: SessionView) -> Html | None:
+    """Return the sentences that explain failures and a damaged log, if there are any."""
     if not view.failures and not view.damage:
         return None
     sentences = [el("li", text(one_line(sentence, 1000))) for sentence in view.failures]
@@ -149,14 +152,16 @@ def _why(view: SessionView) -> Html | None:
     )
 
 
-def _turns(view: SessionView) -> Iterator[Html]:
+def turn_sections(view: SessionView) -> Iterator[Html]:
+    """Yield a section for each turn, with a link to the next failed one."""
     failures = [turn.number for turn in view.turns if turn.failed]
     for turn in view.turns:
         following = next((number for number in failures if number > turn.number), None)
         yield turn_section(turn, following)
 
 
-def _footer(view: SessionView) -> Html:
+def footer(view: SessionView) -> Html:
+    """Return what identifies the log."""
     resumed = f"Resumed {view.resumed} times. " if view.resumed else ""
     undone = f"Undone steps: {', '.join(map(str, view.undone))}. " if view.undone else ""
     count = f"{view.records:,} log records; the last one's hash stands for them all:"

@@ -65,7 +65,14 @@ def turn_section(turn: TurnView, next_failure: int | None) -> Html:
     parts += [el("p", text(f"Error: {one_line(error, 600)}"), class_="box bad") for error in turn.errors]
     if turn.feedback:
         parts.append(_folded("What the agent was told next", turn.feedback, open_=turn.failed))
-    return el("section", parts, class_=f"turn {kind}", aria_labelledby=f"turn-{turn.number}")
+    return el(
+        "section",
+        parts,
+        class_=f"turn {kind}",
+        aria_labelledby=f"turn-{turn.number}",
+        data_first=turn.first_seq,
+        data_last=turn.last_seq,
+    )
 
 
 def _model_part(turn: TurnView) -> Iterator[Html]:

@@ -1,0 +1,245 @@
+"""What the page shows, as fragments of HTML: the list of sessions, a window of one, the hits of a search.
+
+The log is the only source; the index of ``rails.log.index`` makes it fast and can be deleted. A session
+is shown by windows of records, so that a long one opens as fast as a short one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.errors import LogError
+from rails.core.events import Record
+from rails.core.requests import Json
+from rails.core.text import excerpt, one_line
+from rails.log.cards import Card
+from rails.log.index import Index
+from rails.log.reader import full
+from rails.log.search import Hit
+from rails.review.html import header, overview, turn_sections, why
+from rails.review.html_turns import time_text
+from rails.review.markup import Html, el, join, text
+from rails.review.queries import session_view
+
+#: Records of a session that are shown at once; the window of a growing session moves by half of it.
+WINDOW: Final = 1_000
+_LOOK_BACK: Final = 200
+_SESSIONS: Final = 200
+_HITS: Final = 50
+_HEAT_RULES: Final = 12
+_HEAT_SESSIONS: Final = 14
+_POLL_S: Final = 0.1
+_SPARK: Final = {
+    "p": ("good", "checks passed"),
+    "f": ("bad", "checks failed"),
+    "e": ("open", "checks could not be completed"),
+    "a": ("good", "approved"),
+    "d": ("bad", "denied"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a session: records ``first`` to ``last`` of ``total``; ``turns`` are (number, markup)."""
+
+    session_id: str
+    first: int
+    last: int
+    total: int
+    running: bool
+    head: Html
+    turns: tuple[tuple[int, Html], ...]
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the window for the page."""
+        return {
+            "session": self.session_id,
+            "first": self.first,
+            "last": self.last,
+            "total": self.total,
+            "running": self.running,
+            "head": self.head,
+            "turns": [{"number": number, "html": html} for number, html in self.turns],
+        }
+
+
+class Pages:
+    """The pages of the project whose ``.rails`` folder is ``state``; may be used from several threads."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        self._index = Index(state)
+
+    def close(self) -> None:
+        """Close the index."""
+        self._index.close()
+
+    def sessions(self) -> Html:
+        """Return the newest sessions with their verdicts, and the rules that fired in them."""
+        self._index.refresh(1.0)
+        cards = self._index.cards(_SESSIONS)
+        if not cards:
+            return el("p", text("No session yet. Start one with ai-rails run or ai-rails apply."), class_="empty")
+        items = [el("li", _card(card)) for card in cards]
+        return join(el("ul", items, class_="sessions", aria_label="Sessions, the newest first"), _heat_map(cards))
+
+    def window(self, session_id: str, first: int | None = None) -> Window | None:
+        """Return the part of a session that starts at record ``first`` (``None``: its end), or ``None``."""
+        self._index.refresh(0.3)
+        card = self._index.card(session_id)
+        if card is None:
+            return None
+        total = card.records
+        wanted = _last_window(total) if first is None else max(1, min(first, total))
+        start = self._turn_start(session_id, wanted)
+        records = self._records(session_id, start, wanted - start + WINDOW)
+        last = records[-1].seq if records else start
+        outside = [*self._records(session_id, 1, 1)[: start > 1], *self._records(session_id, total, 1)[: last < total]]
+        frame = [record for record in outside if record.event_type in ("WORKFLOW_START", "WORKFLOW_END")]
+        whole = sorted((*records, *frame), key=lambda record: record.seq)
+        view = session_view(whole, ("The log has lines that cannot be read.",) if card.damage else ())
+        turns = tuple(zip((turn.number for turn in view.turns), turn_sections(view), strict=True))
+        partial = None if start == 1 and last >= total else _partial(start, last, total)
+        head = join(header(view), partial, overview(view), why(view))
+        return Window(session_id, start, last, total, not view.outcome, head, turns)
+
+    def newer(self, session_id: str, seen: int, patience_s: float) -> Window | None:
+        """Wait until a session has more than ``seen`` records, then return its end; ``None``: nothing came."""
+        deadline = time.monotonic() + patience_s
+        while time.monotonic() < deadline:
+            self._index.refresh(0.2)
+            card = self._index.card(session_id)
+            if card is None or card.records > seen:
+                return self.window(session_id)
+            time.sleep(_POLL_S)
+        return None
+
+    def search(self, line: str, before: str = "") -> Html:
+        """Return the newest records that match a search line. Raises UsageError for a line that means nothing."""
+        found = self._index.search(line, limit=_HITS, before=before)
+        if not found.hits:
+            return el("p", text("Nothing found."), class_="empty")
+        words = [word.strip('"') for word in line.split() if ":" not in word]
+        more = el("button", text("Older"), class_="more", data_before=found.next) if found.next else None
+        return join(el("ol", [el("li", _hit(hit, words)) for hit in found.hits], class_="hits"), more)
+
+    def _turn_start(self, session_id: str, record: int) -> int:
+        """Return the record with which the turn of ``record`` begins, if that is not far back."""
+        if record == 1:
+            return 1
+        before = self._index.window(session_id, max(1, record - _LOOK_BACK), min(record, _LOOK_BACK + 1))
+        asked = [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]
+        return max(asked, default=record)
+
+    def _records(self, session_id: str, first: int, count: int) -> list[Record]:
+        records: list[Record] = []
+        while count > 0 and first > 0:
+            part = self._index.window(session_id, first, min(count, limits.PAGE_ROWS))
+            records += [self._whole(hit.record) for hit in part]
+            if len(part) < limits.PAGE_ROWS:
+                break
+            first, count = first + len(part), count - len(part)
+        return records
+
+    def _whole(self, record: Record) -> Record:
+        try:
+            return full(record, self._state)
+        except LogError:
+            return replace(record, message=f"{record.message} (a stored value cannot be read)")
+
+
+def _last_window(total: int) -> int:
+    half = WINDOW // 2
+    return 1 + half * max(0, -(-(total - WINDOW) // half))
+
+
+def _partial(first: int, last: int, total: int) -> Html:
+    older = el("button", text("Earlier"), data_first=max(1, first - WINDOW)) if first > 1 else None
+    newer = el("button", text("Later"), data_first=last + 1) if last < total else None
+    words = f"Records {first:,} to {last:,} of {total:,}; the counts below are of these."
+    return el("p", text(words), older, newer, class_="partial")
+
+
+def _card(card: Card) -> Html:
+    ended = {"done": ("✓", "good", "done"), "": ("…", "open", "unfinished")}
+    mark, kind, words = ended.get(card.outcome, ("✕", "bad", card.outcome))
+    counts = (
+        f"{card.turns} turns, {card.requests} requests, {card.refused} refused, "
+        f"{card.approved} approved, {card.denied} denied, {card.records:,} records"
+    )
+    marks = [_spark(letter) for letter in card.spark]
+    return el(
+        "a",
+        el("span", el("b", text(one_line(card.task, 120) or card.session_id)), class_="task"),
+        el("span", text(f"{mark} {one_line(words, 40)}"), class_=f"badge {kind}"),
+        el("span", marks, class_="spark", role="img", aria_label=_spark_words(card.spark)) if marks else None,
+        el("span", text(f"{time_text(card.started)} · {', '.join(card.agents[:5])} · {counts}"), class_="meta"),
+        href=f"#/s/{card.session_id}",
+        class_="card",
+    )
+
+
+def _spark(letter: str) -> Html:
+    kind, words = _SPARK.get(letter, ("open", "unknown"))
+    return el("i", class_=f"{kind} {'tall' if letter in 'ad' else 'low'}", title=words)
+
+
+def _spark_words(spark: str) -> str:
+    counts = Counter(_SPARK.get(letter, ("", "unknown"))[1] for letter in spark)
+    return ", ".join(f"{words} {count} times" for words, count in counts.items())
+
+
+def _heat_map(cards: Sequence[Card]) -> Html | None:
+    """Draw which rules fired in the newest sessions: a darker cell means more often; the number is in it."""
+    totals = Counter[str]()
+    for card in cards:
+        totals.update(card.rules)
+    rules = [rule for rule, _ in totals.most_common(_HEAT_RULES)]
+    columns = [card for card in cards if card.rules][:_HEAT_SESSIONS][::-1]
+    if not rules:
+        return None
+    top = max(card.rules.get(rule, 0) for card in columns for rule in rules) or 1
+    head = [
+        el("th", el("a", text(one_line(card.started[5:16].replace("T", " "), 20)), href=f"#/s/{card.session_id}"))
+        for card in columns
+    ]
+    rows = [
+        el(
+            "tr",
+            el("th", text(one_line(rule, 40)), scope="row"),
+            [_cell(card.rules.get(rule, 0), top) for card in columns],
+            el("td", text(totals[rule]), class_="sum"),
+        )
+        for rule in rules
+    ]
+    table = el("table", el("thead", el("tr", el("th", text("Rule")), head, el("th", text("All")))), el("tbody", rows))
+    return el(
+        "section",
+        el("h2", text("Rules that fired"), id="rules"),
+        el("div", table, class_="scroll", tabindex=0),
+        class_="heat",
+        aria_labelledby="rules",
+    )
+
+
+def _cell(count: int, top: int) -> Html:
+    level = 0 if not count else 1 + min(3, count * 4 // (top + 1))
+    return el("td", text(count or ""), class_=f"heat-{level}")
+
+
+def _hit(hit: Hit, words: Sequence[str]) -> Html:
+    record = hit.record
+    line = one_line(record.message, 300)
+    place = next((at for word in words if (at := line.casefold().find(word.casefold())) >= 0), 0)
+    return el(
+        "a",
+        el("span", text(f"{time_text(record.timestamp)} · {record.event_type} · {record.agent_role}"), class_="meta"),
+        el("span", text(excerpt(line, place, 120))),
+        href=f"#/s/{record.session_id}/{record.seq}",
+    )

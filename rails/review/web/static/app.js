@@ -1,0 +1,179 @@
+// The page's only script. Markup comes from the server, escaped there; this file inserts it, follows
+// running sessions, and turns keys into movements. It keeps no state that the log does not have.
+
+const policy = window.trustedTypes ? trustedTypes.createPolicy("rails", { createHTML: (html) => html }) : { createHTML: (html) => html };
+const page = document.getElementById("page");
+const status = document.getElementById("status");
+const search = document.getElementById("search");
+const help = document.getElementById("help");
+const token = takeToken();
+const CONTEXT = 200; // records shown before the one that a link names
+const drawn = new Map(); // turn number → its markup
+let shown = null; // the session that is shown: {session, first, last, total, running}
+let following = true;
+let asked = new AbortController();
+
+// The token comes in the fragment, once; then it leaves the address bar and stays in this tab only.
+function takeToken() {
+  const match = location.hash.match(/^#token=([\w-]+)$/);
+  if (match) {
+    sessionStorage.setItem("token", match[1]);
+    history.replaceState(null, "", "/#/");
+  }
+  return sessionStorage.getItem("token") ?? "";
+}
+
+function say(words) {
+  status.textContent = words;
+}
+
+function put(element, html) {
+  element.innerHTML = policy.createHTML(html);
+}
+
+async function get(path, signal) {
+  const answer = await fetch(path, { headers: { "X-AI-Rails-Token": token }, cache: "no-store", signal });
+  if (answer.status === 204) return null;
+  if (!answer.ok) throw new Error(await answer.text());
+  return answer.json();
+}
+
+async function show() {
+  asked.abort();
+  asked = new AbortController();
+  const { signal } = asked;
+  shown = null;
+  status.classList.remove("live");
+  const [, kind, id, seq] = location.hash.split("/");
+  try {
+    if (kind === "s" && id) await showSession(id, seq, signal);
+    else if (kind === "q" && id) await showHits(decodeURIComponent(id), "", signal);
+    else await showList(signal);
+  } catch (error) {
+    if (!signal.aborted) say(error.message);
+  }
+}
+
+async function showList(signal) {
+  const { html } = await get("/api/sessions", signal);
+  document.title = "AI-Rails review";
+  say("");
+  put(page, html);
+}
+
+async function showHits(line, before, signal) {
+  const { html } = await get(`/api/search?q=${encodeURIComponent(line)}&before=${encodeURIComponent(before)}`, signal);
+  if (before) page.querySelector(".more")?.remove();
+  else page.replaceChildren();
+  const part = document.createElement("div");
+  put(part, html);
+  page.append(part);
+  say(`Search: ${line}`);
+}
+
+async function showSession(id, seq, signal) {
+  const first = seq ? `?first=${Math.max(1, Number(seq) - CONTEXT)}` : "";
+  draw(await get(`/api/session/${id}${first}`, signal), true);
+  if (seq) goTo(turnOf(Number(seq)));
+  while (!signal.aborted && shown?.running && shown.last >= shown.total) {
+    if (!following) {
+      await new Promise((done) => setTimeout(done, 500));
+      continue;
+    }
+    const newer = await get(`/api/session/${id}/since/${shown.total}`, signal);
+    if (newer && following && !signal.aborted) draw(newer, false);
+  }
+}
+
+function draw(part, fresh) {
+  if (fresh || part.first !== shown.first) {
+    put(page, '<div id="head"></div><div id="turns"></div>');
+    drawn.clear();
+  }
+  put(document.getElementById("head"), part.head);
+  for (const { number, html } of part.turns) {
+    if (drawn.get(number) === html) continue; // what is being read stays as it is
+    drawn.set(number, html);
+    const place = document.createElement("div");
+    put(place, html);
+    const old = document.getElementById(`turn-${number}`)?.closest("section");
+    if (old) old.replaceWith(place.firstElementChild);
+    else document.getElementById("turns").append(place.firstElementChild);
+  }
+  shown = part;
+  document.title = `${page.querySelector("h1")?.textContent ?? "Session"} · AI-Rails`;
+  status.classList.toggle("live", part.running);
+  say(part.running ? "This session has no end yet; what comes is shown as it comes." : "");
+}
+
+function turnOf(seq) {
+  const turns = [...page.querySelectorAll("section.turn")];
+  return turns.find((turn) => Number(turn.dataset.last) >= seq) ?? turns.at(-1);
+}
+
+function goTo(element) {
+  page.querySelector(".current")?.classList.remove("current");
+  if (!element) return;
+  element.classList.add("current");
+  element.scrollIntoView({ block: "start" });
+  if (element.tabIndex < 0) element.tabIndex = -1;
+  element.focus({ preventScroll: true });
+}
+
+function step(selector, by) {
+  const items = [...page.querySelectorAll(selector)];
+  const current = page.querySelector(".current");
+  let at = items.indexOf(current);
+  if (at < 0 && current) {
+    const before = items.filter((item) => current.compareDocumentPosition(item) & Node.DOCUMENT_POSITION_PRECEDING).length;
+    at = by > 0 ? before - 1 : before;
+  }
+  goTo(items[Math.max(0, Math.min(items.length - 1, at + by))]);
+}
+
+const keys = {
+  j: () => step(shown ? "section.turn" : ".card, .hits a", 1),
+  k: () => step(shown ? "section.turn" : ".card, .hits a", -1),
+  n: () => step("section.turn.bad", 1),
+  p: () => step("section.turn.bad", -1),
+  g: () => scrollTo(0, 0),
+  G: () => scrollTo(0, document.body.scrollHeight),
+  f: () => { following = !following; say(following ? "Following." : "Not following; f follows again."); },
+  l: () => { location.hash = "#/"; },
+  "/": () => search.focus(),
+  "?": () => help.showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || help.open) return;
+  if (event.target.matches("input, textarea, select")) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  const act = Object.hasOwn(keys, event.key) && keys[event.key];
+  if (act) {
+    event.preventDefault();
+    act();
+  }
+});
+
+page.addEventListener("click", (event) => {
+  const link = event.target.closest('a[href^="#turn-"]');
+  if (link) {
+    event.preventDefault();
+    goTo(document.getElementById(link.hash.slice(1))?.closest("section"));
+  }
+  const button = event.target.closest("button");
+  if (button?.dataset.first && shown) location.hash = `#/s/${shown.session}/${Number(button.dataset.first) + CONTEXT}`;
+  if (button?.dataset.before) showHits(decodeURIComponent(location.hash.split("/")[2]), button.dataset.before, asked.signal).catch((error) => say(error.message));
+});
+
+search.form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (search.value.trim()) location.hash = `#/q/${encodeURIComponent(search.value.trim())}`;
+});
+
+document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); page.focus(); });
+document.getElementById("keys").addEventListener("click", () => help.showModal());
+addEventListener("hashchange", show);
+show();
