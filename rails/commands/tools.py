@@ -66,6 +66,7 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
     for item in waiting:
         print(item.question())
         sys.stdout.flush()
+        question = 'Type the whole word "trust" to let it run as its access_control says: '
         answer = input(question).strip() if sys.stdin.isatty() else ""
         if answer != "trust":
             print("Not trusted; it asks before every use.")
