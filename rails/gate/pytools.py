@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -128,21 +128,12 @@ class PythonTools:
             raise NotCheckedError(_EXCLUDED)
         return self._ruff_format(path, data)
 
-    def format_ranges(self, path: str, data: bytes, ranges: Sequence[tuple[int, int]]) -> bytes:
-        """Return ``data`` with only the lines of ``ranges`` (1-based, inclusive, in order) formatted."""
-        if self.formatter == "black":
-            return self._black(path, data, ranges)
-        how = self.ruff_settings(path)
-        for first, last in reversed(ranges):
-            data = self.ruff.format_lines(path, data, how, first, last)
-        return data
-
     def _ruff_format(self, path: str, data: bytes) -> bytes:
         how = self.ruff_settings(path)
         key = ("ruff format", self.ruff.tool.version, self.config.digest, how, path, data)
         return self.desk.once(key, lambda: self.ruff.format(path, data, how))
 
-    def _black(self, path: str, data: bytes, ranges: Sequence[tuple[int, int]] = ()) -> bytes:
+    def _black(self, path: str, data: bytes) -> bytes:
         if self.black_tool is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
@@ -151,15 +142,8 @@ class PythonTools:
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
         options = {**self.config.black, "requires-python": self.config.requires_python}
-        lines: list[Json] = [[first, last] for first, last in ranges]
-        request: dict[str, Json] = {
-            "op": "black",
-            "text": decoded.text,
-            "path": path,
-            "options": options,
-            "lines": lines,
-        }
-        key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), repr(lines), data)
+        request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
+        key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), data)
         return self.desk.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
 
     # -- flake8 -----------------------------------------------------------------------------------

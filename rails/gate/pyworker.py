@@ -1,6 +1,6 @@
 """The process that holds black and flake8: one JSON line in, one JSON line out, until its input ends.
 
-Requests: ``{"op": "ping"}``, ``{"op": "black", "text", "path", "options", "lines"}``,
+Requests: ``{"op": "ping"}``, ``{"op": "black", "text", "path", "options"}``,
 ``{"op": "flake8", "text", "path", "arguments"}``. Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
 A private protocol between this file and ``rails.gate.workers``, run as ``python -I``.
 """
@@ -38,15 +38,14 @@ def _ping() -> dict[str, Any]:
     return {"ok": True}
 
 
-def _black(text: str, path: str, options: Mapping[str, Any], lines: list[tuple[int, int]]) -> dict[str, Any]:
+def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
     from black import format_str
     from black.parsing import InvalidInput
 
     newline = "\r\n" if text[: text.find("\n")].endswith("\r") else "\n"
     source = io.StringIO(text, newline=None).read()
     try:
-        mode = _mode(json.dumps(options, sort_keys=True), path.endswith(".pyi"))
-        done = format_str(source, mode=mode, lines=[(first, last) for first, last in lines])
+        done = format_str(source, mode=_mode(json.dumps(options, sort_keys=True), path.endswith(".pyi")))
     except InvalidInput as error:
         return {"ok": False, "error": f"black cannot parse it: {str(error)[:200]}"}
     return {"ok": True, "text": done if newline == "\n" else done.replace("\n", newline)}

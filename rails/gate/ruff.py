@@ -65,13 +65,6 @@ class RuffCli:
             raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
         return ran.out
 
-    def format_lines(self, path: str, data: bytes, settings: RuffSettings, first: int, last: int) -> bytes:
-        """Return ``data`` with the lines from ``first`` to ``last`` (1-based) formatted. Raises CheckError."""
-        ran = self._run("format", path, data, settings, f"--range={first}-{last}")
-        if ran.code != 0:
-            raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
-        return ran.out
-
     def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> tools.Ran:
         options = [a for a in settings.arguments() if verb == "check" or not a.startswith("--config=lint.")]
         name = str(self.project / path)

@@ -77,12 +77,6 @@ class RuffServer:
         """Return ``data`` formatted, or as it is when the server would not format it. Raises CheckError."""
         return self._edited(data, self._about(path, data, "textDocument/formatting", {"options": _OPTIONS}))
 
-    def format_lines(self, path: str, data: bytes, first: int, last: int) -> bytes:
-        """Return ``data`` with the lines from ``first`` to ``last`` (1-based) formatted. Raises CheckError."""
-        wanted: Json = {"start": {"line": first - 1, "character": 0}, "end": {"line": last, "character": 0}}
-        more: dict[str, Json] = {"options": _OPTIONS, "range": wanted}
-        return self._edited(data, self._about(path, data, "textDocument/rangeFormatting", more))
-
     def _edited(self, data: bytes, edits: Json) -> bytes:
         if not edits:
             return data

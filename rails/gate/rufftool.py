@@ -44,14 +44,6 @@ class Ruff:
             settings, lambda server: server.format(path, data), lambda: self._command.format(path, data, settings)
         )
 
-    def format_lines(self, path: str, data: bytes, settings: RuffSettings, first: int, last: int) -> bytes:
-        """Return ``data`` with the lines from ``first`` to ``last`` (1-based) formatted. Raises CheckError."""
-        return self._ask(
-            settings,
-            lambda server: server.format_lines(path, data, first, last),
-            lambda: self._command.format_lines(path, data, settings, first, last),
-        )
-
     def _ask(self, settings: RuffSettings, warm: Callable[[RuffServer], T], cold: Callable[[], T]) -> T:
         """Ask the server; when it fails, the command, which says what is wrong."""
         server = self._server(settings)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -13,6 +15,14 @@ from rails.core.verdict import Finding
 RULE: Final = "syntax-error"
 # Warning filters belong to the whole process, so only one thread at a time may change them.
 _LOCK: Final = threading.Lock()
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Keep the compiler's warnings about the code at hand to ourselves."""
+    with _LOCK, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def error_in(path: str, data: bytes) -> Finding | None:
@@ -29,8 +39,7 @@ def error_in(path: str, data: bytes) -> Finding | None:
 
 def _compile_error(path: str, data: bytes) -> Finding | None:
     try:
-        with _LOCK, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quietly():
             compile(data, path, "exec", dont_inherit=True)
     except SyntaxError as error:
         line, column = error.lineno or 1, max(error.offset or 1, 1)

@@ -16,8 +16,9 @@ from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate import ruff, settings, suppressions, syntax
-from rails.gate.baseline import Text, line_map, mark, split_lines
+from rails.gate.baseline import Text, mark, split_lines
 from rails.gate.checks import Desk, Job, Outcome, Report
+from rails.gate.partial import touched_only
 from rails.gate.pytools import Findings, NotCheckedError, PythonTools, without_doubles
 from rails.gate.workers import side_by_side
 
@@ -120,9 +121,13 @@ class _File:
         """Fix and format until neither changes anything; give up quietly on what never settles."""
         data = self.job.after
         seen = {data}
+        whole = False
         for _ in range(_ROUNDS):
             fixed = self._fixes(data, decoded, before, was_broken)
+            if whole and fixed == data:
+                break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
+            whole = formatted == self._format(fixed)
             if formatted == data:
                 break
             data = formatted
@@ -174,51 +179,38 @@ class _File:
         return text, []
 
     def _formatted(self, data: bytes) -> bytes:
-        if self._formats():
-            formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))
-        else:
-            formatted = self._formatted_in_part(data)
-        if formatted is None or formatted == data:
+        wanted = self._wanted(data)
+        if wanted != data and not any(fixed.rule == "format" for fixed in self.fixed):
+            self.fixed.append(Fixed(self.job.path, "format", self.tools.formatter_name))
+        return wanted
+
+    def _wanted(self, data: bytes) -> bytes:
+        """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
+        formatted, before = self._format(data), self.job.before
+        if formatted == data or before is None:
+            return formatted
+        decoded = decode(data)
+        if decoded is None:
             return data
-        name = self.tools.formatter_name
-        if not any(fixed.rule == "format" for fixed in self.fixed):
-            self.fixed.append(Fixed(self.job.path, "format", name))
+        partial = decoded.encode(touched_only(_decoded(before), decoded.text, _decoded(formatted)))
+        if partial == formatted or self._syntax(before) or self._format(before) != before:
+            return partial
         return formatted
 
-    def _formatted_in_part(self, data: bytes) -> bytes | None:
-        """Format what the change touched, in a file that was not formatted before."""
-        before = self.job.before
-        if not self.tools.formatter or before is None or self._syntax(before):
-            return None
-        kept = line_map(split_lines(_decoded(before)), split_lines(_decoded(data)))
-        ranges = _ranges([number for number, place in enumerate(kept, 1) if place < 0])
-        if not ranges:
-            return None
-        return self._try(self.tools.formatter_name, lambda: self.tools.format_ranges(self.job.path, data, ranges))
-
-    def _formats(self) -> bool:
-        """Whether the whole file may be formatted: it is new, or it was formatted before the change."""
+    def _format(self, data: bytes) -> bytes:
         if not self.tools.formatter:
             self._miss("format", "the project uses a formatter that AI-Rails does not run", False)
-            return False
-        before = self.job.before
-        if before is None:
-            return True
-        if self._syntax(before):
-            return False
-        was = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, before))
-        return was == before
+            return data
+        formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))
+        return data if formatted is None else formatted
 
     def _unformatted(self, data: bytes) -> tuple[Finding, ...]:
-        if not self._formats():
+        wanted = self._wanted(data)
+        if wanted == data:
             return ()
-        name = self.tools.formatter_name
-        formatted = self._try(name, lambda: self.tools.format(self.job.path, data))
-        if formatted is None or formatted == data:
-            return ()
-        lines, wanted = split_lines(_decoded(data)), split_lines(_decoded(formatted))
+        name, lines, others = self.tools.formatter_name, split_lines(_decoded(data)), split_lines(_decoded(wanted))
         first = next(
-            (i for i, pair in enumerate(zip(lines, wanted, strict=False), 1) if pair[0] != pair[1]), len(lines)
+            (i for i, pair in enumerate(zip(lines, others, strict=False), 1) if pair[0] != pair[1]), len(lines)
         )
         words = f"The file is not formatted as {name} would."
         return (Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first),)
@@ -263,17 +255,6 @@ class _File:
             return False
         found = self._lint(data)
         return not any(diagnostic.rule == ruff.SYNTAX for diagnostic in found.diagnostics)
-
-
-def _ranges(lines: Sequence[int]) -> list[tuple[int, int]]:
-    """Join neighbouring line numbers to ranges."""
-    ranges: list[tuple[int, int]] = []
-    for line in lines:
-        if ranges and ranges[-1][1] == line - 1:
-            ranges[-1] = ranges[-1][0], line
-        else:
-            ranges.append((line, line))
-    return ranges
 
 
 def _decoded(data: bytes) -> str:
