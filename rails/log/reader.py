@@ -133,9 +133,10 @@ class Tail:
             for count, (raw, length, digest) in enumerate(_lines(file)):
                 if count == limit:
                     return
-                yield from self._judge(raw, length, digest)
+                yield from self.judge(raw, length, digest)
 
-    def _judge(self, raw: bytes | None, length: int, digest: str) -> Iterator[Row | Damage]:
+    def judge(self, raw: bytes | None, length: int, digest: str) -> Iterator[Row | Damage]:
+        """Take in one line (``None``: too long to hold, with its hash) and say what it is."""
         at = self.position
         self.position = Position(at.offset + length + 1, at.line + 1, at.seq, at.hash)
 
@@ -191,13 +192,20 @@ def verify(path: Path) -> Verification:
     tail, last, count = Tail(path), -1, 0
     damage: list[Damage] = []
     marks: list[Record] = []
-    for item in tail.read():
-        if isinstance(item, Damage):
-            damage.append(item)
-            continue
-        last, count = item.offset, count + 1
-        if item.record.event_type == "LOG_RECOVERED":
-            marks.append(item.record)
+    with _opened(path) as file:
+        for raw, length, digest in _lines(file):
+            at = tail.position
+            if raw is not None and (good := lines.follows(raw, at.seq + 1, at.hash)):
+                tail.position = Position(at.offset + length + 1, at.line + 1, at.seq + 1, good)
+                last, count = at.offset, count + 1
+                continue
+            for item in tail.judge(raw, length, digest):
+                if isinstance(item, Damage):
+                    damage.append(item)
+                    continue
+                last, count = item.offset, count + 1
+                if item.record.event_type == "LOG_RECOVERED":
+                    marks.append(item.record)
     bad = unexplained(marks, damage)
     recovered = tuple(item for item in damage if item not in bad)
     in_flight = _size(path) - tail.position.offset

@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from rails.core import limits
 from rails.core.errors import LogError
@@ -22,8 +22,10 @@ from rails.core.events import Record
 from rails.log import blobs, files, lines
 from rails.log.query import Query
 from rails.log.reader import LOG_NAME
-from rails.log.words import words_of
+from rails.log.words import fold, words_of
 
+#: How much of a log is looked at at once.
+_BLOCK: Final = 1 << 20
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
@@ -47,30 +49,32 @@ def scan(state: Path, query: Query, *, limit: int = 50, before: str = "") -> Ite
     needles = _needles(query)
     load = blob_text(state)
 
-    def wanted(line: bytes) -> Record | None:
-        if needles and line.isascii() and b'"blob":' not in line:
-            lowered = line.lower()
-            if not all(needle in lowered for needle in needles):
-                return None
-        decoded = lines.decode(line)
-        if isinstance(decoded, str):
-            return None
-        record = decoded[0]
-        fits = query.takes_time(record.timestamp) and query.matches(words_of(record, load))
-        return record if fits else None
+    def lacks(data: bytes, *, one_line: bool) -> bool:
+        if b'"blob":' in data or not needles:
+            return False
+        if data.isascii():
+            folded = data.lower()
+        elif one_line:
+            folded = fold(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+        else:
+            return False
+        return not all(needle in folded for needle in needles)
 
-    yield from _search(_newest_first(state, query.takes_session, b"", before), wanted, limit)
+    def matches(record: Record) -> bool:
+        return query.takes_time(record.timestamp) and query.matches(words_of(record, load))
+
+    yield from _search(_newest_first(state, query.takes_session, lacks, before), matches, limit)
 
 
 def substring(state: Path, text: str, *, limit: int = 50, before: str = "") -> Iterator[Hit]:
     """Yield the records whose line holds exactly ``text``, the newest first. Values kept in blobs are not read."""
     needle = lines.dumps(text)[1:-1].encode()
 
-    def wanted(line: bytes) -> Record | None:
-        decoded = lines.decode(line)
-        return None if isinstance(decoded, str) else decoded[0]
+    def lacks(data: bytes, *, one_line: bool) -> bool:
+        del one_line
+        return needle not in data
 
-    yield from _search(_newest_first(state, lambda _: True, needle, before), wanted, limit)
+    yield from _search(_newest_first(state, lambda _: True, lacks, before), lambda _: True, limit)
 
 
 def blob_text(state: Path) -> Callable[[str], str]:
@@ -95,6 +99,12 @@ def session_ids(state: Path) -> list[str]:
     return sorted(name for name in names if (state / "sessions" / name / LOG_NAME).is_file())
 
 
+class _Lacks(Protocol):
+    """Whether some lines, or one, surely hold nothing of interest."""
+
+    def __call__(self, data: bytes, *, one_line: bool) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True)
 class _Line:
     session_id: str
@@ -103,50 +113,52 @@ class _Line:
     below: float  # only records with a smaller number count
 
 
-def _newest_first(state: Path, takes: Callable[[str], bool], needle: bytes, before: str) -> Iterator[_Line]:
+def _newest_first(state: Path, takes: Callable[[str], bool], lacks: _Lacks, before: str) -> Iterator[_Line]:
     session, _, number = before.rpartition(":")
     for session_id in reversed(session_ids(state)):
         if not takes(session_id) or (session and session_id > session):
             continue
         below = int(number) if session == session_id and number.isdecimal() else math.inf
-        for offset, data in _backwards(state / "sessions" / session_id / LOG_NAME, needle):
+        for offset, data in _backwards(state / "sessions" / session_id / LOG_NAME, lacks):
             yield _Line(session_id, offset, data, below)
 
 
-def _search(found: Iterator[_Line], wanted: Callable[[bytes], Record | None], limit: int) -> Iterator[Hit]:
+def _search(found: Iterator[_Line], matches: Callable[[Record], bool], limit: int) -> Iterator[Hit]:
     left = min(limit, limits.PAGE_ROWS)
     for line in found:
         if left <= 0:
             return
-        record = wanted(line.data)
-        if record and record.seq < line.below:
+        decoded = lines.decode(line.data)
+        if not isinstance(decoded, str) and decoded[0].seq < line.below and matches(decoded[0]):
             left -= 1
-            yield Hit(line.session_id, line.offset, len(line.data), record)
+            yield Hit(line.session_id, line.offset, len(line.data), decoded[0])
 
 
-def _backwards(path: Path, needle: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the complete lines that hold ``needle`` (all, for an empty one) from the last to the first."""
+def _backwards(path: Path, lacks: _Lacks) -> Iterator[tuple[int, bytes]]:
+    """Yield the complete lines, from the last to the first, without those that ``lacks`` says to leave out."""
     with contextlib.ExitStack() as stack:
         try:
             file = stack.enter_context(os.fdopen(files.open_regular(str(path), os.O_RDONLY), "rb"))
             view = stack.enter_context(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except (OSError, ValueError):  # gone, or empty
             return
-        end = view.rfind(b"\n")
-        while end >= 0:
-            if needle:
-                at = view.rfind(needle, 0, end)
-                if at < 0:
-                    return
-                end = view.find(b"\n", at, end + 1)
-            start = view.rfind(b"\n", 0, end) + 1
-            if end - start <= limits.LOG_LINE_BYTES:
-                yield start, view[start:end]
-            end = start - 1
+        end = view.rfind(b"\n") + 1
+        while end > 0:
+            start = view.rfind(b"\n", 0, max(0, end - _BLOCK)) + 1
+            first = start
+            if end - start > _BLOCK + limits.LOG_LINE_BYTES:  # the first line of this block is no record
+                first = view.find(b"\n", end - _BLOCK, end) + 1
+            block = view[first:end]
+            offset = end
+            for line in () if lacks(block, one_line=False) else reversed(block[:-1].split(b"\n")):
+                offset -= len(line) + 1
+                if len(line) <= limits.LOG_LINE_BYTES and not lacks(line, one_line=True):
+                    yield offset, line
+            end = start
 
 
 def _needles(query: Query) -> list[bytes]:
-    """Return what a line of plain ASCII must hold, in lower case, to be worth parsing."""
+    """Return what the folded text of a line must hold to be worth parsing."""
     words = [word for phrase in query.phrases if not phrase.negative for word in phrase.words]
     words += [facet.value for facet in query.facets if not facet.negative and facet.name in ("tool", "rule", "type")]
     return [word.encode() for word in words if _ASCII_WORD.fullmatch(word)]

@@ -7,11 +7,12 @@ import time
 
 import pytest
 
+from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.core.errors import UsageError
 from rails.core.events import Event, Record
 from rails.core.wire import json_object
-from rails.log import feed
+from rails.log import feed, search
 from rails.log.index import Index
 from rails.log.query import parse
 from rails.log.search import scan, substring
@@ -320,6 +321,20 @@ def test_any_piece_of_text_is_found_without_an_index(state):
     first, second = substring(state, "E501")
     assert [hit.place for hit in substring(state, "E501", before=first.place)] == [second.place]
     assert len(list(substring(state, "E501", limit=1))) == 1
+
+
+@pytest.mark.parametrize("block", [1, 100, 1_000, 1 << 20])
+def test_a_scan_sees_every_line_whatever_the_blocks_and_however_long_a_line(state, monkeypatch, block):
+    log = state / "sessions" / "20261121-100000-aaaa" / "log.jsonl"
+    rows = log.read_bytes().split(b"\n")
+    log.write_bytes(b"\n".join([*rows[:3], b"x" * 40_000, *rows[3:]]) + b"in flight")
+    whole = [(hit.place, hit.offset) for hit in scan(state, parse(""))]
+    assert len(whole) == 23
+    monkeypatch.setattr(search, "_BLOCK", block)
+    monkeypatch.setattr(limits, "LOG_LINE_BYTES", 20_000)
+    assert [(hit.place, hit.offset) for hit in scan(state, parse(""))] == whole
+    for _, offset in whole[-11:]:
+        assert log.read_bytes()[offset:].startswith(b'{"v":1,')
 
 
 def test_hostile_search_lines_are_words_and_never_commands(state):
