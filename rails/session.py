@@ -163,6 +163,7 @@ class Session:
             messages = [Message("user", (Text(first),))]
         else:
             messages = list(going_on.messages)
+            setting.seen.update(going_on.seen)
             for failed in going_on.codes:
                 budget.spend(failed, "")
         pending = going_on if going_on and going_on.pending else None

@@ -25,8 +25,9 @@ Correction = Literal["off", "syntax", "model"]
 class Setting:
     """What a turn stands on: the agent and its tools, the project, and who is asked and told.
 
-    ``from_project`` names the tools whose definition comes from the project itself: their approval says
-    so. ``on_text`` gets each piece of streamed text.
+    ``seen`` is what the agent last saw of each file (path to SHA-256), so that work that somebody else did
+    since is not overwritten. ``from_project`` names the tools whose definition comes from the project
+    itself: their approval says so. ``on_text`` gets each piece of streamed text.
     """
 
     project: Path
@@ -39,6 +40,7 @@ class Setting:
     approver: Approver
     history: History
     publish: Callable[[Event], object]
+    seen: dict[str, str] = field(default_factory=dict)
     tools: Sequence[ToolSpec] = ()
     from_project: frozenset[str] = frozenset()
     correction: Correction = "syntax"

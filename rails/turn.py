@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from rails import feedback
 from rails import narration as tell
@@ -36,6 +37,9 @@ from rails.feedback import Outcome
 from rails.intake import Intake, Reader, Started
 from rails.setting import Setting
 from rails.tools import runners
+
+#: Tools that say where to write, not what is there now: they need to know what the agent looked at.
+_BY_PLACE: Final = ("write_file", "insert_lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     ids = tuple(request.id for request in requests)
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
-    planned = plan(requests, setting.project)
+    planned = plan([_based(setting, request) for request in requests], setting.project)
     tell.planned(setting, ids, planned)
     if planned.refusals:
         return feedback.edit(ids, planned.refusals)
@@ -128,6 +132,7 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         outcome = feedback.stale(ids, str(error))
         tell.wrote(setting, outcome, ChangeSet(), started)
         return outcome
+    setting.seen.update({str(change.path): change.after_sha256 or "" for change in written.changes})
     outcome = feedback.applied(ids, written, verdict, planned.notes)
     tell.wrote(setting, outcome, written, started)
     try:
@@ -136,6 +141,15 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     except WorkspaceError as error:  # the files are written and logged; only undo is poorer by a step
         setting.say("ERROR", "This step cannot be undone with ai-rails undo.", error=str(error))
     return outcome
+
+
+def _based(setting: Setting, request: ToolRequest) -> ToolRequest:
+    """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""
+    path = request.parameters.get("file_path")
+    known = setting.seen.get(path, "") if isinstance(path, str) else ""
+    if not known or request.tool_name not in _BY_PLACE or "base_hash" in request.parameters:
+        return request
+    return replace(request, parameters={**request.parameters, "base_hash": known})
 
 
 def _execute(setting: Setting, request: ToolRequest, *, clean: bool) -> Outcome:
@@ -158,6 +172,9 @@ def _run(setting: Setting, request: ToolRequest) -> Outcome:
     assert definition is not None, "a validated request has a definition"
     result = runners.run(request, definition, setting.project)
     tell.ran(setting, request, result)
+    path, digest = result.facts.get("path"), result.facts.get("sha256")
+    if isinstance(path, str) and isinstance(digest, str):
+        setting.seen[path] = digest
     return feedback.result((request.id,), request.tool_name, result)
 
 

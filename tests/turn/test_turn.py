@@ -159,3 +159,37 @@ def test_an_agent_is_told_the_task_and_what_the_project_holds(work):
     assert "the task" in first
     assert "README.md" in first
     assert ".rails" not in first
+
+
+def meddling(work, text):
+    """Return a watcher that plays a human who saves the file after the agent's first turn."""
+
+    saved = []
+
+    def watch(record):
+        if record.event_type == "FEEDBACK_SENT" and not saved:
+            saved.append(text)
+            (work.project / "a.txt").write_text(text, "utf-8")
+
+    return watch
+
+
+def test_a_whole_write_does_not_go_over_what_a_human_saved_since_the_agent_read_the_file(work):
+    (work.project / "a.txt").write_text("one\n", "utf-8")
+    read = request("read_file", {"file_path": "a.txt"})
+    done = work(read, write("a.txt", "two\n"), "I see.", watch=meddling(work, "mine\n"))
+    assert (done.project / "a.txt").read_text("utf-8") == "mine\n"
+    assert done.events("CHANGE_REFUSED")[0]["refusals"][0]["code"] == "stale"
+
+
+def test_an_edit_elsewhere_in_the_file_keeps_what_a_human_saved_since(work):
+    (work.project / "a.txt").write_text("one\ntwo\n", "utf-8")
+    read = request("read_file", {"file_path": "a.txt"})
+    edit = request("edit_file", {"file_path": "a.txt", "old_string": "one", "new_string": "1"})
+    done = work(read, edit, "Done.", approvals=["approve"], watch=meddling(work, "one\ntwo and mine\n"))
+    assert (done.project / "a.txt").read_text("utf-8") == "1\ntwo and mine\n"
+
+
+def test_an_agent_may_write_again_what_it_wrote_itself(work):
+    done = work(write("a.txt", "one\n"), write("a.txt", "two\n"), "Done.", approvals=["approve", "approve"])
+    assert (done.project / "a.txt").read_text("utf-8") == "two\n"

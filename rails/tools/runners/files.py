@@ -21,7 +21,7 @@ from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, parse
 from rails.core.requests import Json, ToolRequest, ToolResult
-from rails.core.text import Decoded, decode, one_line
+from rails.core.text import Decoded, decode, one_line, sha256
 from rails.tools.patterns import Matcher, PatternError, matcher
 from rails.tools.registry import Builtin, Definition
 
@@ -61,8 +61,8 @@ def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResu
 
 def _read_file(parameters: Mapping[str, Json], project: Path) -> ToolResult:
     path = _path(parameters["file_path"])
-    text = _text_of(_read(project, path), str(path)).text
-    lines = text.split("\n")
+    data = _read(project, path)
+    lines = _text_of(data, str(path)).text.split("\n")
     if lines[-1] == "":
         lines.pop()
     first = _integer(parameters, "offset", 1)
@@ -77,7 +77,13 @@ def _read_file(parameters: Mapping[str, Json], project: Path) -> ToolResult:
             break
         shown.append(entry)
     last = first + len(shown) - 1
-    facts: dict[str, Json] = {"path": str(path), "first_line": first, "last_line": last, "lines": len(lines)}
+    facts: dict[str, Json] = {
+        "path": str(path),
+        "first_line": first,
+        "last_line": last,
+        "lines": len(lines),
+        "sha256": sha256(data),
+    }
     return ToolResult(True, "\n".join([_read_head(path, first, last, len(lines)), *shown]), facts=facts)
 
 
