@@ -193,6 +193,29 @@ def test_apply_jsonl_answers_in_order_and_goes_on_after_a_failure(rails, project
     assert (project / "second.txt").exists()
 
 
+ANSWERS = Path(__file__).parent / "cases" / "answers"
+
+
+def test_a_chatty_answer_with_data_and_a_trailing_comma_is_applied_and_formatted(rails, project):
+    done = rails("apply", "--json", "--approve", "policy", str(ANSWERS / "chatty.md"), code=0)
+    assert json.loads(done.stdout)["status"] == "applied"
+    assert 'sum(item["price"] for item in items)' in (project / "shop" / "total.py").read_text("utf-8")
+
+
+def test_a_terse_xml_answer_is_applied_as_one_unit(rails, project):
+    (project / "notes.md").write_text("# Notes\n\n- `</edits>` is only text here\n", "utf-8")
+    rails("apply", "--json", "--approve", "policy", str(ANSWERS / "terse_xml.md"), code=0)
+    assert (project / "notes.md").read_text("utf-8") == "# Notes <draft>\n\n- `</edits>` is still only text here\n"
+
+
+def test_an_answer_with_one_good_and_one_cut_off_call_changes_nothing_and_says_why(rails, project):
+    (project / "old.py").write_text("x = 1\n", "utf-8")
+    result = json.loads(rails("apply", "--json", "--approve", "policy", str(ANSWERS / "broken.md"), code=1).stdout)
+    assert result["status"] == "refused"
+    assert "it is" in result["previous_tool_output"]
+    assert sorted(path.name for path in project.glob("*.py")) == ["old.py"]
+
+
 def test_what_was_applied_can_be_reviewed_and_undone(rails, project):
     (project / "hello.txt").write_bytes(b"before\r\n")
     session = json.loads(rails("apply", "--json", "--approve", "policy", text=WRITE, code=0).stdout)["session"]
