@@ -32,6 +32,10 @@ class Coded:
         errors = "strict" if self.clean else "surrogateescape"
         return self.mark + text.encode(self.encoding, errors)
 
+    def text_of(self, data: bytes) -> str:
+        """Return the text of other bytes in the same form."""
+        return data[len(self.mark) :].decode(self.encoding, "strict" if self.clean else "surrogateescape")
+
     def size(self, text: str) -> int:
         """Return how many bytes ``text`` takes in this file."""
         return len(text) if text.isascii() and self.encoding == "utf-8" else len(self.encode(text)) - len(self.mark)

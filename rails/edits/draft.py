@@ -75,10 +75,23 @@ class Draft:
         if isinstance(found, Miss):
             raise Problem(found.code, found.message, found.hint, found)
         self._check(stage, wanted, found)
+        if len(found.spans) > 1:
+            self._check_all_is_clear(stage, wanted)
         for span in found.spans:
             self._add(stage, span)
         self._fate = "edited"
+        if wanted.validate_after and wanted.validate_after not in stage.coded.text_of(_splice(stage)):
+            raise Problem(
+                "validation",
+                f'Validation failed: expected text "{one_line(wanted.validate_after)}" not found after operation.',
+                "Correct the edit, or the text that is expected after it.",
+            )
         return (*found.notes, *self._link_note())
+
+    def chain(self) -> None:
+        """Let the next edits see the result of those so far."""
+        if self._stage is not None:
+            self._flush()
 
     def insert(self, line: int, end_line: int | None, text: str, base: str) -> Sequence[str]:
         """Put ``text`` before line ``line``, or in place of lines ``line`` to ``end_line`` (1-based, inclusive)."""
@@ -182,6 +195,15 @@ class Draft:
                 "already_applied",
                 f"The lines that new_string adds are already there, at line {line}.",
                 "Leave this edit out: it seems to be done. To add them twice, quote a line more of the file.",
+            )
+
+    def _check_all_is_clear(self, stage: _Stage, wanted: Wanted) -> None:
+        """Refuse "every place" where an earlier edit of the answer writes one more: before or after it?"""
+        if not wanted.regex and any(flatten(wanted.old) in flatten(span.text) for span in stage.spans):
+            raise Problem(
+                "overlap",
+                "An earlier edit of this answer writes text that this one replaces everywhere.",
+                "Send the two edits in separate answers, or as one.",
             )
 
     def _link_note(self) -> Sequence[str]:

@@ -21,6 +21,7 @@ from typing import Final
 
 from rails.edits import indent as indents
 from rails.edits.near import Candidate, handle_for, nearest
+from rails.edits.pattern import PatternError, hits
 from rails.edits.view import View, apart, flatten, fold, indent, line_places, places, squeezed, tokens
 from rails.edits.wanted import Wanted, unnumbered, unwrapped
 
@@ -95,6 +96,8 @@ def locate(view: View, wanted: Wanted) -> Match | Miss:
     if wanted.old == wanted.new:
         hint = "Leave this edit out, or send the new text."
         return Miss("no_change", "No changes made: old_string and new_string are identical.", hint, 0)
+    if wanted.regex or wanted.ignore_case:
+        return _by_pattern(view, wanted)
     for variant, note in _variants(view, wanted):
         if found := _climb(view, variant):
             settled = _settle(view, variant, found)
@@ -111,6 +114,27 @@ def _variants(view: View, wanted: Wanted) -> Iterator[tuple[Wanted, str]]:
         plain, first = numbered
         if first - 1 in line_places(plain.old.split("\n"), view.lines, str.rstrip, _PLACES):
             yield plain, "line numbers copied into the search text were left out"
+
+
+def _by_pattern(view: View, wanted: Wanted) -> Match | Miss:
+    """Find by regular expression or without regard to case; the same rules say which places are meant."""
+    try:
+        found = hits(view, wanted)
+    except PatternError as error:
+        return Miss("format", str(error), "Correct the pattern, or send old_string as plain text.", 1)
+    if not found:
+        return Miss("not_found", "old_string matches nothing in the file.", "Read the file again.", 1)
+    places_of = _Pieces(1, tuple(hit.start for hit in found), "", "")
+    chosen = _choose(view, wanted, places_of)
+    if isinstance(chosen, Miss):
+        return chosen
+    spans = []
+    for hit in (hit for hit in found if hit.start in set(chosen)):
+        first = view.line_of(hit.start)
+        text = hit.text.replace("\n", view.eol)
+        last = first + view.flat.count("\n", hit.start, hit.end)
+        spans.append(Span(view.real(hit.start), view.real(hit.end), text, first, last))
+    return Match(1, tuple(spans), (f"{len(spans)} places matched {'a pattern' if wanted.regex else 'without case'}",))
 
 
 # -- climbing: the first rung that has any place ---------------------------------------------------

@@ -7,7 +7,8 @@ contradict each other: two whole writes, an edit followed by a whole write, two 
 one request is refused, none is planned.
 
 The tools and their parameters: write_file{file_path, content}; edit_file{file_path, old_string, new_string,
-replace_all?, occurrence?, near_line?, expected_count?, base_hash?, handle?}; multi_edit{edits[]};
+replace_all?, occurrence?, near_line?, expected_count?, base_hash?, handle?, ignore_case?, use_regex?,
+validate_after?}; multi_edit{edits[]: the same, and order?};
 insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path}.
 """
 
@@ -171,11 +172,14 @@ class _Planner:
         self.edit(request, p.get("file_path"), _wanted(p), p.get("base_hash"))
 
     def multi_edit(self, request: ToolRequest) -> None:
-        """multi_edit: several replacements, in one or more files."""
+        """multi_edit: several replacements, in one or more files; with ``order``, one after the other."""
         edits = request.parameters.get("edits")
-        for item in edits if isinstance(edits, list) else []:
-            if isinstance(item, dict):
-                self.edit(request, item.get("file_path"), _wanted(item), item.get("base_hash"))
+        items = [item for item in edits if isinstance(item, dict)] if isinstance(edits, list) else []
+        for item in sorted(items, key=lambda item: _number(item.get("order")) or 0):
+            if _number(item.get("order")) is not None:
+                for draft in self.drafts.values():
+                    draft.chain()
+            self.edit(request, item.get("file_path"), _wanted(item), item.get("base_hash"))
 
     def insert_lines(self, request: ToolRequest) -> None:
         """insert_lines: new lines before ``line``, or in place of ``line`` to ``end_line``."""
@@ -219,6 +223,9 @@ def _wanted(p: Mapping[str, Json]) -> Wanted:
         _number(p.get("near_line")),
         _number(p.get("expected_count")),
         _text(p.get("handle")),
+        p.get("ignore_case") is True,
+        p.get("use_regex") is True,
+        _text(p.get("validate_after")),
     )
 
 

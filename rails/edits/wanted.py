@@ -18,7 +18,8 @@ class Wanted:
 
     ``replace_all``: every place. ``occurrence``: only the n-th place, from 1. ``near_line``: the place
     nearest to that line. ``expected_count``: all places, if there are exactly so many. ``handle``:
-    accept one place that an earlier refusal offered.
+    accept one place that an earlier refusal offered. ``ignore_case`` and ``regex``: how ``old`` is
+    searched (see :mod:`rails.edits.pattern`). ``validate_after``: a text that the file must have afterwards.
     """
 
     old: str
@@ -28,6 +29,9 @@ class Wanted:
     near_line: int | None = None
     expected_count: int | None = None
     handle: str = ""
+    ignore_case: bool = False
+    regex: bool = False
+    validate_after: str = ""
 
 
 def unwrapped(wanted: Wanted) -> Wanted | None:

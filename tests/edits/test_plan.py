@@ -248,6 +248,46 @@ def test_several_edits_in_several_files_are_one_change_set(tmp_path):
     assert [(str(c.path), c.after) for c in changes.changes] == [("a.txt", b"1 2"), ("b.txt", b"3")]
 
 
+def several(*items):
+    return request("multi_edit", edits=[{"file_path": "a.txt", **item} for item in items])
+
+
+def test_edits_with_an_order_really_chain(tmp_path):
+    save(tmp_path, "a.txt", "A then B")
+    to_c = several(
+        {"old_string": "B", "new_string": "C", "order": 2, "replace_all": True},
+        {"old_string": "A", "new_string": "B", "order": 1},
+    )
+    assert after(tmp_path, "a.txt", to_c) == b"C then C"
+    swap = several(
+        {"old_string": "A", "new_string": "_", "order": 1},
+        {"old_string": "B", "new_string": "A", "order": 2},
+        {"old_string": "_", "new_string": "B", "order": 3},
+    )
+    assert after(tmp_path, "a.txt", swap) == b"B then A"
+
+
+def test_every_place_is_refused_where_an_earlier_edit_adds_one(tmp_path):
+    save(tmp_path, "a.txt", "A B B")
+    unclear = several(
+        {"old_string": "A", "new_string": "B"}, {"old_string": "B", "new_string": "C", "replace_all": True}
+    )
+    assert codes(tmp_path, unclear) == ["overlap"]
+
+
+def test_a_text_can_be_demanded_afterwards(tmp_path):
+    save(tmp_path, "a.txt", "one two")
+    assert after(tmp_path, "a.txt", edit("a.txt", "one", "1", validate_after="1 two")) == b"1 two"
+    planned = plan([edit("a.txt", "one", "1", validate_after="three")], tmp_path)
+    assert 'expected text "three" not found after operation' in planned.refusals[0].message
+
+
+def test_patterns_replace_by_group(tmp_path):
+    save(tmp_path, "a.txt", "key: value\n")
+    asked = edit("a.txt", r"(\w+): (\w+)", "$2=$1", use_regex=True)
+    assert after(tmp_path, "a.txt", asked) == b"value=key\n"
+
+
 def test_planning_writes_nothing(tmp_path):
     save(tmp_path, "a.txt", "one")
     one(tmp_path, edit("a.txt", "one", "two"), request("write_file", 2, file_path="x/y.txt", content="z"))

@@ -1,0 +1,214 @@
+"""The ladder: located on the first rung that fits, unique there, written at the file's own form, or refused."""
+
+import time
+
+import pytest
+
+from rails.edits.match import Match, Miss, locate
+from rails.edits.view import View
+from rails.edits.wanted import Wanted
+
+
+def result(text, old, new, **more):
+    """The rung and the text after the edit; a refusal is an error of the test."""
+    view = View(text)
+    found = locate(view, Wanted(old, new, **more))
+    assert isinstance(found, Match), found
+    for span in sorted(found.spans, key=lambda span: -span.start):
+        text = text[: span.start] + span.text + text[span.end :]
+    return found.rung, text
+
+
+def refusal(text, old, new, **more):
+    found = locate(View(text), Wanted(old, new, **more))
+    assert isinstance(found, Miss), found
+    return found
+
+
+LADDER = {
+    "1 whole line": (1, "a\nb\nc\n", "b", "B", "a\nB\nc\n"),
+    "1 inside a line": (1, "f(one, two)\n", "one, t", "1, t", "f(1, two)\n"),
+    "1 across lines": (1, "ab\ncd\n", "b\nc", "x", "axd\n"),
+    "1 deletes lines": (1, "a\nb\nc\n", "b\n", "", "a\nc\n"),
+    "1 joins lines": (1, "a,\nb\n", ",\n", ", ", "a, b\n"),
+    "1 first line bare": (1, "    a\n    b\n", "a\n    b", "a\n    x\n    b", "    a\n    x\n    b\n"),
+    "1 last line without end": (1, "a\nb", "b\n", "c\n", "a\nc"),
+    "1 one line becomes several": (
+        1,
+        "def f():\n    pass\n",
+        "pass",
+        "x = 1\n    y = 2",
+        "def f():\n    x = 1\n    y = 2\n",
+    ),
+    "1 CRLF file, one line sent": (1, "a\r\nb\r\n", "b", "x\ny", "a\r\nx\r\ny\r\n"),
+    "2 CRLF file": (2, "a\r\nb\r\nc\r\n", "a\nb", "a\nx\nb", "a\r\nx\r\nb\r\nc\r\n"),
+    "2 CRLF sent": (2, "a\nb\nc\n", "a\r\nb", "a\r\nx", "a\nx\nc\n"),
+    "2 mixed file keeps its mix": (2, "a\r\nb\nc\r\n", "a\nb\nc", "a\nB\nc", "a\r\nB\nc\r\n"),
+    "2 old Mac file": (2, "a\rb\rc", "a\nb", "a\nx\nb", "a\rx\rb\rc"),
+    "3 blanks in the file": (3, "a  \nb\t\nc\n", "a\nb", "a\nx\nb", "a  \nx\nb\t\nc\n"),
+    "3 blanks in the search": (3, "a\nb\nc\n", "a \nb  ", "a \nx", "a\nx\nc\n"),
+    "4 quotes": (4, "say “hi”\nnext\n", 'say "hi"\nnext', 'say "hi"\nmore', "say “hi”\nmore\n"),
+    "4 inside a line": (4, "x = ‘a’ + y\n", "'a' + ", "'b' + ", "x = 'b' + y\n"),
+    "4 dash and odd space": (4, "a – b\u00a0c\nd\n", "a - b c\nd", "a - b c\ne", "a – b\u00a0c\ne\n"),
+    "5 de-indented": (
+        5,
+        "    if a:\n        b()\n",
+        "if a:\n    b()",
+        "if a:\n    b()\n    c()",
+        "    if a:\n        b()\n        c()\n",
+    ),
+    "5 over-indented": (5, "if a:\n    b()\n", "    if a:\n        b()", "    if a:\n        x()", "if a:\n    x()\n"),
+    "5 tabs for spaces": (
+        5,
+        "\tif a:\n\t\tb()\n",
+        "    if a:\n        b()",
+        "    if a:\n        b()\n            c",
+        "\tif a:\n\t\tb()\n\t\t\tc\n",
+    ),
+    "5 two for four": (
+        5,
+        "if a:\n    b()\n    c()\n",
+        "if a:\n  b()\n  c()",
+        "if a:\n  b()\n  if d:\n    c()",
+        "if a:\n    b()\n    if d:\n        c()\n",
+    ),
+    "5 blank lines stay blank": (5, "    a\n\n    b\n", "a\n\nb", "a\n\n\nb", "    a\n\n\n    b\n"),
+    "5 one line, too deep": (5, "  a = 1\n", "      a = 1", "      a = 1\n      b = 2", "  a = 1\n  b = 2\n"),
+    "5 list under its key": (5, "k:\n- a\n- b\n", "k:\n  - a\n  - b", "k:\n  - a\n  - c\n  - b", "k:\n- a\n- c\n- b\n"),
+    "6 tokens": (6, "f(a, b)\ng( c )\n", "f(a,b)\ng(c)", "f(a,b)\nh(c)", "f(a, b)\nh(c)\n"),
+    "6 and indentation": (6, "    f(a, b)\n    g()\n", "f(a,b)\ng()", "f(a,b)\nh()", "    f(a, b)\n    h()\n"),
+    "7 blank borders": (7, "x\na\nb\ny\n", "\na\nb\n\n", "\na\nB\n\n", "x\na\nB\ny\n"),
+    "7 blank borders, indentation": (7, "  x\n  a = 1\n  y\n", "\n    a = 1\n", "\n    a = 2\n", "  x\n  a = 2\n  y\n"),
+}
+
+
+@pytest.mark.parametrize("name", LADDER)
+def test_each_rung_locates_and_writes_in_the_files_own_form(name):
+    rung, text, old, new, right = LADDER[name]
+    assert result(text, old, new) == (rung, right)
+
+
+BLOCK = "    def f(self):\n        return self.a\n"
+REFUSED = {
+    "twice exactly": ("ambiguous", "a\nb\na\n", "a", "x"),
+    "twice, overlapping": ("ambiguous", "aaa", "aa", "b"),
+    "twice on rung 3": ("ambiguous", "a \nb\na\t\nb\n", "a\nb", "x"),
+    "twice on rung 5": (
+        "ambiguous",
+        f"{BLOCK}\n    {BLOCK.replace(chr(10), chr(10) + '    ')}",
+        "def f(self):\n    return self.a",
+        "x",
+    ),
+    "twice, only the line ends differ": ("ambiguous", "a\r\nb\r\n--\na\nb\n", "a\nb", "x"),
+    "one stale word": (
+        "not_found",
+        "def f(a, b):\n    return a\n",
+        "def f(a, c):\n    return a",
+        "def f(a, c):\n    return c",
+    ),
+    "a line missing": ("not_found", "a1\nc3\n", "a1\nb2\nc3", "x"),
+    "nested otherwise": ("not_found", "if a:\n    b()\nc()\n", "if a:\n    b()\n    c()", "if a:\n    b()\n    d()"),
+    "un-nested": ("not_found", "if a:\n    b()\n    c()\n", "if a:\n    b()\nc()", "if a:\n    b()\nd()"),
+    "too few tokens": ("not_found", "a  b\n", "a b", "x"),
+    "nothing but blanks": ("not_found", "a\nb\n", "\n\n\n", "x"),
+    "already there": ("already_applied", "a\nnew line here\nb\n", "old line here", "new line here"),
+    "empty": ("format", "a", "", "x"),
+    "equal": ("no_change", "a", "a", "a"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_has_no_safe_reading_is_refused(name):
+    code, text, old, new = REFUSED[name]
+    assert refusal(text, old, new).code == code
+
+
+def test_an_ambiguous_rung_is_never_left_for_a_looser_one():
+    text = "a = 1 \nb\n--\na = 1 \nb\n--\n  a = 1\n  b\n"
+    miss = refusal(text, "a = 1\nb", "x")
+    assert (miss.code, miss.rung) == ("ambiguous", 3)
+    assert [candidate.first_line for candidate in miss.candidates] == [1, 4]
+
+
+def test_a_refusal_names_the_first_diverging_line_and_column_with_visible_blanks():
+    text = "def f(a):\n    one = 1\n\ttwo = 2\n    return a\n"
+    miss = refusal(text, "def f(a):\n    one = 1\n    two = 3\n    return a", "x")
+    best = miss.candidates[0]
+    assert (best.first_line, best.last_line, best.line, best.column) == (1, 4, 3, 1)
+    assert (best.wanted, best.found) == ("····two = 3", "→two = 2")
+    assert "line 3, column 1" in miss.message
+    assert best.handle in miss.hint
+
+
+@pytest.mark.parametrize("old", ["def f(a):\n    return b", "return a"])
+def test_a_handle_accepts_the_place_that_was_offered(old):
+    text = "def f(a):\n    return a\n\ndef g(a):\n    return a\n"
+    miss = refusal(text, old, "def f(a):\n    return 0" if "\n" in old else "return 0")
+    handle = miss.candidates[0].handle
+    new = "def f(a):\n    return 0" if "\n" in old else "return 0"
+    found = locate(View(text), Wanted(old, new, handle=handle))
+    assert isinstance(found, Match)
+    assert found.fuzzy == ("\n" in old)
+    assert result(text, old, new, handle=handle)[1] == "def f(a):\n    return 0\n\ndef g(a):\n    return a\n"
+
+
+def test_a_handle_dies_with_the_file():
+    text = "a = 1\nb = 2\nc = 3\n"
+    handle = refusal(text, "a = 1\nb = 9\nc = 3", "x").candidates[0].handle
+    assert refusal(text + "\n", "a = 1\nb = 9\nc = 3", "x", handle=handle).code == "stale"
+
+
+def test_indentation_that_nothing_shows_is_refused_not_guessed():
+    text = "\tif a:\n\t\tb = 1\n"
+    miss = refusal(text, "    if a:\n        b = 1", "    if a:\n        b = 1\n          odd = 2")
+    assert "another indentation" in miss.message
+
+
+def test_line_numbers_are_taken_off_only_where_they_agree_with_the_file():
+    text = "zero\none\ntwo\n"
+    assert result(text, "     2\tone\n     3\ttwo", "     2\tONE\n     3\ttwo") == (1, "zero\nONE\ntwo\n")
+    assert refusal(text, "     7\tone\n     8\ttwo", "x").code == "not_found"
+
+
+def test_a_fence_around_both_texts_is_taken_off():
+    assert result("a\nb\n", "```python\nb\n```", "```python\nc\n```") == (1, "a\nc\n")
+    assert result("```\nb\n```\n", "```\nb\n```", "```\nc\n```") == (1, "```\nc\n```\n"), "it is in the file"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "more", "right"),
+    [
+        ("HELLO", "x", {"ignore_case": True, "replace_all": True}, "x x\n"),
+        (r"(\w+) (\w+)", "$2 $1 $$ $& $9 \\1", {"regex": True}, "hello Hello $ Hello hello $9 \\1\n"),
+        (r"^h", "J", {"regex": True, "ignore_case": True}, "Jello hello\n"),
+    ],
+)
+def test_patterns_and_letter_case(old, new, more, right):
+    assert result("Hello hello\n", old, new, **more)[1] == right
+
+
+def test_a_hostile_or_broken_pattern_is_refused_in_time():
+    start = time.monotonic()
+    assert "not done after" in refusal("a" * 40, "^(a+)+$b", "x", regex=True).message
+    assert "not valid" in refusal("a", "(", "x", regex=True).message
+    assert time.monotonic() - start < 10
+
+
+BIG = "".join(f"line {n} of a file that is quite long, with some text to fill it up\n" for n in range(100_000))
+
+
+@pytest.mark.parametrize(
+    ("text", "old"),
+    [
+        (BIG, "line 77777 of a file that was not quite long\nand more"),
+        (BIG, "line 77777 of a file that is quite long,with some text to fill it up"),
+        ("            return self._value\n" * 100_000, "return self._value\n" * 50 + "return self._other"),
+        ("            return self._value\n" * 100_000, "return self._value\n" * 50 + "return self._value"),
+        ("a" * 5_000_000, "a" * 1000 + "b"),
+        (("ab" * 50 + "\n") * 50_000, "ab" * 49 + "a b"),
+    ],
+)
+def test_large_and_hostile_files_stay_within_seconds(text, old):
+    start = time.monotonic()
+    locate(View(text), Wanted(old, "x"))
+    assert time.monotonic() - start < 15
