@@ -22,7 +22,7 @@ from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
-from rails.gate import suppressions
+from rails.gate import suppressions, weakening
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
 from rails.gate.ruff import plain
@@ -113,6 +113,7 @@ class Gate:
                 runs += self._run(name, jobs, by_path)
         left = _left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left)]
+        findings += [f for change in gone for f in weakening.findings(str(change.path), change.before, None)]
         missed = [*not_checked, *(miss for file in files for miss in file.not_checked)]
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
@@ -177,6 +178,7 @@ class _File:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
         findings += suppressions.new_ones(self.path, self.before, self.after)
+        findings += weakening.findings(self.path, self.before, self.after)
         lines = _lines(self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 

@@ -111,7 +111,7 @@ def ruff_for(project: Path, path: str, settings: PythonSettings) -> RuffSettings
     while True:
         for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
             file = folder / name
-            if file.is_file() and (name != "pyproject.toml" or "ruff" in _table(_toml_file(file), "tool")):
+            if file.is_file() and (name != "pyproject.toml" or "ruff" in table(_toml_file(file), "tool")):
                 origin = file.relative_to(project).as_posix()
                 return RuffSettings(True, origin=origin, digest=_chain_digest(project, file))
         if folder == project or project not in folder.parents:
@@ -138,8 +138,8 @@ def _chain_digest(project: Path, file: Path) -> str:
     for _ in range(10):
         data = _read(file)
         seen.update(data)
-        table = _parse_toml(data, file.name)
-        extended = (_table(_table(table, "tool"), "ruff") if file.name == "pyproject.toml" else table).get("extend")
+        whole = parse_toml(data, file.name)
+        extended = (table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole).get("extend")
         if not isinstance(extended, str):
             return seen.hexdigest()
         file = (file.parent / extended).resolve()
@@ -161,10 +161,10 @@ class _Reader:
         return data
 
     def settings(self) -> PythonSettings:
-        pyproject = _parse_toml(self.bytes_of("pyproject.toml"), "pyproject.toml")
-        tool = _table(pyproject, "tool")
+        pyproject = parse_toml(self.bytes_of("pyproject.toml"), "pyproject.toml")
+        tool = table(pyproject, "tool")
         ruff_toml = next((n for n in (".ruff.toml", "ruff.toml") if self.bytes_of(n)), "")
-        ruff_table = _parse_toml(_read(self.project / ruff_toml), ruff_toml) if ruff_toml else _table(tool, "ruff")
+        ruff_table = parse_toml(_read(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
         hooks = set(_HOOK.findall(_uncommented(self.bytes_of(".pre-commit-config.yaml"))))
         section, flake8_file, others = self._ini()
         configured = bool(
@@ -173,12 +173,12 @@ class _Reader:
             or section is not None
             or hooks & {"ruff", "ruff-check", "ruff-format", "black", "flake8"}
         ) or any(name in tool for name in _TABLES)
-        flake8_table = _table(tool, "flake8")
+        flake8_table = table(tool, "flake8")
         if section is None and flake8_table:
             section, flake8_file = {k: _joined(v) for k, v in flake8_table.items()}, "pyproject.toml"
         if section is None and "flake8" in hooks:
             section, flake8_file = {}, ".pre-commit-config.yaml"
-        requires = _table(pyproject, "project").get("requires-python")
+        requires = table(pyproject, "project").get("requires-python")
         common = {
             "target": _oldest(requires),
             "requires_python": requires if isinstance(requires, str) else "",
@@ -195,7 +195,7 @@ class _Reader:
                 flake8_origin="AI-Rails' default profile",
                 **common,  # type: ignore[arg-type]
             )
-        black = _table(tool, "black")
+        black = table(tool, "black")
         arguments, notes = _flake8_arguments(section or {})
         return PythonSettings(
             False,
@@ -299,10 +299,11 @@ def _read(path: Path) -> bytes:
 
 
 def _toml_file(path: Path) -> Mapping[str, Json]:
-    return _parse_toml(_read(path), path.name)
+    return parse_toml(_read(path), path.name)
 
 
-def _parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
+def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
+    """Parse a configuration file. Raises CheckError."""
     if not data.strip():
         return {}
     import tomllib
@@ -313,9 +314,10 @@ def _parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
         raise CheckError(f"{name} is not valid TOML: {error}") from error
 
 
-def _table(value: Mapping[str, Json], key: str) -> Mapping[str, Json]:
-    table = value.get(key)
-    return table if isinstance(table, dict) else {}
+def table(value: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+    """Return the table called ``key``, an empty one if there is none."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
 
 
 def _joined(value: Json) -> str:
