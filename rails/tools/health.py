@@ -1,7 +1,6 @@
-"""Trying a tool out: is what it needs there, and do its examples work?
+"""Is what a tool needs there? Nothing is run to find out.
 
-:func:`reach` changes nothing: it looks for a program, opens and closes a connection, or asks a server for
-its list of tools. :func:`run_examples` really runs the tool, so a person must have asked for it.
+A program is looked for, a connection is opened and closed, an MCP server is asked for its list of tools.
 """
 
 from __future__ import annotations
@@ -9,16 +8,12 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rails.core.requests import Json, RawRequest, ToolRequest, ToolResult
 from rails.core.text import one_line
-from rails.tools import runners
-from rails.tools.contract import validate
-from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Mcp, Registry
+from rails.tools.registry import Builtin, Command, Definition, Http, Mcp
 from rails.tools.runners.secrets import Secrets
 
 
@@ -82,15 +77,3 @@ def _server(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> 
     if transport.tool not in {tool.get("name") for tool in tools}:
         return Reached(False, f"the server answers, but has no tool {transport.tool!r}")
     return Reached(True, f"the server answers and has {len(tools)} tools")
-
-
-def run_examples(definition: Definition, project: Path) -> Iterator[tuple[Mapping[str, Json], ToolResult]]:
-    """Run each example of a definition and yield it with its result. Edit tools are not run."""
-    registry = Registry({definition.tool_name: replace(definition, access={ANY_ROLE: "ask"})})
-    one = registry.definitions[definition.tool_name]
-    for number, example in enumerate(definition.examples, start=1):
-        request = validate(RawRequest(f"example{number}", definition.tool_name, example), registry, ANY_ROLE)
-        if isinstance(request, ToolRequest):
-            yield example, runners.run(request, one, project)
-        else:
-            yield example, ToolResult(False, "\n".join(str(refusal) for refusal in request))

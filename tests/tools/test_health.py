@@ -1,4 +1,4 @@
-"""A tool can be tried: is what it needs there, and do its examples work?"""
+"""Whether a tool could be used now is found out without running it."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ import pytest
 
 from rails.core.shipped import builtin_folder
 from rails.tools.definitions import load, read_definition
-from rails.tools.trial import reach, run_examples
+from rails.tools.health import reach
 
 
 def define(transport, **fields):
@@ -65,17 +65,3 @@ def test_a_missing_secret_is_said_before_anything_is_touched(tmp_path, monkeypat
     monkeypatch.delenv("PROBE_KEY", raising=False)
     definition = define({"type": "command", "command": [sys.executable]}, secrets=["PROBE_KEY"])
     assert "A secret is missing" in reach(definition, tmp_path).text
-
-
-def test_examples_are_run_one_by_one(tmp_path):
-    code = "import sys; sys.exit(sys.argv[1] == 'bad')"
-    transport = {"type": "command", "command": [sys.executable, "-c", code, "{word}"]}
-    definition = define(transport, examples=[{"word": "good"}, {"word": "bad"}])
-    assert [result.ok for _, result in run_examples(definition, tmp_path)] == [True, False]
-
-
-def test_examples_of_edits_are_not_run(tmp_path):
-    definition = load([builtin_folder("mcp_definitions")]).get("write_file")
-    ((_, result),) = run_examples(definition, tmp_path)
-    assert "planned, checked and approved first" in result.text
-    assert list(tmp_path.iterdir()) == []
