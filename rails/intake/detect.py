@@ -20,13 +20,14 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rails.intake import xmlform
+from rails.intake import extras, xmlform
 from rails.intake.results import Shapes
-from rails.intake.stretches import FENCE, JSON_INFO, JsonFence, Quote, Span, Stretch, XmlCall
+from rails.intake.stretches import FENCE, JSON_INFO, JsonFence, MarkedJson, Quote, Span, Stretch, XmlCall
 
 _REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
 #: The start of every line that is worth a look.
 _NOTABLE: Final = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
+_MARKED: Final = re.compile(rf"{_NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
 #: How often a text may be read again from an earlier place, because a block did not end where it seemed to.
 _RETREATS: Final = 8
 
@@ -39,11 +40,14 @@ class Scanner:
     followed what looks like the end of a JSON block: a sign that a block ended there and not before.
     """
 
-    def __init__(self, tools: Shapes, reads: Callable[[str], bool] = bool) -> None:
+    def __init__(
+        self, tools: Shapes, reads: Callable[[str], bool] = bool, dialects: frozenset[str] = frozenset()
+    ) -> None:
         self.offset = 0
         self.current: Stretch | None = None
         self.orphan = -1
-        self._tools, self._reads = tools, reads
+        self._tools, self._reads, self._dialects = tools, reads, dialects
+        self._notable = _MARKED if dialects & {"mistral", "react"} else _NOTABLE
         self._partial: list[str] = []
         self._xml: Span | None = None
         self._before = ""
@@ -85,16 +89,13 @@ class Scanner:
         """Judge the complete lines of ``text[pos:end]``, passing quickly over prose."""
         while pos < end:
             if self.current is None:
-                notable = _NOTABLE.search(text, pos, end)
+                notable = self._notable.search(text, pos, end)
                 stop = notable.start() if notable else end
                 if stop > pos:
                     yield from self._prose(text[pos:stop])
                     pos = stop
                     continue
-            elif (
-                isinstance(self.current, JsonFence)
-                and self.current.size == self.current.body_start - self.current.start
-            ):
+            elif type(self.current) is JsonFence and self.current.size == self.current.body_start - self.current.start:
                 span = self.current.whole(text, pos, end)
                 if span is not None:
                     self.current = None
@@ -182,6 +183,10 @@ class Scanner:
         fence = FENCE.match(line) if "```" in line or "~~~" in line else None
         if fence:
             return self._fence(line, fence)
+        if self._dialects:
+            marked = extras.marker(line, self._before, self._dialects)
+            if marked:
+                return self._marked(marked), marked.used
         if "<" not in line:
             return None
         region = _REGION.match(line)
@@ -189,7 +194,7 @@ class Scanner:
             name = (region[1] or "").lower()
             label, closing = (name, f"</{name}>") if name else ("a comment", "-->")
             return Quote(self.offset, self.offset + region.end(), label, closing=closing), region.end()
-        call = xmlform.opener(line, self._tools)
+        call = xmlform.opener(line, self._tools, invoke="invoke" in self._dialects)
         if call is None:
             return None
         tool, element, used = call
@@ -209,6 +214,12 @@ class Scanner:
         if not info.strip() and self._before.rstrip()[-1:] in ("}", "]"):
             self.orphan = self.offset
         return Quote(self.offset, self.offset + len(line), info.strip(), char=mark[0], length=len(mark)), len(line)
+
+    def _marked(self, found: extras.Marker) -> MarkedJson:
+        start = self.offset
+        stretch = MarkedJson(start, start + found.used, "json", end_tag=found.closing, dialect=found.dialect)
+        stretch.tool = found.tool
+        return stretch
 
     def _json(self, mark: str, used: int) -> JsonFence:
         closing = re.compile(rf"^[ \t]*{mark[0]}{{{len(mark)},}}[ \t\r]*(?:\n|\Z)", re.M)

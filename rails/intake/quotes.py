@@ -79,7 +79,9 @@ def settle(text: str, tools: Shapes) -> Parsed | Fault:
     for begin, end, item in ends:
         if _veto(text[begin + 1 : end], text[begin], keys, item=item):
             return Fault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
-    at = next((begin for begin, end, _ in ends if _marks(text[begin + 1 : end], text[begin])), 0)
+    at = next((begin for begin, end, _ in ends if _marks(text[begin + 1 : end], text[begin])), -1)
+    if at < 0:
+        return Fault("inner_quotes", "the strings end where they seem to, and something else is wrong")
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
     return Parsed(reading.value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
 
@@ -241,6 +243,8 @@ def _marks(text: str, mark: str) -> list[int]:
 def _veto(raw: str, mark: str, keys: frozenset[str], *, item: bool) -> bool:
     """Return whether a string with these inner quotation marks may have been meant otherwise."""
     inner = _marks(raw, mark)
+    if item and re.search(r",\s*\n", raw):
+        return True
     if not inner:
         return False
     if f"\\{mark}" in raw or mark * 3 in f"{mark}{raw}{mark}":

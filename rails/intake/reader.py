@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +12,7 @@ from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
-from rails.intake import requests, shape
+from rails.intake import extras, requests, shape
 from rails.intake.detect import Scanner
 from rails.intake.requests import NORMAL_STOPS, Block, Outcome
 from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
@@ -26,13 +26,15 @@ _ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 class Reader:
     """Reads one answer as it streams in. Same results for any chunking, also inside a character.
 
-    ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session.
+    ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session; ``dialects``
+    names further wire formats to read (``rails.intake.extras``; UsageError for one that does not exist).
     """
 
-    def __init__(self, tools: Shapes, *, id_prefix: str = "r") -> None:
+    def __init__(self, tools: Shapes, *, id_prefix: str = "r", dialects: Collection[str] = ()) -> None:
         self._tools, self._prefix = tools, id_prefix
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-        self._scanner = Scanner(tools, self._reads)
+        self._dialects = extras.check(frozenset(dialects))
+        self._scanner = Scanner(tools, self._reads, self._dialects)
         self._announced: Tracker | Follower | None = None
         self._doubt = limits.ANSWER_CHARS * 2  # from this offset on, blocks may be quoted by a broken one
         self._count = 0
@@ -132,7 +134,18 @@ class Reader:
         if span.tracker is None:
             self._actions = True
             return [requests.xml_call(span, raw, self._tools)]
-        block = Block(span.body, raw, span.start, span.start + len(raw), span.body_start, span.closed, whole)
+        block = Block(
+            span.body,
+            raw,
+            span.start,
+            span.start + len(raw),
+            span.body_start,
+            span.closed,
+            whole,
+            span.dialect,
+            span.label,
+            self._dialects,
+        )
         if span.ambiguous:
             return [requests.ends_twice(block)]
         first = span.first[1] if span.first and span.first[0] == span.body else None
@@ -210,13 +223,15 @@ def read(
     finish: StopReason = "end_turn",
     calls: Sequence[NativeCall] = (),
     id_prefix: str = "r",
+    dialects: Collection[str] = (),
 ) -> Intake:
     """Read a whole answer. ``None`` and empty text give an empty result.
 
     ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the
-    JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls.
+    JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls;
+    ``dialects`` names further wire formats to read.
     """
-    reader = Reader(tools, id_prefix=id_prefix)
+    reader = Reader(tools, id_prefix=id_prefix, dialects=dialects)
     signals = reader._feed(text, whole=True) if text else []
     intake = reader.flush(finish, calls)
     return replace(intake, late=(*signals, *intake.late))

@@ -26,6 +26,7 @@ from rails.core.text import one_line
 from rails.intake import shape
 from rails.intake.coerce import Coercion
 from rails.intake.dialects import Call, NotACall, read_value
+from rails.intake.extras import translate
 from rails.intake.jsontext import Fault, Parsed, explain, prefix, strict
 from rails.intake.quotes import settle
 from rails.intake.repairs import repair
@@ -68,6 +69,9 @@ class Block:
     offset: int
     closed: bool
     whole: bool  # the answer was not cut off, as far as is known
+    dialect: str = ""  # of an opt-in marker, which says that this is a call
+    tool: str = ""  # named by the marker
+    dialects: frozenset[str] = frozenset()
 
 
 def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
@@ -93,7 +97,9 @@ def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
             max(at + 1, span.end),
         )
     end = span.start + len(raw)
-    request = RawRequest("", read.tool, read.parameters, read.explanation, "s2", span.start, end, read.repairs, raw)
+    request = RawRequest(
+        "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
+    )
     mended = any(not note.name.startswith("text_to_") for note in read.repairs)
     return _unfit(request) if mended and not _fits_call(read, tools) else request
 
@@ -154,14 +160,16 @@ def _unterminated(block: Block, why: str = "") -> Refusal:
 
 def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
     """Turn a parsed value, or each item of an array with calls in it, into outcomes."""
-    value = parsed.value
+    value, dialect = parsed.value, ""
+    if block.dialects:
+        value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
         if not any(isinstance(read, Call | Fault) for read in reads):
             return [Ignored(block.start, block.end, "the JSON array holds no calls")]
-        frame = _Frame(parsed, block, tools)
+        frame = _Frame(parsed, block, tools, dialect)
         return [_outcome(read, frame, f"item {number} of the array: ") for number, read in enumerate(reads, 1)]
-    return [_outcome(read_value(value, tools), _Frame(parsed, block, tools))]
+    return [_outcome(read_value(value, tools), _Frame(parsed, block, tools, dialect))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +179,7 @@ class _Frame:
     parsed: Parsed
     block: Block
     tools: Shapes
+    dialect: str = ""
 
 
 def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> Outcome:
@@ -196,7 +205,7 @@ def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> O
         read.tool,
         parameters,
         read.explanation,
-        read.dialect,
+        frame.dialect or read.dialect,
         block.start,
         block.end,
         (*notes, *coercion.notes),
@@ -232,7 +241,7 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) ->
         if isinstance(settled, Parsed):
             return _from_value(settled, block, tools)
         mended = settled if settled.code == "ambiguous" else mended
-    if not _is_call(block.body, tracker, tools):
+    if not block.dialect and not _is_call(block.body, tracker, tools):
         return [Ignored(block.start, block.end, "broken JSON without a tool key")]
     if not block.closed:
         return [_unterminated(block, f" ({fault.message})")]

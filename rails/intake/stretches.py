@@ -47,6 +47,7 @@ class Span:
     ambiguous: bool = False
     stray: bool = False
     first: tuple[str, Parsed | Fault] | None = None
+    dialect: str = ""
 
     @property
     def body(self) -> str:
@@ -219,6 +220,40 @@ class JsonFence(Stretch):
         done = Stretch.span(self, closed=closed and not self.cut_short)
         done.tracker, done.ambiguous, done.first = self.tracker, self.ambiguous, self.first
         done.body_end = self.body_end if self.body_end >= 0 else done.end
+        return done
+
+
+@dataclass(slots=True)
+class MarkedJson(JsonFence):
+    """A JSON value behind a marker of an opt-in dialect, up to a closing tag or its own end."""
+
+    end_tag: str = ""
+    dialect: str = ""
+    tool: str = ""
+
+    def take(self, line: str, unseen: str) -> int:
+        """End at the closing tag outside strings, or with the line on which the value is complete."""
+        tracker = self.tracker
+        found = line.find(self.end_tag) if self.end_tag else -1
+        while found >= 0:
+            follower = Tracker()
+            follower.feed("".join(self.lines)[self.body_start - self.start :] + line[:found])
+            if not follower.quote or follower.odd:
+                tracker.feed(unseen)
+                self.body_end = self.start + self.size + found
+                used = found + len(self.end_tag)
+                return used if line[used:].strip() else len(line)
+            found = line.find(self.end_tag, found + 1)
+        tracker.feed(unseen)
+        if self.end_tag or not (tracker.done or (not tracker.started and line.strip())):
+            return -1
+        self.body_end = self.start + self.size + len(line)
+        return len(line)
+
+    def span(self, *, closed: bool) -> Span:
+        """Return the finished stretch with its dialect."""
+        done = JsonFence.span(self, closed=closed)
+        done.dialect, done.label = self.dialect, self.tool
         return done
 
 

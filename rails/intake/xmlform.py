@@ -31,7 +31,12 @@ _OPENER: Final = re.compile(
     r"[ \t]*(?:<action>[ \t]*)?<(?:tool[ \t]+name[ \t]*=[ \t]*(?:\"([^\"<>\n]{1,100})\"|'([^'<>\n]{1,100})')[ \t]*|"
     r"([A-Za-z_][\w.-]{0,99}))>"
 )
+_INVOKE: Final = re.compile(r"[ \t]*<invoke[ \t]+name=\"([^\"<>\n]{1,100})\">")
+_PARAMETER: Final = re.compile(r"<parameter[ \t]+name=\"([A-Za-z_][\w.-]{0,99})\">")
 _ELEMENT: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})>")
+
+
+_DIALECT: Final = {"invoke": "invoke"}
 
 
 @dataclass(slots=True)
@@ -43,8 +48,14 @@ class Value:
     end: int = -1
 
 
-def opener(line: str, tools: Shapes) -> tuple[str, str, int] | None:
-    """Return (tool name, element name, where the inside starts) if an XML call begins on this line."""
+def opener(line: str, tools: Shapes, *, invoke: bool = False) -> tuple[str, str, int] | None:
+    """Return (tool name, element name, where the inside starts) if an XML call begins on this line.
+
+    ``invoke`` allows the opt-in form ``<invoke name="…">`` with ``<parameter name="…">`` children.
+    """
+    other = _INVOKE.match(line) if invoke else None
+    if other:
+        return other[1], "invoke", other.end()
     found = _OPENER.match(line)
     if not found:
         return None
@@ -64,6 +75,7 @@ class Follower:
     def __init__(self, tool: str, element: str, schema: shape.Schema) -> None:
         self.tool, self.element = tool, element
         self.names = shape.properties(schema)
+        self.opens = _PARAMETER if element == "invoke" else _ELEMENT
         self.values: list[Value] = []
         self.end = -1
         self.prose = False
@@ -78,6 +90,12 @@ class Follower:
         self._inner = 0
         self._waiting = -1  # offset behind a closing tag whose continuation is not seen yet
         self._text: list[str] = []
+
+    def tags(self, name: str) -> tuple[str, str]:
+        """Return the closing and the opening tag of a parameter."""
+        if self.element == "invoke":
+            return "</parameter>", f'<parameter name="{name}">'
+        return f"</{name}>", f"<{name}>"
 
     def feed(self, line: str, offset: int) -> None:
         """Follow one more piece of text, which starts at ``offset`` in the block and ends at a line end."""
@@ -99,11 +117,11 @@ class Follower:
         if line.startswith(self.closer, pos):
             self.end = offset + pos + len(self.closer)
             return len(line)
-        element = _ELEMENT.match(line, pos)
+        element = self.opens.match(line, pos)
         if element:
             self._begin(element[1], offset + element.end())
             return element.end()
-        if self.element != "tool":
+        if self.element not in ("tool", "invoke"):
             self.prose = True
             return len(line)
         found = line.find("<", pos + 1)
@@ -120,7 +138,7 @@ class Follower:
         self._text = []
 
     def _in_value(self, value: Value, line: str, pos: int, offset: int) -> int:
-        closer, again = f"</{value.name}>", f"<{value.name}>"
+        closer, again = self.tags(value.name)
         found = line.find(closer, pos)
         stop = len(line) if found < 0 else found
         piece = line[pos:stop]
@@ -166,7 +184,7 @@ class Follower:
         if value is None:
             return pos
         closes_tool = line.startswith(self.closer, pos)
-        element = _ELEMENT.match(line, pos)
+        element = self.opens.match(line, pos)
         known = self._known()
         if not closes_tool and not (element and element[1] in known and element[1] != value.name):
             self._inner = max(self._inner - 1, 0)
@@ -200,7 +218,7 @@ class Follower:
     @property
     def certain(self) -> bool:
         """Whether this is surely a call: a first parameter has begun, or the named form is used."""
-        return self.element == "tool" or bool(self.values) or self._open is not None
+        return self.element in ("tool", "invoke") or bool(self.values) or self._open is not None
 
 
 class _Anything:
@@ -245,7 +263,7 @@ def read_call(follower: Follower, raw: str) -> Call | Fault:
     explanation = ""
     if "explanation" not in follower.names and isinstance(parameters.get("explanation"), str):
         explanation = str(parameters.pop("explanation")).strip()
-    return Call(follower.tool, parameters, explanation, "s2", tuple(notes))
+    return Call(follower.tool, parameters, explanation, _DIALECT.get(follower.element, "s2"), tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,11 +285,14 @@ def _read_value(text: str, schema: shape.Schema, notes: list[Repair]) -> _Read |
 
 def _ends_again(value: Value, text: str, follower: Follower, raw: str) -> bool:
     """Return whether the block holds a second place where this value could end."""
-    names = "|".join(re.escape(name) for name in follower.names) or r"[A-Za-z_][\w.-]*"
-    ending = re.compile(rf"</{re.escape(value.name)}>\s*(?:</{re.escape(follower.element)}>|<(?:{names})>)")
-    inside = ending.findall(text)
-    after = ending.findall(raw, value.end)
-    return (bool(inside) and not _is_json(text)) or len(after) > 1
+    names = "|".join(re.escape(follower.tags(name)[1]) for name in follower.names) or follower.opens.pattern
+    ending = re.compile(rf"{re.escape(follower.tags(value.name)[0])}\s*(?:{re.escape(follower.closer)}|{names})")
+    inside = ending.search(text) is not None and not _is_json(text)
+    later = follower.values[follower.values.index(value) + 1 :]
+    if follower.element == "invoke":
+        # All parameters share one closing tag, so only the text up to the next parameter can tell.
+        return inside or len(ending.findall(raw, value.end, later[0].start if later else len(raw))) > 1
+    return inside or len(ending.findall(raw, value.end)) > 1
 
 
 def _is_json(text: str) -> bool:
