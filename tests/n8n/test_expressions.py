@@ -168,3 +168,10 @@ def test_nodes_that_never_evaluate_are_left_out(change):
 def test_segments_are_cut_as_n8n_cuts_them():
     found = [(s.code, s.closed) for s in expressions.segments("=a {{ b }} \\{{ c }} {{ 'x\\}}' }} {{ d")]
     assert found == [(" b ", True), (" 'x}}' ", True), (" d", False)]
+
+
+def test_in_a_node_that_never_runs_errors_are_warnings():
+    value = chain("A")
+    value["nodes"].append(node("Alone", parameters={"x": "={{ $('Gone') }}", "y": "={{ 1 + }}"}))
+    assert errors(value) == []
+    assert {"N8N060", "N8N061", "N8N037"} <= set(rules(value))

@@ -81,13 +81,16 @@ def test_what_the_editor_writes_by_itself_is_not_reported(name):
         ({"operation": "sendd"}, "operation"),
         ({"operation": "weigh"}, "operation"),
         ({"extras": {"speed": "fastest"}}, "extras.speed"),
-        ({"kinds": ["air", "rail"]}, "kinds"),
     ],
 )
 def test_a_choice_outside_the_visible_list_is_an_error(parameters, path):
     found = [p for p in problems(post(**parameters)) if p[0] == "N8N054"]
     assert found == error("N8N054", path)
     assert "Allowed here" in the_one(post(**parameters), "N8N054").remedy
+
+
+def test_a_wrong_choice_among_several_is_a_warning():
+    assert problems(post(kinds=["air", "rail"])) == [("N8N054", "kinds", "warning")]
 
 
 def test_choices_that_n8n_loads_and_expressions_are_not_judged():

@@ -3,7 +3,7 @@
 import pytest
 from n8n_workflows import errors, node, rules, the_one, to, workflow
 
-pytestmark = pytest.mark.usefixtures("catalogue")
+with_catalogue = pytest.mark.usefixtures("catalogue")
 
 START = node("Start", "n8n-nodes-base.manualTrigger")
 SET = node("Set", "n8n-nodes-base.set")
@@ -16,10 +16,12 @@ def wired(*nodes, **connections):
     return workflow(START, *nodes, connections={"Start": {"main": [[to(nodes[0]["name"])]]}, **connections})
 
 
+@with_catalogue
 def test_a_sound_agent_has_no_findings():
     assert rules(wired(ASKER, BRAIN, **THINKING)) == []
 
 
+@with_catalogue
 def test_an_output_that_is_not_there_is_an_error():
     value = wired(SET, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")]]})
     found = the_one(value, "N8N032")
@@ -27,6 +29,7 @@ def test_an_output_that_is_not_there_is_an_error():
     assert "continueErrorOutput" in found.remedy
 
 
+@with_catalogue
 def test_an_error_output_is_one_more():
     value = wired(
         SET | {"onError": "continueErrorOutput"}, node("B", "n8n-nodes-base.set"), Set={"main": [[], [to("B")]]}
@@ -34,17 +37,20 @@ def test_an_error_output_is_one_more():
     assert errors(value) == []
 
 
+@with_catalogue
 def test_an_input_that_is_not_there_is_an_error():
     value = wired(SET)
     value["connections"]["Start"]["main"][0][0]["index"] = 1
     assert errors(value) == [("N8N033", "connections.Start.main[0][0].index")]
 
 
+@with_catalogue
 def test_nothing_leads_into_a_trigger():
     value = wired(SET, Set={"main": [[to("Start")]]})
     assert errors(value) == [("N8N033", "connections.Set.main[0][0].node")]
 
 
+@with_catalogue
 def test_a_sub_node_on_main_and_a_connection_the_wrong_way_round_are_told_apart():
     value = wired(ASKER, BRAIN, **THINKING)
     value["connections"]["Brain"] = {"main": [[to("Asker")]]}
@@ -56,17 +62,20 @@ def test_a_sub_node_on_main_and_a_connection_the_wrong_way_round_are_told_apart(
     assert "wrong way round" in the_one(value, "N8N032").remedy
 
 
+@with_catalogue
 def test_a_plain_node_is_no_tool():
     value = wired(ASKER, BRAIN, SET, **THINKING, Set={"ai_tool": [[to("Asker", "ai_tool")]]})
     assert errors(value) == [("N8N032", "connections.Set.ai_tool")]
 
 
+@with_catalogue
 def test_a_required_sub_node_is_missed():
     found = the_one(wired(ASKER), "N8N039")
     assert (found.severity, found.json_path) == ("error", "nodes[1]")
     assert "N8N039" not in rules(wired(ASKER | {"disabled": True}))
 
 
+@with_catalogue
 def test_more_sub_nodes_than_an_input_takes_is_a_warning():
     second = node("Brain 2", "n8n-nodes-base.brain")
     value = wired(ASKER, BRAIN, second, **THINKING, **{"Brain 2": THINKING["Brain"]})
@@ -77,6 +86,7 @@ def switch(**parameters):
     return node("Switch", "n8n-nodes-base.switch", 3, parameters=parameters)
 
 
+@with_catalogue
 @pytest.mark.parametrize(
     ("parameters", "output", "sound"),
     [
@@ -102,6 +112,75 @@ def test_computed_inputs_follow_the_parameters(parameters, index, sound):
     assert (errors(value) == []) == sound
 
 
+@with_catalogue
 def test_ports_that_are_not_known_are_not_judged():
     odd, mine = node("Odd", "n8n-nodes-base.odd"), node("Mine", "n8n-nodes-mine.thing")
     assert errors(wired(odd, mine, Odd={"main": [[], [to("Mine", index=4)]]})) == []
+
+
+AGENT = node("Asker", "@n8n/n8n-nodes-langchain.agent", 2)
+MODEL = node("Brain", "@n8n/n8n-nodes-langchain.lmChatOpenAi", 1.2)
+
+
+def real(type, version, **parameters):
+    return node("Node", type, version, parameters=parameters)
+
+
+def test_without_a_catalogue_ports_are_known_from_the_list_that_ships():
+    assert errors(wired(AGENT, MODEL, **THINKING)) == []
+    assert [rule for rule, _ in errors(wired(AGENT))] == ["N8N039"]
+    assert {rule for rule, _ in errors(wired(AGENT, MODEL, Brain={"main": [[to("Asker")]]}))} == {"N8N032", "N8N039"}
+    into_trigger = wired(SET | {"typeVersion": 3.4}, Set={"main": [[to("Start")]]})
+    assert errors(into_trigger) == [("N8N033", "connections.Set.main[0][0].node")]
+
+
+@pytest.mark.parametrize(
+    ("subject", "output", "sound"),
+    [
+        (real("n8n-nodes-base.if", 2.2), 1, True),
+        (real("n8n-nodes-base.if", 2.2), 2, False),
+        (real("n8n-nodes-base.switch", 1), 3, True),
+        (real("n8n-nodes-base.switch", 1), 4, False),
+        (real("n8n-nodes-base.switch", 3.2, rules={"values": [{}] * 5}), 4, True),
+        (real("n8n-nodes-base.switch", 3.2, rules={"values": [{}] * 5}), 5, False),
+        (real("n8n-nodes-base.switch", 3.2, mode="expression"), 3, True),
+        (real("n8n-nodes-base.httpRequest", 4.2) | {"onError": "continueErrorOutput"}, 1, True),
+        (real("n8n-nodes-community.odd", 1), 9, True),
+    ],
+)
+def test_without_a_catalogue_outputs_follow_the_given_parameters(subject, output, sound):
+    last = SET | {"typeVersion": 3.4}
+    value = wired(subject, last, Node={"main": [*([[]] * output), [to("Set")]]})
+    assert (errors(value) == []) == sound
+
+
+SUB_NODES = [
+    ("openAi", 1.8, {}, "ai_tool", True),
+    ("openAi", 1.8, {"resource": "image"}, "ai_tool", False),
+    ("openAi", 1.8, {"resource": "assistant", "operation": "message"}, "ai_memory", True),
+    ("agent", 1.7, {"agent": "reActAgent"}, "ai_memory", False),
+    ("agent", 1.7, {}, "ai_memory", True),
+    ("agent", 1.7, {"agent": "sqlAgent"}, "ai_tool", False),
+    ("agent", 2, {"hasOutputParser": False}, "ai_outputParser", False),
+    ("agent", 2, {"hasOutputParser": True}, "ai_outputParser", True),
+    ("chainSummarization", 2, {"operationMode": "documentLoader"}, "ai_document", True),
+    ("chainSummarization", 2, {}, "ai_document", False),
+    ("vectorStoreInMemory", 1, {"mode": "insert"}, "ai_document", True),
+    ("vectorStoreInMemory", 1, {"mode": "load"}, "ai_document", False),
+    ("documentDefaultDataLoader", 1, {}, "ai_textSplitter", True),
+    ("documentDefaultDataLoader", 1.1, {}, "ai_textSplitter", False),
+    ("outputParserStructured", 1.2, {"autoFix": True}, "ai_languageModel", True),
+    ("outputParserStructured", 1.2, {}, "ai_languageModel", False),
+    ("guardrails", 2, {"guardrails": {"nsfw": {}}}, "ai_languageModel", True),
+    ("chatTrigger", 1.1, {"options": {"loadPreviousSession": "memory"}}, "ai_memory", True),
+    ("chatTrigger", 1.1, {}, "ai_memory", False),
+    ("agent", 2, {"hasOutputParser": "={{ $json.x }}"}, "ai_outputParser", True),
+]
+
+
+@pytest.mark.parametrize(("short", "version", "parameters", "kind", "sound"), SUB_NODES)
+def test_sub_node_inputs_follow_the_parameters(short, version, parameters, kind, sound):
+    root = node("Root", f"@n8n/n8n-nodes-langchain.{short}", version, parameters=parameters)
+    sub = node("Sub", "n8n-nodes-community.sub")
+    value = workflow(START, root, sub, connections={"Sub": {kind: [[to("Root", kind)]]}})
+    assert ("N8N033" not in rules(value)) == sound

@@ -1,6 +1,6 @@
 """What n8n knows about its nodes, as facts: types, versions, ports, credentials, parameters.
 
-Two levels. The list of names and versions that ships with AI-Rails is always there. The full catalogue
+Two levels. The list of names, versions and ports that ships with AI-Rails is always there. The full catalogue
 is built on the user's machine from an n8n that the user has (``catalogue_build``) and kept in the user's
 cache folder, because n8n's licence lets a user have the descriptions but not us hand them on.
 """
@@ -50,7 +50,10 @@ class Credential:
 
 @dataclass(frozen=True)
 class Description:
-    """One node type at some of its versions. Ports are ``None`` where n8n computes them by code."""
+    """One node type at some of its versions. Ports are ``None`` where n8n computes them by code.
+
+    ``is_full`` is whether parameters and credentials are known, or only ports.
+    """
 
     type: str
     versions: tuple[float, ...]
@@ -63,6 +66,7 @@ class Description:
     is_polling: bool = False
     is_hidden: bool = False
     default_version: float | None = None
+    is_full: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +81,7 @@ class Catalogue:
     tools: frozenset[str]
     source: str = ""
     packages: frozenset[str] = frozenset(CORE_PACKAGES)
+    _ports: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
     _groups: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False)
     _properties: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
 
@@ -101,7 +106,7 @@ class Catalogue:
         """Return the description of a type at a version (``None``: the one that n8n would take)."""
         groups = self._groups.get(node_type)
         if not groups:
-            return None
+            return None if self.is_full else self._ports_only(node_type, version)
         if version is None:
             version = groups[0].get("default") or max(max(group["versions"]) for group in groups)
         for index, group in enumerate(groups):
@@ -111,6 +116,17 @@ class Catalogue:
                     self._made[key] = self._describe(node_type, group)
                 return self._made[key]
         return None
+
+    def _ports_only(self, node_type: str, version: float | None) -> Description | None:
+        versions = self.known_versions(node_type)
+        if versions is None or (version is not None and version not in versions):
+            return None
+        if node_type not in self.versions:
+            return Description(node_type, versions, (), (Port("ai_tool"),), (), (), is_full=False)
+        wanted = f"{versions[-1] if version is None else version:g}"
+        found = self._ports.get(node_type, {})
+        inputs, _, outputs = found.get(wanted, found.get("*", "main>main")).partition(">")
+        return Description(node_type, versions, _read_ports(inputs), _read_ports(outputs), (), (), is_full=False)
 
     def _describe(self, node_type: str, group: Mapping[str, Any]) -> Description:
         return Description(
@@ -162,6 +178,27 @@ def _ports(raw: Sequence[Any] | None) -> tuple[Port, ...] | None:
     )
 
 
+def _read_ports(written: str) -> tuple[Port, ...] | None:
+    """Read ports as the list that ships writes them: "main,ai_memory/1,ai_languageModel!/1"; "?" is not known."""
+    if written == "?":
+        return None
+    return tuple(_read_port(one) for one in written.split(",") if one)
+
+
+def _read_port(written: str) -> Port:
+    kind, _, most = written.partition("/")
+    return Port(kind.removesuffix("!"), kind.endswith("!"), int(most) if most else None)
+
+
+def write_ports(ports: Sequence[Port] | None) -> str:
+    """Return ports in the form of the list that ships."""
+    if ports is None:
+        return "?"
+    return ",".join(
+        port.type + "!" * port.required + (f"/{port.max_connections}" if port.max_connections else "") for port in ports
+    )
+
+
 def base_of_tool(node_type: str) -> str:
     """Return the type that a tool variant is made from (``…Tool``, ``…HitlTool``), or an empty text."""
     for ending in ("HitlTool", "Tool"):
@@ -190,14 +227,14 @@ def current() -> Catalogue:
 
 @cache
 def names_only() -> Catalogue:
-    """Return the list of types and versions that ships with AI-Rails."""
+    """Return the list of types, versions and ports that ships with AI-Rails."""
     raw = json.loads(_NAMES_FILE.read_text(encoding="utf-8"))
     versions = {
         f"{package}.{name}": tuple(float(version) for version in numbers)
         for package, types in raw["types"].items()
         for name, numbers in types.items()
     }
-    return Catalogue(raw["n8n"], versions, frozenset(raw["tools"]), source="names and versions only")
+    return Catalogue(raw["n8n"], versions, frozenset(raw["tools"]), source="names only", _ports=raw["ports"])
 
 
 @cache
@@ -227,6 +264,6 @@ def from_json(raw: Mapping[str, Any]) -> Catalogue:
         frozenset(raw["tools"]),
         raw["source"],
         frozenset(raw["packages"]),
-        raw["types"],
-        raw["properties"],
+        _groups=raw["types"],
+        _properties=raw["properties"],
     )

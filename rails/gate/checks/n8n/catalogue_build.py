@@ -329,3 +329,31 @@ def _as_tool(group: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
         added.append(interned.number(text))
     made = {**group, "inputs": [], "outputs": ["ai_tool"], "properties": [*added, *group["properties"]]}
     return {name: value for name, value in made.items() if name not in {"trigger", "webhook", "polling"}}
+
+
+def names_list(source: Path) -> dict[str, Any]:
+    """Return the list of names, versions and ports that ships (``names.json``), made from n8n's packages.
+
+    Ports of one main input and one main output are left out; "*" stands for every version not named.
+    """
+    full = catalogue.from_json(compact(_packages(source), str(source)))
+    types: dict[str, dict[str, list[float]]] = {}
+    ports: dict[str, dict[str, str]] = {}
+    for node_type in sorted(full.versions):
+        package, _, name = node_type.rpartition(".")
+        if catalogue.base_of_tool(node_type) in full.tools:
+            continue
+        versions = full.versions[node_type]
+        types.setdefault(package, {})[name] = [int(one) if one == int(one) else one for one in versions]
+        written = {f"{version:g}": _written(full, node_type, version) for version in versions}
+        newest = written[f"{versions[-1]:g}"]
+        odd = {version: text for version, text in written.items() if text != newest}
+        if odd or newest != "main>main":
+            ports[node_type] = {"*": newest, **odd}
+    return {"n8n": full.n8n.rpartition(".")[0], "types": types, "ports": ports, "tools": sorted(full.tools)}
+
+
+def _written(full: catalogue.Catalogue, node_type: str, version: float) -> str:
+    description = full.describe(node_type, version)
+    sides = (description.inputs, description.outputs) if description else (None, None)
+    return ">".join(catalogue.write_ports(side) for side in sides)

@@ -41,8 +41,9 @@ class Display:
         """Say whether the parameter shows, given its own level's values and the node's."""
         for key in self.show:
             found = _values(key, values, root, version, is_tool)
-            if any(type(value) is str and value[:1] == "=" for value in found):
-                return True
+            for value in found:
+                if type(value) is str and value[:1] == "=":
+                    return True
             if not _matches(key, found):
                 return False
         for key in self.hide:
@@ -84,7 +85,11 @@ def token(value: Any) -> Any:  # noqa: ANN401 - any JSON value comes in
 
 def _values(key: _Key, values: Any, root: Any, version: float, is_tool: bool) -> Sequence[Any]:  # noqa: ANN401
     if key.kind == "level":
-        found = get(values, key.path)
+        path = key.path
+        if len(path) == 1 and type(values) is dict:
+            found = values.get(path[0], UNDEFINED)
+        else:
+            found = get(values, path)
     elif key.kind == "root":
         found = get(root, key.path)
     elif key.kind == "@version":
@@ -111,8 +116,10 @@ def get(values: Any, path: Sequence[str]) -> Any:  # noqa: ANN401
 
 
 def _matches(key: _Key, found: Sequence[Any]) -> bool:
-    if key.plain and any(token(value) in key.plain for value in found):
-        return True
+    plain = key.plain
+    for value in found:
+        if (value if type(value) is str else token(value)) in plain:
+            return True
     for operator, test in key.tests:
         if not found:
             if operator == "not":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from rails.core.requests import Json
@@ -152,7 +153,10 @@ class _Walker:
         elif item.type == "fixedCollection":
             yield from self._fixed(item, value, kept[item.name], path)
         elif item.type in {"options", "multiOptions"}:
-            yield from self._options(item, found, value, path)
+            # In a row, or as one of several, a wrong choice is most often skipped or taken for the usual one.
+            lenient = item.type == "multiOptions" or any(isinstance(part, int) for part in path)
+            for issue in self._options(item, found, value, path):
+                yield replace(issue, severity="warning") if lenient else issue
         elif item.type == "filter":
             yield from self._filter(value, path)
         elif item.type in {"number", "boolean"}:

@@ -113,14 +113,21 @@ def _starts(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
         return
     if not whole:
         return
-    reached = _reached(workflow, triggers)
+    reached = reached_from(workflow, triggers)
     for node in runnable:
         if node.name not in reached and not node.disabled and not is_trigger(node):
             message = f"No trigger leads to {node}: it never runs"
             yield Issue("N8N037", node.path, message, "Connect it to the flow, disable it or remove it.", "warning")
 
 
-def _reached(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
+def never_runs(workflow: Workflow) -> set[int]:
+    """Return the indexes of the nodes that no enabled trigger leads to; none where there is no trigger."""
+    triggers = [node for node in workflow.nodes if is_trigger(node) and not node.disabled]
+    reached = reached_from(workflow, triggers)
+    return {node.index for node in workflow.nodes if triggers and node.name not in reached}
+
+
+def reached_from(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
     """Return the names of the nodes that run: forward along main, and from a node to its sub-nodes."""
     todo = [node.name for node in triggers]
     reached = set(todo)

@@ -8,8 +8,10 @@ lines and columns. Paths are written as n8n writes them: ``nodes[0].type``,
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, TypeAlias
 
 from rails.core.text import one_line
@@ -22,6 +24,7 @@ JsonPath: TypeAlias = "tuple[str | int, ...]"
 _NEAREST_LOOKUPS: Final = 60
 _NEAREST_NAMES: Final = 1_500
 _SHOWN_CHARS: Final = 80
+_SEPARATORS: Final = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def listed(names: Iterable[str], limit: int = 12) -> str:
 
 
 def _plain(name: str) -> str:
-    return "".join(char for char in name.casefold() if char.isalnum())
+    return _SEPARATORS.sub("", name.casefold())
 
 
 class Names:
@@ -88,8 +91,11 @@ class Names:
 
     def __init__(self, names: Iterable[str]) -> None:
         self._names = tuple(names)
-        self._plain = {_plain(name): name for name in reversed(self._names)}
         self._left = _NEAREST_LOOKUPS
+
+    @cached_property
+    def _plain(self) -> dict[str, str]:
+        return {_plain(name): name for name in reversed(self._names)}
 
     def nearest(self, name: str) -> str | None:
         """Return the name most like ``name``; ``None`` if there is none or the budget is used up."""

@@ -39,14 +39,12 @@ _EXCLUDED: Final = frozenset({"n8n-nodes-base.executeCommand", "n8n-nodes-base.l
 
 def check(workflow: Workflow, catalogue: Catalogue) -> Iterator[Issue]:
     """Yield what is wrong with the types and versions of the nodes. Disabled nodes are not judged."""
-    names: Names | None = None
     for node in workflow.nodes:
         versions = catalogue.known_versions(node.type)
         if versions is not None:
             yield from _known(node, versions, catalogue)
         elif not node.disabled:
-            names = names or Names(catalogue.versions)
-            yield _unknown(node, catalogue, names)
+            yield _unknown(node, catalogue)
         if node.version is None and "typeVersion" not in node.raw and not node.is_sticky:
             message = f"{node.title} has no `typeVersion`: n8n takes the newest, which may behave differently"
             yield Issue("N8N043", node.path, message, "Write the version that the parameters are meant for.", "warning")
@@ -66,7 +64,7 @@ def _known(node: Node, versions: tuple[float, ...], catalogue: Catalogue) -> Ite
         yield Issue("N8N045", path, message, "Check that the n8n it goes to allows this node.", "warning")
 
 
-def _unknown(node: Node, catalogue: Catalogue, names: Names) -> Issue:
+def _unknown(node: Node, catalogue: Catalogue) -> Issue:
     path = (*node.path, "type")
     package, _, short = node.type.rpartition(".")
     if node.type in _REPLACED:
@@ -79,12 +77,21 @@ def _unknown(node: Node, catalogue: Catalogue, names: Names) -> Issue:
     right = _short_names(catalogue).get(short.casefold())
     if right is not None:
         return Issue("N8N040", path, message, f"Did you mean {shown(right)}?")
-    return Issue("N8N040", path, message, names.hint(node.type, "known types"))
+    own = package if package in catalogue.packages else ""
+    nearest = Names(_same_package(catalogue, own)).nearest(node.type)
+    remedy = f"Did you mean {shown(nearest)}?" if nearest else "Look the type up in n8n's list of nodes."
+    return Issue("N8N040", path, message, remedy)
 
 
 def _means_core(package: str) -> bool:
     """Whether a package name is a slip of one of n8n's own, not somebody else's package."""
     return bool(difflib.get_close_matches(package, ("n8n-nodes-base", "n8n-nodes-langchain"), n=1, cutoff=0.92))
+
+
+@cache
+def _same_package(catalogue: Catalogue, package: str) -> tuple[str, ...]:
+    names = tuple(name for name in catalogue.versions if name.rpartition(".")[0] == package)
+    return names or tuple(catalogue.versions)
 
 
 @cache

@@ -40,13 +40,14 @@ class Property:
     multiple: bool | None
     children: Level | None
     groups: Mapping[str, Level]
+    modes: Mapping[str, Sequence[str]]
     raw: Mapping[str, Any]
 
 
 class Level:
     """The properties of one level, in the order in which n8n resolves them."""
 
-    __slots__ = ("by_name", "duplicates", "order", "properties")
+    __slots__ = ("by_name", "duplicates", "judged", "order", "properties")
 
     def __init__(self, properties: Sequence[Property]) -> None:
         self.properties = tuple(properties)
@@ -55,6 +56,18 @@ class Level:
             self.by_name.setdefault(item.name, []).append(item)
         self.duplicates = frozenset(name for name, items in self.by_name.items() if len(items) > 1)
         self.order = tuple(_resolved(self.properties, self.by_name))
+        #: Those that ``requirements`` may have something to say about: a small part of all.
+        self.judged = tuple(item for item in self.properties if _is_judged(item))
+
+
+def _is_judged(item: Property) -> bool:
+    raw = item.raw
+    if item.required or item.modes or raw.get("validate") or item.type == "resourceMapper":
+        return True
+    if raw.get("minRequiredFields") or raw.get("maxAllowedFields"):
+        return True
+    below = [item.children] if item.children else list(item.groups.values())
+    return any(level.judged for level in below)
 
 
 def level_of(properties: Sequence[Mapping[str, Any]]) -> Level:
@@ -72,6 +85,7 @@ def _property(raw: Mapping[str, Any]) -> Property:
         multiple=raw.get("multipleValues"),
         children=level_of(raw["children"]) if "children" in raw else None,
         groups={name: level_of(items) for name, items in raw.get("groups", {}).items()},
+        modes=raw.get("modes") or {},
         raw=raw,
     )
 

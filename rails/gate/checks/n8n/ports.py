@@ -132,6 +132,8 @@ def _agent(values: Values, version: float) -> tuple[Port, ...]:
         "sqlAgent": (_MEMORY,),
     }
     kind = _at(values, "agent")
+    if kind is None:
+        return (_MAIN, _MODEL, _MEMORY, _TOOL, *parser)
     if kind not in kinds:
         raise _Unknown
     chat_only = kind in {"conversationalAgent", "toolsAgent", "openAiFunctionsAgent"}
@@ -168,8 +170,10 @@ def _vector_store(values: Values, _: float) -> tuple[Port, ...]:
     return tuple(found)
 
 
-def _loader(values: Values, _: float) -> tuple[Port, ...]:
-    return (_SPLITTER,) if _at(values, "textSplittingMode") in {None, "", "custom"} else ()
+def _loader(values: Values, version: float) -> tuple[Port, ...]:
+    # Version 1 has no choice and always needs a splitter; since 1.1 the default is a simple one of its own.
+    mode = _at(values, "textSplittingMode") or ("custom" if version < 1.1 else "simple")
+    return (_SPLITTER,) if mode == "custom" else ()
 
 
 def _structured_parser(values: Values, _: float) -> tuple[Port, ...]:
@@ -202,6 +206,8 @@ def _guardrails(values: Values, version: float) -> tuple[Port, ...]:
 def _code_ports(kind: str) -> _Compute:
     def compute(values: Values, _: float) -> tuple[Port, ...]:
         rows = _rows(values, f"{kind}s", kind)
+        if not rows:
+            raise _Unknown
         return tuple(
             Port(row["type"], row.get("required") is True)
             for row in rows
@@ -216,7 +222,7 @@ def _code_ports(kind: str) -> _Compute:
 
 def _switch(values: Values, version: float) -> tuple[Port, ...]:
     if _at(values, "mode") == "expression":
-        return (_MAIN,) * _count(values, "outputsAmount" if version < 3 else "numberOutputs", 0)
+        return (_MAIN,) * _count(values, "outputsAmount" if version < 3 else "numberOutputs", 4)
     if version < 3:
         return (_MAIN,) * len(_rows(values, "rules", "rules"))
     extra = 1 if _at(values, "options", "fallbackOutput") == "extra" else 0
@@ -254,6 +260,25 @@ def _guarded(values: Values, _: float) -> tuple[Port, ...]:
 def _stored(values: Values, _: float) -> tuple[Port, ...]:
     kinds = {None: "ai_vectorStore", "retrieve": "ai_vectorStore", "retrieve-as-tool": "ai_tool"}
     return (Port(kinds.get(_at(values, "mode"), "main")),)
+
+
+#: Defaults that decide on ports, for when the catalogue has no parameters to fill in.
+_TEXT_MESSAGE: Final[Values] = {"resource": "text", "operation": "message"}
+_DEFAULTS: Final[Mapping[str, Values]] = {
+    "alibabaCloud": _TEXT_MESSAGE,
+    "anthropic": _TEXT_MESSAGE,
+    "chatTrigger": {"mode": "hostedChat"},
+    "googleGemini": _TEXT_MESSAGE,
+    "minimax": _TEXT_MESSAGE,
+    "moonshot": _TEXT_MESSAGE,
+    "ollama": _TEXT_MESSAGE,
+    "openAi": _TEXT_MESSAGE,
+}
+
+
+def with_defaults(node_type: str, parameters: Values) -> Values:
+    """Return parameters as far as ports depend on them, where no full catalogue can fill them in."""
+    return {**_DEFAULTS.get(node_type.rpartition(".")[2], {}), **parameters}
 
 
 _INPUTS: Final[Mapping[str, _Compute]] = {

@@ -112,30 +112,26 @@ class _Scan:
         self.repeated: list[tuple[JsonPath, Place]] = []
 
     def run(self, text: str) -> dict[JsonPath, Place]:
+        stack = self._stack
         for match in _TOKEN.finditer(text):
-            self._token(match.group(), match.start(), match.end())
+            token = match[0]
+            first = token[0]
+            if first == ",":
+                top = stack[-1]
+                self._expect_key = top.is_object
+                if type(top.key) is int:
+                    top.key += 1
+            elif first == ":":
+                self._expect_key = False
+            elif self._expect_key and first == '"':
+                self._key(_unquote(token), match.start(), match.end())
+            elif first in "{[":
+                self._enter(match.start(), first == "{")
+            elif first in "}]":
+                self._leave(match.end())
+            elif (wanted := self._here()) is not None:
+                self._value(wanted, match.start(), match.end())
         return self.places
-
-    def _token(self, token: str, start: int, end: int) -> None:
-        first = token[0]
-        if first == ",":
-            self._next()
-        elif first == ":":
-            self._expect_key = False
-        elif first in "{[":
-            self._enter(start, first == "{")
-        elif first in "}]":
-            self._leave(end)
-        elif self._expect_key:
-            self._key(_unquote(token), start, end)
-        else:
-            self._value(self._here(), start, end)
-
-    def _next(self) -> None:
-        top = self._stack[-1]
-        self._expect_key = top.is_object
-        if not top.is_object and isinstance(top.key, int):
-            top.key += 1
 
     def _here(self) -> _Wanted | None:
         if not self._stack:

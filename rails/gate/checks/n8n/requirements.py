@@ -36,7 +36,7 @@ class Lack:
 def lacks(level: Level, values: Mapping[str, Any], context: Context) -> Iterator[Lack]:
     """Yield what n8n flags in ``values``, which are a node's filled parameters."""
     checker = _Checker(values, context)
-    for item in level.properties:
+    for item in level.judged:
         yield from checker.check(item, values, ())
 
 
@@ -57,7 +57,7 @@ class _Checker:
                 yield Lack("required", place, "it is required but empty")
         yield from self._form(item, value, place, shown)
         if item.children is not None and item.type == "collection":
-            for child in item.children.properties:
+            for child in item.children.judged:
                 yield from self.check(child, here if not path else UNDEFINED, path)
         elif item.type == "fixedCollection" and shown:
             yield from self._groups(item, value if not path else UNDEFINED, place)
@@ -87,10 +87,10 @@ class _Checker:
                 continue
             if item.multiple is not None:
                 for index, entry in enumerate(entries if isinstance(entries, list) else ()):
-                    for child in level.properties:
+                    for child in level.judged:
                         yield from self.check(child, entry, (*place, name, index))
             else:
-                for child in level.properties:
+                for child in level.judged:
                     yield from self.check(child, entries, (*place, name))
 
 
@@ -119,7 +119,7 @@ def _locator_fault(item: Property, value: Any) -> str | None:  # noqa: ANN401
     if text.startswith("="):
         return None
     mode = value["mode"]
-    for rule in (item.raw.get("modes") or {}).get(mode, ()) if isinstance(mode, str) else ():
+    for rule in item.modes.get(mode, ()) if isinstance(mode, str) else ():
         pattern = pattern_of(f"^{rule}$")
         if pattern is not None and not pattern.search(text[:5_000]):
             return f"its value does not have the form of mode {mode!r}, which is /{rule[:80]}/"

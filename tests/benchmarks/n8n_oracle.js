@@ -1,0 +1,158 @@
+// What n8n's own code says about workflows: the judge of tests/benchmarks/n8n.py.
+//
+// Usage: node n8n_oracle.js MODULES NODES < workflows.json > verdicts.json
+//   MODULES  a node_modules folder with n8n-workflow (installed with --ignore-scripts)
+//   NODES    a folder that holds the unpacked packages n8n-nodes-base and @n8n/n8n-nodes-langchain
+// Input: a JSON array of workflows. Output: for each, the list of its faults as [kind, place].
+// Nothing is executed: nodes are known by their descriptions only.
+const fs = require('fs');
+const path = require('path');
+const [modules, nodesFolder] = process.argv.slice(2).map((p) => path.resolve(p));
+const load = (name) => require(require.resolve(name, { paths: [modules] }));
+const { NodeHelpers, Workflow, safeParseWorkflowStructure } = load('n8n-workflow');
+const { extendSyntax } = load(path.join(modules, 'n8n-workflow/dist/cjs/extensions/expression-extension.js'));
+const { Tournament } = load('@n8n/tournament');
+const tournament = new Tournament(() => {});
+const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
+const copy = (value) => JSON.parse(JSON.stringify(value));
+const versions = (d) => [d.version].flat();
+
+function findPackages(folder, depth = 6) {
+  const manifest = path.join(folder, 'package.json');
+  const nodes = path.join(folder, 'dist/types/nodes.json');
+  if (fs.existsSync(nodes)) return [[JSON.parse(fs.readFileSync(manifest)).name, JSON.parse(fs.readFileSync(nodes))]];
+  if (!depth) return [];
+  return fs.readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .flatMap((entry) => findPackages(path.join(folder, entry.name), depth - 1));
+}
+
+const types = {};
+for (const [name, descriptions] of findPackages(nodesFolder)) {
+  for (const d of descriptions) {
+    (types[`${name}.${d.name}`] ??= []).push(d);
+    if (d.usableAsTool) (types[`${name}.${d.name}Tool`] ??= []).push(asTool(d));
+  }
+}
+
+// As n8n does it when it loads a package (packages/core, convertNodeToAiTool).
+function asTool(description) {
+  const tool = copy(description);
+  Object.assign(tool, { name: `${tool.name}Tool`, inputs: [], outputs: ['ai_tool'] });
+  const names = tool.properties.map((p) => p.name);
+  if (names.includes('toolDescription')) return tool;
+  const text = { displayName: 'Description', name: 'toolDescription', type: 'string', default: 'x', required: true };
+  tool.properties.unshift(text);
+  if (names.includes('resource') || names.includes('operation')) {
+    const options = [{ name: 'a', value: 'auto' }, { name: 'm', value: 'manual' }];
+    tool.properties.unshift({ displayName: 'T', name: 'descriptionType', type: 'options', default: 'auto', options });
+    text.displayOptions = { show: { descriptionType: ['manual'] } };
+  }
+  return tool;
+}
+
+function describe(type, version) {
+  const found = types[type];
+  if (!found) return undefined;
+  const wanted = version ?? found[0].defaultVersion ?? Math.max(...found.flatMap(versions));
+  return found.find((d) => versions(d).includes(wanted));
+}
+
+const nodeTypes = {
+  getByName: (type) => ({ description: describe(type) }),
+  getByNameAndVersion: (type, version) => {
+    const description = describe(type, version);
+    return description && { description };
+  },
+  getKnownTypes: () => ({}),
+};
+
+function* dropped(given, kept, place) {
+  if (given === null || typeof given !== 'object') return;
+  if (kept === null || typeof kept !== 'object') { yield place; return; }
+  for (const key of Object.keys(given)) {
+    const here = Array.isArray(given) ? `${place}[${key}]` : `${place}.${key}`;
+    if (!(key in kept)) yield here;
+    else yield* dropped(given[key], kept[key], here);
+  }
+}
+
+function* strings(value, place) {
+  if (typeof value === 'string') yield [value, place];
+  else if (value && typeof value === 'object')
+    for (const key of Object.keys(value)) yield* strings(value[key], Array.isArray(value) ? `${place}[${key}]` : `${place}.${key}`);
+}
+
+function runtime(node, index, names, faults) {
+  const isScript = /\.(jsCode|pythonCode|functionCode)$/;
+  const reference = /\$\((['"])((?:(?!\1).)*)\1\)|\$node\[(['"])((?:(?!\3).)*)\3\]/g;
+  for (const [text, place] of strings(node.parameters, `nodes[${index}].parameters`)) {
+    const script = isScript.test(place);
+    if (script && /\.(jsCode|functionCode)$/.test(place) && (node.parameters.language ?? 'javaScript') === 'javaScript') {
+      try { new AsyncFunction(text); } catch { faults.push(['code', place]); }
+    }
+    if (!script && !text.startsWith('=')) continue;
+    if (!script) {
+      try { new Function(tournament.getExpressionCode(extendSyntax(text.slice(1)), 'd', { before: [], after: [] })[0]); }
+      catch { faults.push(['expression', place]); continue; }
+    }
+    for (const match of text.matchAll(reference)) if (!names.has(match[2] ?? match[4])) faults.push(['reference', place]);
+  }
+}
+
+function judge(workflow) {
+  const faults = [];
+  const structure = safeParseWorkflowStructure(workflow);
+  if (!structure.success) return structure.issues.map((issue) => ['structure', issue.path.join('.')]);
+  const names = new Set(workflow.nodes.map((node) => node.name));
+  for (const [index, raw] of workflow.nodes.entries()) {
+    const node = copy(raw);
+    const description = describe(node.type, node.typeVersion);
+    if (!description) {
+      if (/^(n8n-nodes-base|@n8n\/n8n-nodes-langchain)\.|^[^.]*$|^nodes-/.test(node.type)) faults.push(['type', `nodes[${index}]`]);
+      continue;
+    }
+    node.typeVersion ??= Math.max(...versions(description));
+    const given = copy(node.parameters ?? {});
+    try { node.parameters = NodeHelpers.getNodeParameters(description.properties, node.parameters ?? {}, true, false, node, description) ?? {}; }
+    catch { faults.push(['opening', `nodes[${index}]`]); continue; }
+    for (const place of dropped(given, node.parameters, 'parameters')) faults.push(['dropped', `nodes[${index}].${place}`]);
+    const issues = NodeHelpers.getNodeParametersIssues(description.properties, node, description);
+    for (const name of Object.keys(issues?.parameters ?? {})) faults.push(['parameter', `nodes[${index}].${name}`]);
+    if (!node.disabled && !node.type.endsWith('stickyNote')) runtime(node, index, names, faults);
+  }
+  try { edges(new Workflow({ nodes: copy(workflow.nodes), connections: workflow.connections, active: false, nodeTypes }), workflow, faults); }
+  catch { faults.push(['opening', 'workflow']); }
+  return faults;
+}
+
+function edges(made, workflow, faults) {
+  const ports = {};
+  for (const node of Object.values(made.nodes)) {
+    const description = describe(node.type, node.typeVersion);
+    const list = (found) => found.map((port) => (typeof port === 'string' ? { type: port } : port));
+    if (description) ports[node.name] = { in: list(NodeHelpers.getNodeInputs(made, node, description)), out: list(NodeHelpers.getNodeOutputs(made, node, description)) };
+  }
+  const at = (list, type, index) => list.filter((port) => port.type === type)[index];
+  for (const [source, outputs] of Object.entries(workflow.connections))
+    for (const [type, buckets] of Object.entries(outputs))
+      for (const [index, bucket] of buckets.entries())
+        for (const [position, target] of (bucket ?? []).entries()) {
+          const place = `connections.${source}.${type}[${index}][${position}]`;
+          const from = ports[source], into = ports[target.node];
+          const input = into && at(into.in, target.type, target.index);
+          const sourceType = made.nodes[source]?.type;
+          if (type !== target.type || (from && !at(from.out, type, index)) || (into && !input)) faults.push(['edge', place]);
+          else if (input?.filter?.nodes && !input.filter.nodes.includes(sourceType)) faults.push(['edge', place]);
+          else if (input?.filter?.excludedNodes?.includes(sourceType)) faults.push(['edge', place]);
+        }
+  for (const node of Object.values(made.nodes))
+    for (const input of node.disabled ? [] : ports[node.name]?.in ?? [])
+      if (input.required && !made.getParentNodes(node.name, input.type, 1).length) faults.push(['input', node.name]);
+}
+
+const workflows = JSON.parse(fs.readFileSync(0, 'utf8'));
+const started = process.hrtime.bigint();
+const verdicts = workflows.map(judge);
+const ms = Number(process.hrtime.bigint() - started) / 1e6 / Math.max(workflows.length, 1);
+process.stdout.write(JSON.stringify({ verdicts, ms }));
