@@ -9,6 +9,7 @@ import yaml
 from rails.agents import (
     COMPONENTS_MARKER,
     as_data,
+    check_output,
     first_message,
     load_agents,
     protocol,
@@ -201,3 +202,18 @@ def test_data_cannot_close_its_own_tag():
     tag = outer.splitlines()[1]
     assert outer.count(tag) == 1
     assert outer.splitlines()[-1] == tag.replace("<", "</")
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_an_answer_without_the_roles_headings_is_refused(name):
+    agent = AGENTS[name]
+    refusals = check_output(agent, "Here it is.")
+    assert [refusal.path for refusal in refusals] == list(agent.headings)
+    written = "\n".join(f"## {number}. {heading}:\ntext" for number, heading in enumerate(agent.headings, start=1))
+    assert check_output(agent, written) == ()
+
+
+def test_a_heading_inside_a_code_block_is_none():
+    agent = AGENTS["documentation"]
+    assert check_output(agent, "````md\n# Repository Cleanup\n```\n# Repository Cleanup\n````\n")
+    assert not check_output(agent, "```sh\n# comment\n```\n\n# **repository cleanup**\nNothing to move\n")

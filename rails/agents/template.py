@@ -1,0 +1,187 @@
+"""From an ``agent_templates/*.md`` file to an :class:`Agent`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NoReturn
+
+from rails.agents.frontmatter import split, values
+from rails.core import limits
+from rails.core.errors import DefinitionError
+from rails.core.requests import Json
+from rails.core.text import one_line, printable
+from rails.tools.schemas import did_you_mean
+
+#: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
+COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
+_MARKER: Final = re.compile(r"^--- [A-Z_]+(_PLACEHOLDER|_START|_END) ---$", re.MULTILINE)
+_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+){0,8}", re.ASCII)
+#: Front matter keys of Claude Code and Gemini CLI subagents; we read five of them and let the rest be.
+_KNOWN_KEYS: Final = frozenset(
+    {"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns", "max_turns", "skills"}
+    | {"mcpServers", "hooks", "memory", "background", "isolation", "color", "kind", "temperature", "timeout_mins"}
+    | {"x-rails"}
+)
+_OUR_KEYS: Final = frozenset({"gates", "max_attempts", "output", "title"})
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A role. ``tools`` is ``None`` when the role may use all that the definitions allow it.
+
+    ``model`` is a model name or ``""`` for the session's; ``gates`` are names of further checks;
+    ``body`` is the template's text; ``source`` is the file. ``max_attempts`` bounds failures in a row.
+    ``headings`` are the Markdown headings that the role's final answer must have.
+    """
+
+    name: str
+    description: str
+    tools: tuple[str, ...] | None
+    model: str
+    max_turns: int
+    gates: tuple[str, ...]
+    body: str
+    source: str
+    max_attempts: int = limits.MAX_ATTEMPTS
+    headings: tuple[str, ...] = ()
+    title: str = ""
+
+
+def load_agents(folders: Sequence[Path]) -> Mapping[str, Agent]:
+    """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
+
+    A folder that does not exist is skipped. Raises DefinitionError that lists every mistake.
+    """
+    agents: dict[str, Agent] = {}
+    mistakes: list[str] = []
+    for folder in folders:
+        for file in sorted(folder.glob("*.md")) if folder.is_dir() else []:
+            if file.name.startswith(("_", ".")):
+                continue
+            try:
+                agent = read_agent(read_text(file), str(file))
+            except DefinitionError as error:
+                mistakes.append(str(error))
+            else:
+                agents[agent.name] = agent
+    if mistakes:
+        raise DefinitionError("No agent was loaded:\n" + "\n".join(f"  {mistake}" for mistake in mistakes))
+    return agents
+
+
+def read_text(file: Path) -> str:
+    """Return the text of a template or protocol file. Raises DefinitionError."""
+    try:
+        if file.stat().st_size > limits.DEFINITION_BYTES:
+            raise DefinitionError(f"{file}: more than {limits.DEFINITION_BYTES} bytes. Make the template smaller.")
+        return file.read_bytes().decode("utf-8")
+    except OSError as error:
+        raise DefinitionError(f"{file}: cannot be read: {error.strerror}. Check its permissions.") from error
+    except UnicodeDecodeError as error:
+        raise DefinitionError(f"{file}: not UTF-8. Save it as UTF-8.") from error
+
+
+def read_agent(text: str, source: str) -> Agent:
+    """Read one template. Raises DefinitionError with file, line and fix."""
+    front, body = split(text.replace("\r\n", "\n"), source)
+    fields = _Fields(values(front, source), source)
+    agent = fields.agent(body)
+    if agent.name != Path(source).stem:
+        fields.fail(f"the name {agent.name!r} is not the file's name", f"Rename the file to {agent.name}.md.")
+    _check_body(body, source)
+    return agent
+
+
+def _check_body(body: str, source: str) -> None:
+    if not body.strip():
+        raise DefinitionError(f"{source}: the prompt after the front matter is empty. Say what the agent does.")
+    if body != printable(body):
+        raise DefinitionError(f"{source}: the prompt has control or invisible characters. Remove them.")
+    left = _MARKER.search(body.replace(COMPONENTS_MARKER, ""))
+    if left:
+        fix = f"Only {COMPONENTS_MARKER!r} is filled in; tools and guidance come with it."
+        raise DefinitionError(f"{source}: the marker {left[0]!r} would stay in the prompt. {fix}")
+
+
+class _Fields:
+    """The front matter's fields, checked one by one; the first mistake ends it."""
+
+    def __init__(self, raw: Mapping[str, Json], source: str) -> None:
+        self.raw, self.source = raw, source
+
+    def fail(self, message: str, fix: str) -> NoReturn:
+        """Raise DefinitionError that names the file."""
+        raise DefinitionError(f"{self.source}: {message}. {fix}")
+
+    def agent(self, body: str) -> Agent:
+        for key in self.raw:
+            if key not in _KNOWN_KEYS:
+                fix = did_you_mean(key, _KNOWN_KEYS, "Put it under x-rails.")
+                self.fail(f"the key {one_line(key)!r} is not known", fix)
+        ours = self.ours()
+        name = self.text("name")
+        if not _NAME.fullmatch(name):
+            self.fail(f"{one_line(name)!r} is not an agent name", "Use lower-case words joined by dashes.")
+        description = self.text("description")
+        if not description.strip():
+            self.fail("the description is missing", "Say in a sentence when to use this agent.")
+        return Agent(
+            name=name,
+            description=description,
+            tools=self.names(self.raw, "tools"),
+            model=self.text("model"),
+            max_turns=self.number(self.raw, "maxTurns" if "maxTurns" in self.raw else "max_turns", limits.MAX_TURNS),
+            gates=self.names(ours, "gates") or (),
+            body=body,
+            source=self.source,
+            max_attempts=self.number(ours, "max_attempts", limits.MAX_ATTEMPTS),
+            headings=self.headings(ours),
+            title=str(ours.get("title", "")) or name.replace("-", " ").title(),
+        )
+
+    def ours(self) -> Mapping[str, Json]:
+        value = self.raw.get("x-rails", {})
+        if not isinstance(value, dict):
+            self.fail("x-rails must be a map", "Write x-rails: {gates: [ruff]}.")
+        for key in value:
+            if key not in _OUR_KEYS:
+                fix = did_you_mean(key, _OUR_KEYS, f"Known: {', '.join(sorted(_OUR_KEYS))}.")
+                self.fail(f"x-rails has no key {one_line(key)!r}", fix)
+        return value
+
+    def text(self, key: str) -> str:
+        value = self.raw.get(key, "")
+        if not isinstance(value, str):
+            self.fail(f"{key} must be a text", "Put it in quotes.")
+        if value != printable(value):
+            self.fail(f"{key} has control or invisible characters", "Remove them.")
+        return value
+
+    def names(self, raw: Mapping[str, Json], key: str) -> tuple[str, ...] | None:
+        """Read a list of names, or one text with commas as Claude Code allows; ``None`` when absent."""
+        if key not in raw:
+            return None
+        value = raw[key]
+        items = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else [value]
+        if not all(isinstance(item, str) and re.fullmatch(r"[\w.:/*() -]{1,128}", item.strip()) for item in items):
+            self.fail(f"{key} must be a list of names", f"Write {key}: [one, two].")
+        return tuple(str(item).strip() for item in items)
+
+    def number(self, raw: Mapping[str, Json], key: str, most: int) -> int:
+        """Read a bound; a template can only lower it."""
+        value = raw.get(key, most)
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+            self.fail(f"{key} must be a whole number from 1 to {most}", "A template can only lower this bound.")
+        return value
+
+    def headings(self, ours: Mapping[str, Json]) -> tuple[str, ...]:
+        output = ours.get("output", {})
+        if not isinstance(output, dict) or set(output) - {"headings"}:
+            self.fail("x-rails.output must be a map with 'headings'", "Write output: {headings: [Title, Plan]}.")
+        value = output.get("headings", [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self.fail("x-rails.output.headings must be a list of texts", "Write headings: [Title, Plan].")
+        return tuple(str(item) for item in value)
