@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import sqlite3
@@ -30,8 +31,8 @@ from rails.core import limits
 from rails.log import feed, files, lines
 from rails.log.cards import Card
 from rails.log.query import Query, parse, to_fts
-from rails.log.reader import LOG_NAME
-from rails.log.search import Hit, scan
+from rails.log.reader import LOG_NAME, SESSION_ID, Position, Row, Tail, summary
+from rails.log.search import Hit, scan, session_ids
 
 _NAME: Final = "index.db"
 _LOCK: Final = "index.lock"
@@ -82,9 +83,16 @@ class Index:
             return self.complete
 
     def cards(self, limit: int = limits.PAGE_ROWS) -> tuple[Card, ...]:
-        """Return the cards of the newest sessions, the newest first."""
-        rows = self._rows("SELECT card FROM sessions ORDER BY session_id DESC LIMIT ?", limit)
-        return tuple(Card(**json.loads(row[0])) for row in rows)
+        """Return the cards of the newest sessions, the newest first.
+
+        A session that is not taken in yet has a card with its task, times and outcome only.
+        """
+        newest = session_ids(self.state)[::-1][:limit]
+        known = dict(self._rows("SELECT session_id, card FROM sessions"))
+        return tuple(
+            Card(**json.loads(known[session_id])) if session_id in known else self._bare_card(session_id)
+            for session_id in newest
+        )
 
     def card(self, session_id: str) -> Card | None:
         """Return the card of one session."""
@@ -92,15 +100,20 @@ class Index:
         return Card(**json.loads(rows[0][0])) if rows else None
 
     def window(self, session_id: str, first: int, count: int = 200) -> tuple[Hit, ...]:
-        """Return the records of a session from number ``first`` on, at most ``count``, large values as pointers."""
+        """Return the records of a session from number ``first`` on, at most ``count``, large values as pointers.
+
+        What is not taken in yet is read from the log.
+        """
+        first, count = max(first, 1), min(count, limits.PAGE_ROWS)
+        hits: list[Hit] = []
         base = self._base(session_id)
-        if base is None:
-            return ()
-        top = base + max(first, 1) + min(count, limits.PAGE_ROWS)
-        rows = self._rows(
-            "SELECT id, offset, length FROM records WHERE id >= ? AND id < ? ORDER BY id", base + max(first, 1), top
-        )
-        return tuple(self._hits(rows))
+        if base is not None:
+            sql = "SELECT id, offset, length FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+            hits += self._hits(self._rows(sql, base + first, base + (1 << feed.SHIFT), count))
+        if len(hits) < count:
+            first = hits[-1].record.seq + 1 if hits else first
+            hits += itertools.islice(self._beyond(session_id, first), count - len(hits))
+        return tuple(hits)
 
     def next_failure(self, session_id: str, after: int) -> int | None:
         """Return the number of the next record behind ``after`` in which something failed."""
@@ -225,6 +238,24 @@ class Index:
                 decoded = lines.decode(os.pread(descriptor, length, offset)) if descriptor >= 0 else ""
                 if not isinstance(decoded, str) and decoded[0].seq == seq:
                     yield Hit(session_id, offset, length, decoded[0])
+
+    def _beyond(self, session_id: str, first: int) -> Iterator[Hit]:
+        """Yield the records from number ``first`` on that the log has and the index has not."""
+        log = self.state / "sessions" / session_id / LOG_NAME
+        if not SESSION_ID.fullmatch(session_id) or not log.is_file():
+            return
+        rows = self._rows("SELECT offset, line, seq, hash FROM sessions WHERE session_id = ?", session_id)
+        tail = Tail(log, Position(*rows[0]) if rows else None)
+        for item in tail.read():
+            if isinstance(item, Row) and item.record.seq >= first:
+                yield Hit(session_id, item.offset, item.length, item.record)
+
+    def _bare_card(self, session_id: str) -> Card:
+        found = summary(self.state / "sessions" / session_id / LOG_NAME)
+        if found is None:
+            return Card(session_id)
+        outcome = "ended" if found.outcome else ""
+        return Card(session_id, found.started, found.last, found.task, outcome, found.outcome, found.records)
 
     def _log(self, number: int, stack: contextlib.ExitStack) -> tuple[str, int]:
         session_id = str(self._rows("SELECT session_id FROM sessions WHERE number = ?", number)[0][0])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,8 @@ from rails.core.events import Record
 from rails.log import blobs, files, lines
 
 LOG_NAME: Final = "log.jsonl"
+#: What a session's folder may be called.
+SESSION_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PIECE: Final = 1 << 16
 
 
@@ -246,10 +249,11 @@ def sessions(state: Path) -> tuple[SessionSummary, ...]:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
     except OSError:
         return ()
-    return tuple(summary for name in names if (summary := _summary(folder / name / LOG_NAME)))
+    return tuple(found for name in names if (found := summary(folder / name / LOG_NAME)))
 
 
-def _summary(path: Path) -> SessionSummary | None:
+def summary(path: Path) -> SessionSummary | None:
+    """Return what a list shows of the log at ``path``, ``None`` where there is none to read."""
     try:
         with _opened(path) as file:
             first = next(_records(file), None)

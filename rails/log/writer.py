@@ -17,7 +17,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import re
 import secrets as randomness
 import threading
 import time
@@ -33,10 +32,9 @@ from rails.core.events import DURABLE, Event, Record
 from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.log import blobs, files, lines
-from rails.log.reader import LOG_NAME, Position, verify
+from rails.log.reader import LOG_NAME, SESSION_ID, Position, verify
 from rails.log.secrets import Masker, of_environment
 
-_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _HOLDER: Final = "writer"
 _KEY: Final = "masking.key"
 _MESSAGE_CHARS: Final = 1_000
@@ -90,7 +88,7 @@ class SessionLog:
 
         Raises LogError when it cannot be opened, is held by another writer, or is damaged before its end.
         """
-        if not _ID.fullmatch(session_id):
+        if not SESSION_ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} is not the name of a session")
         try:
             masker = _masker(state, secrets)
@@ -256,7 +254,7 @@ class SessionLog:
 def _new_folder(folder: int, session_id: str | None) -> str:
     """Make a session's folder. Its name begins with the time, so names sort as the sessions began."""
     if session_id is not None:
-        if not _ID.fullmatch(session_id):
+        if not SESSION_ID.fullmatch(session_id):
             raise LogError(f"{session_id[:80]!r} cannot name a session: use letters, digits, dots and dashes")
         try:
             os.mkdir(session_id, 0o700, dir_fd=folder)

@@ -302,6 +302,23 @@ def test_a_window_and_the_next_failure_are_read_by_number(state):
         assert index.next_failure("nobody", 0) is None
 
 
+def test_what_is_not_taken_in_yet_is_shown_from_the_log(state):
+    with Index(state) as index:
+        index.refresh()
+        whole = [index.window("20261121-110000-bbbb", first, 5) for first in (1, 6, 11, 40)]
+    (state / "index.db").unlink()
+    with Index(state) as index:
+        assert [index.window("20261121-110000-bbbb", first, 5) for first in (1, 6, 11, 40)] == whole
+        newest, oldest = index.cards()
+        assert (newest.session_id, newest.task, newest.records) == ("20261121-110000-bbbb", "add a --json flag", 12)
+        assert (oldest.message, oldest.turns) == ("done: 2 files", 0)
+        index.refresh()
+        with SessionLog.reopen(state, "20261121-110000-bbbb") as log:
+            log.append(Event("SESSION_RESUMED", "again"))
+        assert [hit.record.seq for hit in index.window("20261121-110000-bbbb", 11, 5)] == [11, 12, 13]
+        assert index.window("../20261121-110000-bbbb", 1) == ()
+
+
 def test_damage_is_counted_and_the_rest_stays_searchable(state):
     log = state / "sessions" / "20261121-100000-aaaa" / "log.jsonl"
     rows = log.read_bytes().split(b"\n")
