@@ -5,31 +5,29 @@ A file that was never formatted shall not be reformatted because an agent edited
 
 from __future__ import annotations
 
-import ast
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from rails.gate.baseline import line_map, split_lines
-from rails.gate.syntax import quietly
 
 #: A line with its end, as compilers count lines.
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
 
-def touched_only(before: str, text: str, formatted: str) -> str:
+def touched_only(before: str, text: str, formatted: str, *, same: Callable[[str, str], bool]) -> str:
     """Return ``text`` with those differences to ``formatted`` that meet lines changed since ``before``.
 
     Line by line where formatting keeps the number of lines, else in blocks. A mixture is only taken when
-    it is still the same program; else ``text`` comes back.
+    it is still the ``same`` program; else ``text`` comes back.
     """
     new, wanted = _LINE.findall(text), _LINE.findall(formatted)
     changed = [place < 0 for place in line_map(split_lines(before), split_lines(text))]
     opcodes = difflib.SequenceMatcher(None, new, wanted, autojunk=False).get_opcodes()
     for single in (True, False):
         joined = "".join(_mixed(new, wanted, changed, opcodes, single))
-        if joined == formatted or _same_program(text, joined):
+        if joined == formatted or same(text, joined):
             return joined
     return text
 
@@ -51,11 +49,3 @@ def _mixed(
             yield from wanted[other_start:other_end]
         else:
             yield from new[start:end]
-
-
-def _same_program(one: str, other: str) -> bool:
-    try:
-        with quietly():
-            return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False

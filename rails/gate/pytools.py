@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import sys
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -18,8 +18,9 @@ from rails.core.errors import CheckError
 from rails.core.requests import Json
 from rails.core.text import decode
 from rails.core.verdict import Finding
-from rails.gate import ruff, settings, syntax, tools
+from rails.gate import ruff, settings, suppressions, syntax, tools
 from rails.gate.checks import Desk
+from rails.gate.flow import Findings, NotCheckedError, NotNeededError
 from rails.gate.remedies import REMEDIES
 from rails.gate.ruff import Diagnostic
 from rails.gate.rufftool import Ruff
@@ -48,20 +49,11 @@ _FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
 _EXCLUDED: Final = "the project's configuration excludes this file"
 
 
-class NotCheckedError(Exception):
-    """A tool did not look at a file, for a reason that lies in the file or the configuration."""
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What a linter found in one text, with ruff's fixes where there are any."""
-
-    findings: tuple[Finding, ...]
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
 class PythonTools:
     """The tools for one project and one state of its configuration."""
+
+    parser: str = "python"
+    linter: str = "ruff"
 
     def __init__(self, desk: Desk, config: PythonSettings) -> None:
         self.desk, self.config = desk, config
@@ -69,6 +61,36 @@ class PythonTools:
         self.black_tool = tools.find_module("black")
         self.flake8_tool = tools.find_module("flake8")
         self._ruff_settings: dict[str, RuffSettings] = {}
+
+    # -- parsing ----------------------------------------------------------------------------------
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return what keeps the file from compiling, in CPython's words.
+
+        Syntax newer than the Python that runs AI-Rails is left to ruff, if the project is for such a Python.
+        """
+        found = syntax.error_in(path, data)
+        if found is None or not self._newer():
+            return found
+        return None if self._read_by_ruff(path, data) else found
+
+    def excused(self, data: bytes) -> bool:
+        """Whether a comment excuses the whole file from ruff."""
+        return suppressions.whole_file(data, "ruff")
+
+    def same_program(self, _path: str, one: str, other: str) -> bool:
+        """Whether two texts have the same syntax tree."""
+        return syntax.same_program(one, other)
+
+    def _newer(self) -> bool:
+        target = self.config.target
+        return target is not None and target > sys.version_info[:2]
+
+    def _read_by_ruff(self, path: str, data: bytes) -> bool:
+        try:
+            return not any(found.rule == ruff.SYNTAX for found in self.lint(path, data).diagnostics)
+        except (CheckError, NotCheckedError):
+            return False
 
     # -- ruff -------------------------------------------------------------------------------------
 
@@ -110,20 +132,18 @@ class PythonTools:
 
     # -- formatting -------------------------------------------------------------------------------
 
-    @cached_property
-    def formatter(self) -> str:
-        """Which formatter: "ruff", "black", or "" when the project uses another one."""
-        return "ruff" if self.config.formatter == "undecided" else self.config.formatter
-
     @property
     def formatter_name(self) -> str:
         """The formatter as reports call it."""
-        return "ruff format" if self.formatter == "ruff" else self.formatter
+        names = {"ruff": "ruff format", "undecided": "ruff format", "black": "black"}
+        return names.get(self.config.formatter, "format")
 
     def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted. Raises CheckError or NotCheckedError."""
-        if self.formatter == "black":
+        """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
+        if self.config.formatter == "black":
             return self._black(path, data)
+        if not self.config.formatter:
+            raise NotNeededError("the project uses a formatter that AI-Rails does not run")
         if self._ruff_format(path, _FORMAT_CANARY) == _FORMAT_CANARY:
             raise NotCheckedError(_EXCLUDED)
         return self._ruff_format(path, data)
@@ -148,8 +168,16 @@ class PythonTools:
 
     # -- flake8 -----------------------------------------------------------------------------------
 
-    def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
+    def others(self) -> tuple[str, ...]:
+        """flake8, when the project wants it."""
+        return () if self.config.flake8 is None else ("flake8",)
+
+    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
         """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
+        if self._newer() and syntax.error_in(path, data):
+            raise NotCheckedError(
+                f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
+            )
         if self.flake8_tool is None:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
         if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
@@ -161,8 +189,11 @@ class PythonTools:
             raise NotCheckedError("it is not UTF-8 text")
         return self._flake8(path, decoded.text)
 
-    def flake8_left_out(self) -> tuple[str, ...]:
+    def left_out(self) -> tuple[tuple[str, str], ...]:
         """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        return tuple(("flake8", reason) for reason in self._flake8_left_out())
+
+    def _flake8_left_out(self) -> tuple[str, ...]:
         wanted = [
             a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
         ]
@@ -228,12 +259,6 @@ def _as_findings(path: str, diagnostics: list[Diagnostic]) -> tuple[Finding, ...
     return tuple(findings)
 
 
-def without_doubles(mine: tuple[Finding, ...], others: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings of ``mine`` that ``others`` don't tell already (same rule on the same line)."""
-    told = {(found.rule, found.line) for found in others}
-    return tuple(found for found in mine if (found.rule, found.line) not in told)
-
-
 def _searches(pattern: str, path: str) -> bool:
     """Whether black's exclude pattern matches; black writes them verbose when they span lines."""
     try:
@@ -248,8 +273,3 @@ def _excludes(pattern: str, path: str) -> bool:
     parts = path.split("/")
     above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
     return any(fnmatch.fnmatch(text, clean) for text in (*above, *parts))
-
-
-def old(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings marked as not new."""
-    return tuple(replace(found, new=False) for found in findings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import threading
 import warnings
@@ -35,6 +36,15 @@ def error_in(path: str, data: bytes) -> Finding | None:
 
     why, remedy = cause(decoded.text, found.line, found.message)
     return replace(found, message=f"{found.message}. {why}" if why else found.message, remedy=remedy)
+
+
+def same_program(one: str, other: str) -> bool:
+    """Whether two Python texts have the same syntax tree."""
+    try:
+        with quietly():
+            return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def _compile_error(path: str, data: bytes) -> Finding | None:

@@ -1,0 +1,285 @@
+"""The road of one source file: parse, then safe fixes, then the project's formatter, then the linters.
+
+The order matters: nothing repairs a file that does not parse, and what a fix or the formatter removes
+need not be told to anybody. Fixes are only made for findings that the change brought. What a language
+brings to the road is a :class:`Language`; the road is the same for all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol, TypeVar
+
+from rails.core.errors import CheckError
+from rails.core.text import Decoded, decode
+from rails.core.verdict import Finding, Fixed, NotChecked
+from rails.gate.baseline import Text, mark, masked, split_lines
+from rails.gate.checks import Desk, Job, Outcome
+from rails.gate.partial import touched_only
+from rails.gate.ruff import SYNTAX, Diagnostic, apply, plain
+
+#: Fix-and-format rounds. One is enough for nearly every file; a pair of rules can undo each other for ever.
+_ROUNDS: Final = 4
+#: Rounds of fixes inside one of these: fixes that overlap wait for the next.
+_FIX_ROUNDS: Final = 10
+
+T = TypeVar("T")
+
+
+class NotCheckedError(Exception):
+    """A tool did not look at a file, for a reason that lies in the file or the configuration."""
+
+
+class NotNeededError(Exception):
+    """A tool did not look at a file, and the project does not ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a linter found in one text, with its fixes where there are any."""
+
+    findings: tuple[Finding, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class Language(Protocol):
+    """The tools for one kind of file. Each method may raise CheckError, NotCheckedError or NotNeededError."""
+
+    parser: str
+    linter: str
+
+    @property
+    def formatter_name(self) -> str:
+        """The formatter as reports call it; what :meth:`format` runs."""
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return what keeps ``data`` from being parsed."""
+
+    def excused(self, data: bytes) -> bool:
+        """Whether a comment excuses the whole file from the linter."""
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return the linter's findings."""
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted."""
+
+    def others(self) -> tuple[str, ...]:
+        """The names of further linters."""
+
+    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return the findings of a further linter."""
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say what of the project's configuration was not honoured: check and reason."""
+
+    def same_program(self, path: str, one: str, other: str, /) -> bool:
+        """Whether two texts differ in their layout only."""
+
+
+@dataclass(slots=True)
+class Road:
+    """One file on its way through the tools. ``clocks`` collects milliseconds by tool."""
+
+    job: Job
+    tools: Language
+    desk: Desk
+    clocks: dict[str, list[float]]
+    fixed: list[Fixed] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+
+    def outcome(self) -> Outcome:
+        """Go the whole road."""
+        before, after = self.job.before, self.job.after
+        try:
+            broken = self._timed(self.tools.parser, lambda: self._syntax(after))
+        except (CheckError, NotCheckedError) as reason:
+            self._miss(self.tools.parser, str(reason))
+            return self._result(after, (), ())
+        unknown = before is not None and (self._unreadable(before) or self.tools.excused(before))
+        if broken:
+            return self._broken(broken)
+        decoded = decode(after)
+        if decoded is None:
+            self._miss(self.tools.linter, "it is not UTF-8 text")
+            return self._result(after, (), ())
+        old = b"" if before is None or unknown else before
+        before_found = self._lint(old) if old else Findings(())
+        data = self._repaired(decoded, before_found, unknown) if self.desk.fix else after
+        return self._finish(data, old, before_found, unknown)
+
+    def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> Outcome:
+        if self.tools.excused(data):
+            self._miss(self.tools.linter, "a comment excuses the whole file from it")
+        findings, earlier = self._lint(data).findings, before.findings
+        if not self.desk.fix:
+            findings += self._unformatted(data)
+        for name in self.tools.others():
+            findings += _without_doubles(self._other(name, data), findings)
+            earlier += _without_doubles(self._other(name, old), earlier) if old else ()
+        for check, reason in self.tools.left_out():
+            self._miss(check, reason, required=False)
+        return replace(self._result(data, findings, earlier), before_is_broken=unknown)
+
+    def _broken(self, error: Finding) -> Outcome:
+        """One finding, whatever the linters would say about the rest of the file."""
+        was = self._syntax(self.job.before) if self.job.before is not None else None
+        if was is not None:
+            self._miss(self.tools.linter, "the file does not parse, as before this change")
+        return self._result(self.job.after, (error,), (was,) if was else ())
+
+    def _result(self, data: bytes, found: tuple[Finding, ...], before: tuple[Finding, ...]) -> Outcome:
+        fixed, missed = tuple(self.fixed), tuple(self.not_checked)
+        return Outcome(self.job.path, data, found, before, fixed=fixed, not_checked=missed)
+
+    # -- repairs ----------------------------------------------------------------------------------
+
+    def _repaired(self, decoded: Decoded, before: Findings, unknown: bool) -> bytes:
+        """Fix and format until neither changes anything; keep the agent's text when that does harm."""
+        data = self.job.after
+        seen = {data}
+        whole = False
+        for _ in range(_ROUNDS):
+            fixed = self._fixes(data, decoded, before, unknown)
+            if whole and fixed == data:
+                break  # it is what the formatter wrote
+            formatted = self._formatted(fixed)
+            whole = formatted == self._format(fixed)
+            if formatted == data:
+                break
+            data = formatted
+            if data in seen:
+                self._miss("format", "fixes and formatter undo each other; the text is as the formatter left it")
+                break
+            seen.add(data)
+        if data != self.job.after and (harm := self._harm(data)):
+            self.fixed.clear()
+            self._miss("fix", f"{harm}, so the text is as the agent wrote it")
+            return self.job.after
+        return data
+
+    def _harm(self, data: bytes) -> str:
+        """Say what the repairs broke, if anything: every fix was parsed when made, formatting is read here."""
+        after = self._lint(data).diagnostics
+        if any(found.rule == SYNTAX for found in after):
+            return "a fix or the formatter broke the file"
+        was = Counter(_meaning(found) for found in self._lint(self.job.after).diagnostics)
+        worse = Counter(_meaning(found) for found in after) - was
+        broken = sorted({rule for rule, _ in worse if rule.startswith(("F", "E9")) or rule == "no-undef"})
+        return f"a fix brought {', '.join(broken)}" if broken else ""
+
+    def _fixes(self, data: bytes, decoded: Decoded, before: Findings, unknown: bool) -> bytes:
+        text = plain(data) or ""
+        counts: Counter[str] = Counter()
+        for _ in range(_FIX_ROUNDS):
+            chosen = self._new_and_safe(text, self._lint(decoded.encode(text)), before, unknown)
+            text, applied = self._applied(text, chosen) if chosen else (text, [])
+            if not applied:
+                break
+            counts.update(diagnostic.rule for diagnostic in applied)
+        self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
+        return decoded.encode(text)
+
+    def _new_and_safe(self, text: str, found: Findings, before: Findings, unknown: bool) -> list[Diagnostic]:
+        safe = [diagnostic for diagnostic in found.diagnostics if diagnostic.safe and diagnostic.edits]
+        if self.job.before is None or not safe:
+            return safe
+        old = Text(split_lines(plain(self.job.before) or ""), before.findings)
+        marked = mark(old, Text(split_lines(text), found.findings), old_is_broken=unknown)
+        new = {(finding.rule, finding.line, finding.column) for finding in marked if finding.new}
+        return [diagnostic for diagnostic in safe if (diagnostic.rule, *diagnostic.start) in new]
+
+    def _applied(self, text: str, chosen: list[Diagnostic]) -> tuple[str, list[Diagnostic]]:
+        """Apply fixes; when all together break the file (an emptied block), apply the first that does not."""
+        for some in (chosen, *([diagnostic] for diagnostic in chosen)):
+            fixed, applied = apply(text, some)
+            if fixed != text and not self._unreadable(fixed.encode()):
+                return fixed, applied
+        return text, []
+
+    def _formatted(self, data: bytes) -> bytes:
+        wanted = self._wanted(data)
+        if wanted != data and not any(fixed.rule == "format" for fixed in self.fixed):
+            self.fixed.append(Fixed(self.job.path, "format", self.tools.formatter_name))
+        return wanted
+
+    def _wanted(self, data: bytes) -> bytes:
+        """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
+        formatted, before, decoded = self._format(data), self.job.before, decode(data)
+        if formatted == data or before is None or decoded is None:
+            return formatted
+        texts = plain(before) or "", decoded.text, plain(formatted) or ""
+        partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
+        if partial == formatted or self._unreadable(before) or self._format(before) != before:
+            return partial
+        return formatted
+
+    def _format(self, data: bytes) -> bytes:
+        formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))
+        return data if formatted is None else formatted
+
+    def _unformatted(self, data: bytes) -> tuple[Finding, ...]:
+        wanted = self._wanted(data)
+        if wanted == data:
+            return ()
+        name, pairs = self.tools.formatter_name, zip(*map(_text_lines, (data, wanted)), strict=False)
+        first = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), len(_text_lines(data)))
+        words = f"The file is not formatted as {name} would."
+        return (Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first),)
+
+    # -- tools ------------------------------------------------------------------------------------
+
+    def _syntax(self, data: bytes) -> Finding | None:
+        """What the parser says about ``data``; known from the last turn for the text before this one."""
+        return self.desk.once((self.tools.parser, self.job.path, data), lambda: self.tools.syntax(self.job.path, data))
+
+    def _unreadable(self, data: bytes) -> bool:
+        try:
+            return self._syntax(data) is not None
+        except (CheckError, NotCheckedError):
+            return True
+
+    def _lint(self, data: bytes) -> Findings:
+        return self._try(self.tools.linter, lambda: self.tools.lint(self.job.path, data)) or Findings(())
+
+    def _other(self, name: str, data: bytes) -> tuple[Finding, ...]:
+        return self._try(name, lambda: self.tools.other(name, self.job.path, data)) or ()
+
+    def _try(self, check: str, work: Callable[[], T]) -> T | None:
+        """Run one tool; what keeps it from running is noted once for the file."""
+        try:
+            return self._timed(check, work)
+        except (CheckError, NotCheckedError) as reason:
+            self._miss(check, str(reason))
+        except NotNeededError as reason:
+            self._miss(check, str(reason), required=False)
+        return None
+
+    def _miss(self, check: str, reason: str, *, required: bool = True) -> None:
+        miss = NotChecked(self.job.path, check or "format", reason, required)
+        if miss not in self.not_checked:
+            self.not_checked.append(miss)
+
+    def _timed(self, name: str, work: Callable[[], T]) -> T:
+        start = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+
+
+def _meaning(found: Diagnostic) -> tuple[str, str]:
+    return found.rule, masked(found.message)
+
+
+def _text_lines(data: bytes) -> list[str]:
+    return split_lines(plain(data) or "")
+
+
+def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the findings of ``mine`` that are not ``told`` already (same rule on the same line)."""
+    known = {(found.rule, found.line) for found in told}
+    return tuple(found for found in mine if (found.rule, found.line) not in known)
