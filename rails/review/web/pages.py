@@ -192,7 +192,7 @@ def _spark(letter: str) -> Html:
 
 def _spark_words(spark: str) -> str:
     counts = Counter(_SPARK.get(letter, ("", "unknown"))[1] for letter in spark)
-    return ", ".join(f"{words} {count} times" for words, count in counts.items())
+    return ", ".join(f"{words} ×{count}" for words, count in counts.items())
 
 
 def _heat_map(cards: Sequence[Card]) -> Html | None:

@@ -68,6 +68,7 @@ async function showHits(line, before, signal) {
   const part = document.createElement("div");
   put(part, html);
   page.append(part);
+  document.title = "Search · AI-Rails";
   say(`Search: ${line}`);
 }
 

@@ -1,0 +1,202 @@
+"""The page in a real Chromium, under its own policy: no console message, no request elsewhere, hostile text inert.
+
+Needs Playwright's Python package and a Chromium; without them these tests are skipped.
+"""
+
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from rails.review.web.server import ReviewServer
+
+sync_api = pytest.importorskip("playwright.sync_api")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, served):
+    context = chromium.new_context(viewport={"width": 1000, "height": 800})
+    page = context.new_page()
+    page.problems, page.asked = [], []
+    page.on("console", lambda message: page.problems.append(message.text))
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    yield page
+    context.close()
+    assert [url for url in page.asked if not url.startswith("http://127.0.0.1:")] == []
+
+
+def test_from_the_list_to_a_turn_by_keys_alone(page, served, state, log):
+    served.write(state, log.demo()).close()
+    page.goto(served.server.url)
+    page.wait_for_selector(".card")
+    assert served.token not in page.url
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("section.turn")
+    for key, title in (
+        ("n", "Turn 1"),
+        ("n", "Turn 2"),
+        ("n", "Turn 3"),
+        ("p", "Turn 2"),
+        ("j", "Turn 3"),
+        ("j", "Turn 4"),
+    ):
+        page.keyboard.press(key)
+        assert page.locator(".current h2").inner_text().startswith(title), key
+    page.keyboard.press("?")
+    assert page.locator("dialog[open]").count() == 1
+    page.keyboard.press("Escape")
+    page.keyboard.press("/")
+    page.keyboard.type("argparse")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hits")
+    page.locator(".hits a").first.click()
+    page.wait_for_selector("section.turn.current")
+    assert page.problems == []
+
+
+def test_a_running_session_is_followed_through_a_refresh(page, served, state, log):
+    demo = log.demo()
+    writer = served.write(state, demo[:7])
+    page.goto(served.server.url)
+    page.locator(".card").click()
+    page.wait_for_selector("section.turn")
+    assert page.locator("section.turn").count() == 1
+    served.append(writer, demo[7:14])
+    page.wait_for_selector("#turn-2")
+    page.reload()
+    page.wait_for_selector("#turn-2")
+    served.append(writer, demo[14:])
+    page.wait_for_selector("#turn-5")
+    assert "Done" in page.locator("header .badge").inner_text()
+    assert page.problems == []
+    writer.close()
+
+
+def test_what_is_being_read_is_not_replaced_by_what_comes(page, served, state, log):
+    demo = log.demo()
+    writer = served.write(state, demo[:14])
+    page.goto(served.server.url)
+    page.locator(".card").click()
+    page.wait_for_selector("#turn-2")
+    page.locator("section.turn").first.locator("details").first.click()
+    page.evaluate("document.querySelector('section.turn').dataset.mine = 'yes'")
+    served.append(writer, demo[14:])
+    page.wait_for_selector("#turn-5")
+    assert page.locator("section.turn").first.get_attribute("data-mine") == "yes"
+    writer.close()
+
+
+def test_a_server_that_stopped_is_said(page, served, state, log):
+    writer = served.write(state, log.demo()[:7])
+    with ReviewServer(state) as other:
+        page.goto(other.url)
+        page.locator(".card").click()
+        page.wait_for_selector("section.turn")
+    page.evaluate("location.hash = '#/'")
+    page.wait_for_function("() => document.getElementById('status').textContent.length > 0")
+    assert page.locator("section.turn").count() == 1
+    writer.close()
+
+
+def test_without_the_token_there_is_nothing_but_a_reason(page, served, state, log):
+    served.write(state, log.demo()).close()
+    page.goto(f"http://127.0.0.1:{served.port}/")
+    page.wait_for_selector("#status:has-text('token')")
+    assert page.locator(".card").count() == 0
+
+
+def test_another_origin_cannot_read_or_embed_the_page(page, served, state, log, chromium):
+    served.write(state, log.demo()).close()
+    with ReviewServer(state) as other:
+        page.goto(other.url)
+        page.wait_for_selector(".card")
+        outcome = page.evaluate(
+            """async (url) => { try { return (await fetch(url)).status } catch (error) { return "blocked" } }""",
+            f"http://127.0.0.1:{served.port}/api/sessions",
+        )
+        assert outcome == "blocked"
+        stolen = page.evaluate("sessionStorage.getItem('token')")
+        assert stolen != served.token
+
+
+EVIL = (
+    '<script>window.owned=1</script><img src=x onerror="window.owned=1">'
+    '<svg onload="window.owned=1"></svg><a href="javascript:window.owned=1">x</a>'
+    "<iframe srcdoc='<script>parent.owned=1</script>'></iframe>\u202e'\"-->"
+)
+
+
+def test_hostile_text_in_every_field_is_inert(page, served, state, log):
+    def poisoned(value):
+        if isinstance(value, str):
+            return value + EVIL
+        if isinstance(value, list):
+            return [poisoned(item) for item in value]
+        return {key: poisoned(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+    records = [
+        replace(record, details=poisoned(dict(record.details)), message=EVIL, agent_role=EVIL) for record in log.demo()
+    ]
+    writer = served.write(state, records)
+    page.goto(served.server.url)
+    page.wait_for_selector(".card")
+    page.locator(".card").click()
+    page.wait_for_selector("section.turn")
+    page.evaluate("location.hash = '#/q/script'")
+    page.wait_for_selector(".hits, .empty")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.owned") is None
+    assert page.locator("#page script, #page img, #page iframe, #page a[href^=javascript]").count() == 0
+    assert page.problems == []
+    writer.close()
+
+
+def test_raw_markup_is_refused_by_trusted_types(page, served):
+    page.goto(served.server.url)
+    refused = page.evaluate(
+        """() => { try { document.body.innerHTML = "<b>x</b>"; return false } catch (error) { return true } }"""
+    )
+    assert refused
+    again = """() => { try { trustedTypes.createPolicy("other", {}); return false } catch (error) { return true } }"""
+    assert page.evaluate(again)
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_nothing_runs_out_of_the_window(page, served, state, log, width):
+    served.write(state, log.demo()).close()
+    page.set_viewport_size({"width": width, "height": 700})
+    page.goto(served.server.url)
+    page.wait_for_selector(".card")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator(".card").first.click()
+    page.wait_for_selector("section.turn")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_long_session_keeps_the_page_small(page, served, state, log):
+    events = [log.START]
+    for number in range(1, 900):
+        events += [log.call(number), log.answer(), log.formulated(f"t{number}.1"), log.told()]
+    served.write(state, log.records(*events)).close()
+    page.goto(served.server.url)
+    page.locator(".card").click()
+    page.wait_for_selector("section.turn")
+    assert page.locator("section.turn").count() <= 300
+    page.get_by_role("button", name="Earlier").click()
+    page.wait_for_selector("button:has-text('Later')")
+    assert page.problems == []
