@@ -16,6 +16,9 @@ from rails.tools.jsonfile import JsonError, Place, parse
 from rails.tools.schemas import nearest
 
 _MISSING: Final = object()
+#: Parts of an alias, and the levels of objects and lists that this can reach.
+PARTS: Final = 4
+_LEVELS: Final = 2 * PARTS
 
 
 @dataclass(slots=True)
@@ -38,15 +41,27 @@ def resolve(parameters: Mapping[str, Json], aliases: Mapping[str, str]) -> Resol
     A container that an alias looks into may be JSON in a string; it is opened here.
     """
     resolved = Resolved(_copy_containers(dict(parameters), 0))
-    if not aliases:
-        return resolved
-    for path in aliases:
+    present = [path for path in aliases if path.partition(".")[0].removesuffix("[]") in parameters]
+    for path in present:
         _open_text(resolved, path)
-    for path, target in aliases.items():
-        _move(resolved, path.split("."), target.split("."))
-    for path in aliases:
+    names = set(_names(resolved.parameters, 0))
+    for path in present:
+        parts = path.split(".")
+        if parts[-1] in names:
+            _move(resolved, parts, aliases[path].split("."))
+    for path in present:
         _drop_container(resolved, path.split("."), aliases)
     return resolved
+
+
+def _names(value: Json, depth: int) -> Iterator[str]:
+    """Yield the keys of the upper levels: most aliases are not there, and need no search of their own."""
+    if isinstance(value, dict):
+        yield from value
+    if depth < _LEVELS and isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            if isinstance(item, dict | list):
+                yield from _names(item, depth + 1)
 
 
 def _copy_containers(value: dict[str, Json], depth: int) -> dict[str, Json]:
@@ -55,9 +70,9 @@ def _copy_containers(value: dict[str, Json], depth: int) -> dict[str, Json]:
 
 
 def _copy(item: Json, depth: int) -> Json:
-    if depth < 4 and isinstance(item, dict):
+    if depth < _LEVELS and isinstance(item, dict):
         return _copy_containers(item, depth + 1)
-    if depth < 4 and isinstance(item, list):
+    if depth < _LEVELS and isinstance(item, list):
         return [_copy(one, depth + 1) for one in item]
     return item
 

@@ -9,6 +9,7 @@ from typing import Final, get_args
 from rails.core import limits
 from rails.core.requests import Effect, Json
 from rails.core.text import one_line
+from rails.tools import aliases
 from rails.tools.fields import NAME, VARIABLE, Fields
 from rails.tools.jsonfile import Place
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
@@ -185,6 +186,8 @@ class Reader(Fields):
                 self.problem(place, f"{quoted(target, 60)} is not a parameter", fix)
             elif alias in known:
                 self.problem(place, "an alias cannot have the name of a parameter", "Remove it.")
+            elif alias.count(".") >= aliases.PARTS:
+                self.problem(place, f"an alias has at most {aliases.PARTS} parts", "Use a shorter path.")
             elif alias.count("[]") != target.count("[]"):
                 self.problem(place, "an alias and its parameter need the same number of []", "Correct one of them.")
             else:
