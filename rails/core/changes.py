@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import difflib
 import hashlib
+import re
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 from rails.core.paths import WorkspacePath
 from rails.core.text import decode, sha256
@@ -87,14 +88,56 @@ class Approved(Generic[T]):
 
 
 def unified_diff(before: bytes | None, after: bytes | None, path: str, context: int = 3) -> list[str]:
-    """Return a unified diff as lines without line ends; binary content becomes one sentence."""
+    """Return a unified diff as lines without line ends; binary content becomes one sentence.
+
+    Time is bounded: where two long texts have little in common, the lines between the first and the last
+    difference are shown as one replacement. Different bytes never give an empty diff.
+    """
     old, new = (decode(data or b"") for data in (before, after))
     if old is None or new is None:
         return [f"Binary file {path}: {_size(before)} before, {_size(after)} after"]
-    from_name = "/dev/null" if before is None else f"a/{path}"
-    to_name = "/dev/null" if after is None else f"b/{path}"
-    old_lines, new_lines = _lines(old.text), _lines(new.text)
-    return list(difflib.unified_diff(old_lines, new_lines, from_name, to_name, n=context, lineterm=""))
+    names = ["/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}"]
+    lines = _diff(_lines(old.text), _lines(new.text), names, context)
+    if not lines and before != after:
+        empty = "is created empty" if before is None else "was empty and is deleted"
+        what = empty if before is None or after is None else "changes in its byte-order mark only"
+        return [f"--- {names[0]}", f"+++ {names[1]}", f"File {path} {what}"]
+    return lines
+
+
+#: Line pairs that difflib may have to compare; 4,000 by 4,000 lines take it a few seconds at worst.
+_DIFF_PAIRS: Final = 16_000_000
+_HUNK: Final = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+
+
+def _diff(old: list[str], new: list[str], names: list[str], context: int) -> list[str]:
+    """Compare only what lies between the lines that both texts start and end with."""
+    shortest = min(len(old), len(new))
+    head = next((n for n in range(shortest) if old[n] != new[n]), shortest)
+    tail = next((n for n in range(shortest - head) if old[-1 - n] != new[-1 - n]), shortest - head)
+    start = max(0, head - context)
+    rest = max(0, tail - context)
+    one, other = old[start : len(old) - rest], new[start : len(new) - rest]
+    if (len(old) - head - tail) * (len(new) - head - tail) <= _DIFF_PAIRS:
+        lines = list(difflib.unified_diff(one, other, names[0], names[1], n=context, lineterm=""))
+    else:
+        lines = _one_hunk(one, other, names, head - start, min(tail, context))
+    return [_moved(line, start) if line.startswith("@@") else line for line in lines]
+
+
+def _one_hunk(old: list[str], new: list[str], names: list[str], head: int, tail: int) -> list[str]:
+    body = [f" {line}" for line in old[:head]]
+    body += [f"-{line}" for line in old[head : len(old) - tail]]
+    body += [f"+{line}" for line in new[head : len(new) - tail]]
+    body += [f" {line}" for line in old[len(old) - tail :]]
+    return [f"--- {names[0]}", f"+++ {names[1]}", f"@@ -1,{len(old)} +1,{len(new)} @@", *body]
+
+
+def _moved(header: str, lines: int) -> str:
+    """Add ``lines`` to both line numbers of a hunk header."""
+    return _HUNK.sub(
+        lambda m: f"@@ -{int(m[1]) + lines}{m[2] or ''} +{int(m[3]) + lines}{m[4] or ''} @@", header, count=1
+    )
 
 
 def _lines(text: str) -> list[str]:

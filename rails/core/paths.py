@@ -38,11 +38,34 @@ PROTECTED_DIRECTORIES: Final = {
     ".codex": "agent configuration",
     ".gemini": "agent configuration",
     ".devcontainer": "editor configuration that can execute",
+    ".zed": "editor configuration that can execute",
+    ".fleet": "editor configuration that can execute",
+    ".windsurf": "agent configuration",
+    ".continue": "agent configuration",
+    ".roo": "agent configuration",
+    ".cline": "agent configuration",
+    ".clinerules": "agent instructions",
+    ".kiro": "agent configuration",
+    ".amazonq": "agent configuration",
+    ".opencode": "agent configuration",
+    ".buildkite": "continuous integration",
+    ".woodpecker": "continuous integration",
+    ".teamcity": "continuous integration",
     "mcp_definitions": "tool definitions: what an agent may run",
     "agent_templates": "agent templates: what an agent is told",
     "node_modules": "installed packages that the checks load",
     ".venv": "installed packages that the checks load",
+    "venv": "installed packages that the checks load",
+    "site-packages": "installed packages that the checks load",
+    "__pycache__": "compiled code that Python loads",
+    ".tox": "installed packages that the checks load",
+    ".nox": "installed packages that the checks load",
+    ".direnv": "shell configuration that executes",
     ".ssh": "keys",
+    ".gnupg": "keys",
+    ".aws": "keys",
+    ".kube": "keys",
+    ".docker": "keys",
 }
 #: File names of the same kind. Any depth.
 PROTECTED_FILES: Final = {
@@ -50,19 +73,40 @@ PROTECTED_FILES: Final = {
     ".gitmodules": "version control",
     ".gitconfig": "version control",
     ".gitignore": "decides what version control sees",
+    ".git-credentials": "secrets",
+    ".netrc": "secrets",
+    ".pypirc": "secrets",
     ".gitlab-ci.yml": "continuous integration",
     "jenkinsfile": "continuous integration",
     ".travis.yml": "continuous integration",
     "azure-pipelines.yml": "continuous integration",
+    "bitbucket-pipelines.yml": "continuous integration",
+    "appveyor.yml": "continuous integration",
+    ".appveyor.yml": "continuous integration",
+    ".drone.yml": "continuous integration",
+    "cloudbuild.yaml": "continuous integration",
     ".pre-commit-config.yaml": "hooks that execute",
     ".pre-commit-hooks.yaml": "hooks that execute",
+    "lefthook.yml": "hooks that execute",
+    ".lefthook.yml": "hooks that execute",
+    ".aider.conf.yml": "agent configuration that executes",
+    ".cursorrules": "agent instructions",
+    ".windsurfrules": "agent instructions",
+    "agents.md": "agent instructions",
+    "claude.md": "agent instructions",
+    "gemini.md": "agent instructions",
     ".mcp.json": "agent configuration",
     ".npmrc": "package manager configuration that can execute",
+    ".yarnrc": "package manager configuration that can execute",
     ".yarnrc.yml": "package manager configuration that can execute",
+    ".pnpmfile.cjs": "package manager configuration that executes",
+    "bunfig.toml": "package manager configuration that can execute",
     ".envrc": "shell configuration that executes",
     "conftest.py": "executed by every test run",
     "sitecustomize.py": "executed at every Python start",
     "usercustomize.py": "executed at every Python start",
+    "setup.py": "executed by every installation",
+    "noxfile.py": "executed by every test session",
     ".flake8": "gate configuration",
     "setup.cfg": "gate configuration",
     "tox.ini": "gate configuration",
@@ -78,10 +122,20 @@ PROTECTED_FILES: Final = {
     "rails.toml": "this tool's configuration",
     "makefile": "executed by every build",
     "gnumakefile": "executed by every build",
+    "justfile": "executed by every build",
+    "rakefile": "executed by every build",
+    "taskfile.yml": "executed by every build",
+    "gulpfile.js": "executed by every build",
+    "gruntfile.js": "executed by every build",
+    ".coveragerc": "gate configuration that can load code",
+    ".pylintrc": "gate configuration that can load code",
+    ".bandit": "gate configuration",
     "package.json": "scripts that execute on install",
 }
-_PROTECTED_PATTERNS: Final = (
+#: Patterns over the folded file name. Any depth.
+PROTECTED_PATTERNS: Final = (
     (re.compile(r"\.env(\..*)?"), "secrets"),
+    (re.compile(r".*\.(pem|key|p12|pfx|kdbx)|id_(rsa|dsa|ecdsa|ed25519)"), "keys"),
     (
         re.compile(r"\.?eslint(rc)?(\.config)?\.(js|cjs|mjs|ts|json|ya?ml)|\.eslintrc"),
         "gate configuration that executes",
@@ -90,7 +144,12 @@ _PROTECTED_PATTERNS: Final = (
         re.compile(r"\.?prettier(rc)?(\.config)?\.(js|cjs|mjs|ts|json5?|ya?ml|toml)|\.prettierrc"),
         "gate configuration that executes",
     ),
-    (re.compile(r"(mypy|pytest|\.pylintrc|\.coveragerc).*\.ini|\.pylintrc"), "gate configuration"),
+    (
+        re.compile(r"\.?stylelint(rc)?(\.config)?\.(js|cjs|mjs|json|ya?ml)|\.stylelintrc"),
+        "gate configuration that executes",
+    ),
+    (re.compile(r".+\.config\.(js|cjs|mjs|ts|cts|mts)|\.babelrc(\..*)?"), "build configuration that executes"),
+    (re.compile(r"\.?(mypy|pytest|pylint|coverage).*\.ini|\.?pylintrc\..*"), "gate configuration"),
     (re.compile(r".*\.pth"), "executed at every Python start"),
 )
 
@@ -164,7 +223,7 @@ def protected(path: WorkspacePath) -> str | None:
         return PROTECTED_DIRECTORIES.get(name) or PROTECTED_FILES[name]
     if any(_SHORT_NAME.fullmatch(part) for part in (*folders, name)):
         return "a short name of a protected file"
-    return next((reason for pattern, reason in _PROTECTED_PATTERNS if pattern.fullmatch(name)), None)
+    return next((reason for pattern, reason in PROTECTED_PATTERNS if pattern.fullmatch(name)), None)
 
 
 #: Never written by an agent, not even with an approval: a write here could forge or run anything.
@@ -191,8 +250,12 @@ def _bad_part(part: str) -> str | None:
         return 'a name in it has one of : < > " | ? *'
     if part.startswith("-"):
         return "a name in it starts with a dash, which programs read as an option"
-    if _DEVICE.fullmatch(part):
+    if _DEVICE.fullmatch(part) or _DEVICE.fullmatch(folded(part)):
         return "a name in it is a reserved device name"
+    if not folded(part):
+        return "a name in it is nothing but dots to some systems"
+    if set(unicodedata.normalize("NFKC", part)) & set("/\\:"):
+        return "a name in it has a character that some systems take for a slash or a colon"
     if len(part.encode("utf-8", "surrogatepass")) > limits.PATH_PART_BYTES:
         return f"a name in it is longer than {limits.PATH_PART_BYTES} bytes"
     return None
