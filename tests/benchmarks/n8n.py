@@ -494,6 +494,13 @@ def errors(findings):
     return {(f.rule, f.json_path, f.message) for f in findings if f.severity == "error"}
 
 
+def peer(flows, options):
+    command = ["node", str(HERE / "n8n_peer.js"), str(options.peer)]
+    made = subprocess.run(command, input=json.dumps(flows), capture_output=True, text=True, check=True)
+    answer = json.loads(made.stdout)
+    return [set(one) for one in answer["verdicts"]], sorted(answer["ms"])
+
+
 def share(part, whole):
     return f"{part:5d} / {whole:5d} = {100 * part / whole if whole else 0:5.1f} %"
 
@@ -526,37 +533,56 @@ def measure(options):
         f"time: median {statistics.median(times):.1f} ms, p95 {times[int(0.95 * len(times))]:.1f} ms; n8n {oracle_ms:.1f} ms"
     )
 
+    if options.peer:
+        told, peer_times = peer(flows, options)
+        print("n8n-mcp, false alarms:", share(sum(bool(told[i]) for i in clean), len(clean)))
+        print("n8n-mcp, found:       ", share(sum(bool(told[i]) for i in broken), len(broken)))
+        print(f"n8n-mcp, time: median {statistics.median(peer_times):.1f} ms, p95 {at(peer_times, 0.95):.1f} ms")
     chosen = rng.sample(clean, min(options.bases, len(clean)))
-    bases = [flows[i] for i in chosen if len(flows[i]["nodes"]) > 2]
-    before, _ = ours(bases)
-    noise = [errors(findings) for findings in before]
-    base_verdicts, _ = oracle(bases, options)
-    made = list(mutants(bases, FAULTS, options.per_kind, rng))
-    labels, _ = oracle([flow for _, _, flow in made], options)
-    judged, _ = ours([flow for _, _, flow in made])
-    rows = collections.defaultdict(collections.Counter)
-    for (kind, index, _), label, findings in zip(made, labels, judged, strict=True):
-        row = rows[kind]
-        row["made"] += 1
-        row["n8n"] += bool(label - base_verdicts[index])
-        new = errors(findings) - noise[index]
-        row["caught"] += bool(new)
-        row["caught and n8n"] += bool(new and label - base_verdicts[index])
-    print(f"\n{'fault':24} made   n8n says   we say    of n8n's")
-    for kind, row in rows.items():
-        of = 100 * row["caught and n8n"] / row["n8n"] if row["n8n"] else float("nan")
-        print(f"{kind:24} {row['made']:4d} {row['n8n']:8d} {row['caught']:9d} {of:9.1f} %")
-    total = sum(rows.values(), collections.Counter())
-    print("recall of what n8n refuses, flags, drops or fails on:", share(total["caught and n8n"], total["n8n"]))
+    compare([flows[i] for i in chosen if len(flows[i]["nodes"]) > 2], options, rng)
 
+
+def at(times, part):
+    return times[int(part * len(times))]
+
+
+def compare(bases, options, rng):
+    noise = [errors(findings) for findings in ours(bases)[0]]
+    base_verdicts, _ = oracle(bases, options)
+    peer_noise = peer(bases, options)[0] if options.peer else []
+    made = list(mutants(bases, FAULTS, options.per_kind, rng))
+    flows = [flow for _, _, flow in made]
+    labels, judged = oracle(flows, options)[0], ours(flows)[0]
+    told = peer(flows, options)[0] if options.peer else [set()] * len(made)
+    rows = collections.defaultdict(collections.Counter)
+    for (kind, index, _), label, findings, errs in zip(made, labels, judged, told, strict=True):
+        row, new = rows[kind], errors(findings) - noise[index]
+        bad = bool(label - base_verdicts[index])
+        row["made"] += 1
+        row["n8n"] += bad
+        row["ours"] += bool(new)
+        row["both"] += bool(new and bad)
+        row["peer"] += bool(options.peer and errs - peer_noise[index] and bad)
+    print(f"\n{'fault':24} made  n8n says  we say  of n8n's   n8n-mcp, of n8n's")
+    for kind, row in rows.items():
+        of, peers = (100 * row[name] / max(row["n8n"], 1) for name in ("both", "peer"))
+        print(f"{kind:24} {row['made']:4d} {row['n8n']:9d} {row['ours']:7d} {of:7.1f} % {peers:10.1f} %")
+    total = sum(rows.values(), collections.Counter())
+    print("recall of what n8n refuses, flags, drops or fails on:", share(total["both"], total["n8n"]))
+    if options.peer:
+        print("n8n-mcp:                                             ", share(total["peer"], total["n8n"]))
     made = list(mutants(bases, HARMLESS, options.per_kind, rng))
-    judged, _ = ours([flow for _, _, flow in made])
+    judged = ours([flow for _, _, flow in made])[0]
     alarms = collections.Counter(
         kind
         for (kind, index, _), findings in zip(made, judged, strict=True)
         if len(errors(findings)) > len(noise[index])
     )
     print("errors on harmless variants:", share(sum(alarms.values()), len(made)), dict(alarms))
+    if options.peer:
+        told = peer([flow for _, _, flow in made], options)[0]
+        count = sum(len(errs) > len(peer_noise[index]) for (_, index, _), errs in zip(made, told, strict=True))
+        print("n8n-mcp:                    ", share(count, len(made)))
 
 
 def main():
@@ -564,6 +590,7 @@ def main():
     parser.add_argument("packages", type=Path)
     parser.add_argument("--modules", type=Path, required=True)
     parser.add_argument("--workflows", type=Path)
+    parser.add_argument("--peer", type=Path, help="a node_modules folder with n8n-mcp, to compare with")
     parser.add_argument("--names-only", action="store_true", help="without the full catalogue")
     parser.add_argument("--bases", type=int, default=400)
     parser.add_argument("--per-kind", type=int, default=60)

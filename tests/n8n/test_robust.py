@@ -1,14 +1,19 @@
 """No JSON makes the check raise, and size costs time in proportion."""
 
 import json
+import re
 import time
+from pathlib import Path
 
+import n8n_nodes
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, findings
 
-from rails.gate.checks.n8n import PROFILES, check, looks_like_workflow, rules_table
+from rails.gate.checks.n8n import PROFILES, check, looks_like_workflow, rules_table, structure
+from rails.gate.checks.n8n.catalogue import from_json
+from rails.gate.checks.n8n.catalogue_build import Package, compact
 from rails.gate.checks.n8n.rules import RULES
 
 LEAF = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=8)
@@ -25,12 +30,41 @@ ANY = st.recursive(
 
 
 @given(ANY, st.sampled_from(PROFILES))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_json_gives_findings_and_never_an_exception(value, profile):
     looks_like_workflow(value)
     for found in check(json.dumps(value).encode(), "x.json", profile):
         assert found.rule in RULES
         assert found.line >= 1
+
+
+OURS = from_json(compact([Package("n8n-nodes-base", "1", n8n_nodes.NODES)], "here"))
+NAMES = sorted({p["name"] for n in n8n_nodes.NODES for p in n["properties"]} | {"page", "wax", "conditions", "values"})
+PARAMETERS = st.recursive(
+    LEAF | st.sampled_from(["letter", "send", "=x", "={{ $('A') }}", "={{", "pythonNative", "expression"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
+    max_leaves=12,
+)
+TYPES = [f"n8n-nodes-base.{n['name']}" for n in n8n_nodes.NODES] + [
+    f"@n8n/n8n-nodes-langchain.{name}"
+    for name in ("agent", "openAi", "guardrails", "code", "chatTrigger", "vectorStoreX")
+]
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(TYPES), st.sampled_from([None, 1, 2, 3]), PARAMETERS), min_size=1, max_size=4),
+    st.booleans(),
+)
+@settings(max_examples=80, deadline=None)
+def test_any_parameters_give_findings_and_never_an_exception(nodes, full):
+    made = [
+        {"name": str(n), "type": type, "typeVersion": version, "position": [0, 0], "parameters": parameters}
+        for n, (type, version, parameters) in enumerate(nodes)
+    ]
+    value = {"nodes": made, "connections": {"0": {"main": [[{"node": "0", "type": "main", "index": 1}]]}}}
+    for found in check(json.dumps(value).encode(), "x.json", "strict", known=OURS if full else None):
+        assert found.rule in RULES
+        assert found.line == 1
 
 
 @st.composite
@@ -51,7 +85,7 @@ def damaged_workflows(draw):
 
 
 @given(damaged_workflows())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_a_damaged_workflow_gives_findings_with_places(value):
     text = json.dumps(value, indent=1)
     lines = text.splitlines()
@@ -61,7 +95,7 @@ def test_a_damaged_workflow_gives_findings_with_places(value):
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]",:0123eE+-.\\u ', max_size=60).map(str.encode))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_any_bytes_give_findings(data):
     assert list(check(data, "x.json")) is not None
 
@@ -126,6 +160,17 @@ def test_five_thousand_nodes_take_time_in_proportion(make):
 )
 def test_a_workflow_is_recognised_sound_or_broken(value, is_one):
     assert looks_like_workflow(value) is is_one
+
+
+def test_the_table_lists_exactly_the_rules_that_the_code_uses():
+    room = Path(structure.__file__).parent
+    used = {
+        rule
+        for file in room.glob("*.py")
+        if file.name != "rules.py"
+        for rule in re.findall("N8N[0-9]{3}", file.read_text())
+    }
+    assert used == RULES.keys()
 
 
 def test_every_rule_has_a_reason_and_an_example():

@@ -41,7 +41,7 @@ class CatalogueInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class _Package:
+class Package:
     """The node descriptions of one npm package; ``name`` is empty when they carry full names."""
 
     name: str
@@ -91,7 +91,7 @@ def _write(file: Path, compacted: Mapping[str, Any]) -> None:
 # -- finding ---------------------------------------------------------------------------------------
 
 
-def _packages(source: Path) -> Iterator[_Package]:
+def _packages(source: Path) -> Iterator[Package]:
     if source.is_dir():
         yield from _in_folder(source)
     elif source.suffix in {".tgz", ".gz"}:
@@ -100,7 +100,7 @@ def _packages(source: Path) -> Iterator[_Package]:
         yield _from_file(source)
 
 
-def _in_folder(folder: Path) -> Iterator[_Package]:
+def _in_folder(folder: Path) -> Iterator[Package]:
     """Yield each package once, the first copy found counting."""
     seen: set[str] = set()
     for file in _nodes_files(folder):
@@ -129,21 +129,21 @@ def _nodes_files(folder: Path) -> Iterator[Path]:
             folders.sort()
 
 
-def _from_file(file: Path) -> _Package:
+def _from_file(file: Path) -> Package:
     nodes = _parsed(file.read_bytes(), str(file))
     manifest = file.parent.parent.parent / "package.json"
     described = _manifest(manifest.read_bytes()) if file.match(f"*/{_NODES_FILE}") and manifest.is_file() else ("", "")
-    return _Package(*described, nodes)
+    return Package(*described, nodes)
 
 
-def _in_archive(archive: Path) -> Iterator[_Package]:
+def _in_archive(archive: Path) -> Iterator[Package]:
     try:
         with tarfile.open(archive) as tar:
             texts = [_member(tar, f"package/{name}") for name in ("package.json", _NODES_FILE)]
     except (OSError, tarfile.TarError) as error:
         raise UsageError(f"{archive} cannot be read as an npm package: {error}") from error
     if texts[1] is not None:
-        yield _Package(*_manifest(texts[0] or b"{}"), _parsed(texts[1], str(archive)))
+        yield Package(*_manifest(texts[0] or b"{}"), _parsed(texts[1], str(archive)))
 
 
 def _member(tar: tarfile.TarFile, name: str) -> bytes | None:
@@ -175,7 +175,7 @@ def _parsed(data: bytes, where: str) -> list[Mapping[str, Any]]:
 # -- reducing to facts -----------------------------------------------------------------------------
 
 
-def compact(packages: Iterable[_Package], source: str) -> dict[str, Any]:
+def compact(packages: Iterable[Package], source: str) -> dict[str, Any]:
     """Reduce descriptions to the JSON value that the catalogue file holds."""
     interned = _Interned()
     types: dict[str, list[dict[str, Any]]] = {}

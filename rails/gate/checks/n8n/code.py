@@ -56,7 +56,7 @@ def _codes(node: Node) -> Iterator[_Code]:
     language: Language = "javaScript"
     if node.type in _CODE_TYPES:
         chosen = node.parameters.get("language", "javaScript")
-        if chosen in {"python", "pythonNative"}:
+        if chosen in ("python", "pythonNative"):
             language, fields = "python", ("pythonCode",)
         elif chosen == "javaScript":
             fields = ("jsCode",)

@@ -75,6 +75,14 @@ def _at(values: Any, *path: str) -> Any:  # noqa: ANN401 - any JSON value
     return values
 
 
+def _word(values: Any, *path: str) -> str | bool | None:  # noqa: ANN401
+    """Return the text or flag at a path. Raises _Unknown for an expression or anything else."""
+    found = _at(values, *path)
+    if found is not None and not isinstance(found, str | bool):
+        raise _Unknown
+    return found
+
+
 def _count(values: Values, name: str, otherwise: int) -> int:
     number = _at(values, name)
     if isinstance(number, bool) or not isinstance(number, int | float):
@@ -95,34 +103,34 @@ def _merge(values: Values, _: float) -> tuple[Port, ...]:
 
 
 def _evaluation(values: Values, _: float) -> tuple[Port, ...]:
-    asks = _at(values, "operation") == "setMetrics" and _at(values, "metric") in {"correctness", "helpfulness"}
+    asks = _word(values, "operation") == "setMetrics" and _word(values, "metric") in {"correctness", "helpfulness"}
     return (_MAIN, Port("ai_languageModel", max_connections=1)) if asks else (_MAIN,)
 
 
 def _vendor(values: Values, _: float) -> tuple[Port, ...]:
-    asks = _at(values, "resource") == "text" and _at(values, "operation") == "message"
+    asks = _word(values, "resource") == "text" and _word(values, "operation") == "message"
     return (_MAIN, _TOOL) if asks else (_MAIN,)
 
 
 def _open_ai(values: Values, _: float) -> tuple[Port, ...]:
-    resource, operation = _at(values, "resource"), _at(values, "operation")
+    resource, operation = _word(values, "resource"), _word(values, "operation")
     if resource == "assistant" and operation == "message":
-        return (_MAIN, _TOOL) if _at(values, "memory") == "threadId" else (_MAIN, _TOOL, _MEMORY)
-    if resource == "text" and operation in {"message", "response"} and _at(values, "hideTools") != "hide":
+        return (_MAIN, _TOOL) if _word(values, "memory") == "threadId" else (_MAIN, _TOOL, _MEMORY)
+    if resource == "text" and operation in {"message", "response"} and _word(values, "hideTools") != "hide":
         return (_MAIN, _TOOL)
     return (_MAIN,)
 
 
 def _agent_parts(values: Values) -> tuple[Port, ...]:
-    fallback = (_CHAT_MODEL,) if _at(values, "needsFallback") is True else ()
-    parser = (_PARSER,) if _at(values, "hasOutputParser") in {None, True} else ()
+    fallback = (_CHAT_MODEL,) if _word(values, "needsFallback") is True else ()
+    parser = (_PARSER,) if _word(values, "hasOutputParser") in {None, True} else ()
     return (_CHAT_MODEL, *fallback, _MEMORY, _TOOL, *parser)
 
 
 def _agent(values: Values, version: float) -> tuple[Port, ...]:
     if version >= 2:
         return (_MAIN, *_agent_parts(values))
-    parser = (_PARSER,) if _at(values, "hasOutputParser") in {None, True} else ()
+    parser = (_PARSER,) if _word(values, "hasOutputParser") in {None, True} else ()
     kinds = {
         "conversationalAgent": (_MEMORY, _TOOL, *parser),
         "toolsAgent": (_MEMORY, _TOOL, *parser),
@@ -131,7 +139,7 @@ def _agent(values: Values, version: float) -> tuple[Port, ...]:
         "planAndExecuteAgent": (_TOOL, *parser),
         "sqlAgent": (_MEMORY,),
     }
-    kind = _at(values, "agent")
+    kind = _word(values, "agent")
     if kind is None:
         return (_MAIN, _MODEL, _MEMORY, _TOOL, *parser)
     if kind not in kinds:
@@ -145,21 +153,21 @@ def _agent_tool(values: Values, _: float) -> tuple[Port, ...]:
 
 
 def _chain(values: Values, _: float) -> tuple[Port, ...]:
-    fallback = (_MODEL,) if _at(values, "needsFallback") is True else ()
-    parser = (_PARSER,) if _at(values, "hasOutputParser") in {None, True} else ()
+    fallback = (_MODEL,) if _word(values, "needsFallback") is True else ()
+    parser = (_PARSER,) if _word(values, "hasOutputParser") in {None, True} else ()
     return (_MAIN, _MODEL, *fallback, *parser)
 
 
 def _summary(values: Values, _: float) -> tuple[Port, ...]:
-    if _at(values, "operationMode") == "documentLoader":
+    if _word(values, "operationMode") == "documentLoader":
         return (_MAIN, _MODEL, _DOCUMENT)
-    if _at(values, "chunkingMode") == "advanced":
+    if _word(values, "chunkingMode") == "advanced":
         return (_MAIN, _MODEL, Port("ai_textSplitter", max_connections=1))
     return (_MAIN, _MODEL)
 
 
 def _vector_store(values: Values, _: float) -> tuple[Port, ...]:
-    mode = _at(values, "mode")
+    mode = _word(values, "mode")
     found = [Port("ai_embedding", required=True, max_connections=1)]
     if mode in {"load", "retrieve", "retrieve-as-tool"} and _at(values, "useReranker"):
         found.append(Port("ai_reranker", required=True, max_connections=1))
@@ -172,7 +180,7 @@ def _vector_store(values: Values, _: float) -> tuple[Port, ...]:
 
 def _loader(values: Values, version: float) -> tuple[Port, ...]:
     # Version 1 has no choice and always needs a splitter; since 1.1 the default is a simple one of its own.
-    mode = _at(values, "textSplittingMode") or ("custom" if version < 1.1 else "simple")
+    mode = _word(values, "textSplittingMode") or ("custom" if version < 1.1 else "simple")
     return (_SPLITTER,) if mode == "custom" else ()
 
 
@@ -181,9 +189,9 @@ def _structured_parser(values: Values, _: float) -> tuple[Port, ...]:
 
 
 def _chat_trigger(values: Values, _: float) -> tuple[Port, ...]:
-    if _at(values, "mode") not in {"hostedChat", "webhook"}:
+    if _word(values, "mode") not in {"hostedChat", "webhook"}:
         return ()
-    remembers = _at(values, "options", "loadPreviousSession") == "memory"
+    remembers = _word(values, "options", "loadPreviousSession") == "memory"
     return (Port("ai_memory", required=True, max_connections=1),) if remembers else ()
 
 
@@ -197,7 +205,7 @@ def _model_selector(values: Values, _: float) -> tuple[Port, ...]:
 
 def _guardrails(values: Values, version: float) -> tuple[Port, ...]:
     if version < 2:
-        return (_MAIN,) if _at(values, "operation") == "sanitize" else (_MAIN, _CHAT_MODEL)
+        return (_MAIN,) if _word(values, "operation") == "sanitize" else (_MAIN, _CHAT_MODEL)
     checks = _at(values, "guardrails")
     asks = isinstance(checks, dict) and bool({"nsfw", "topicalAlignment", "custom", "jailbreak"} & checks.keys())
     return (_MAIN, _CHAT_MODEL) if asks else (_MAIN,)
@@ -221,11 +229,11 @@ def _code_ports(kind: str) -> _Compute:
 
 
 def _switch(values: Values, version: float) -> tuple[Port, ...]:
-    if _at(values, "mode") == "expression":
+    if _word(values, "mode") == "expression":
         return (_MAIN,) * _count(values, "outputsAmount" if version < 3 else "numberOutputs", 4)
     if version < 3:
         return (_MAIN,) * len(_rows(values, "rules", "rules"))
-    extra = 1 if _at(values, "options", "fallbackOutput") == "extra" else 0
+    extra = 1 if _word(values, "options", "fallbackOutput") == "extra" else 0
     return (_MAIN,) * (len(_rows(values, "rules", "values")) + extra)
 
 
@@ -236,11 +244,14 @@ def _respond(values: Values, version: float) -> tuple[Port, ...]:
 
 def _webhook(values: Values, _: float) -> tuple[Port, ...]:
     methods = _at(values, "httpMethod")
-    return (_MAIN,) * (min(len(methods), _MOST) if isinstance(methods, list) else 1)
+    if isinstance(methods, list):
+        return (_MAIN,) * min(len(methods), _MOST)
+    # Several methods are GET and POST until others are chosen.
+    return (_MAIN, _MAIN) if methods is None and _at(values, "multipleMethods") else (_MAIN,)
 
 
 def _evaluated(values: Values, _: float) -> tuple[Port, ...]:
-    return (_MAIN, _MAIN) if _at(values, "operation") == "checkIfEvaluating" else (_MAIN,)
+    return (_MAIN, _MAIN) if _word(values, "operation") == "checkIfEvaluating" else (_MAIN,)
 
 
 def _sentiment(values: Values, _: float) -> tuple[Port, ...]:
@@ -249,17 +260,18 @@ def _sentiment(values: Values, _: float) -> tuple[Port, ...]:
 
 
 def _classified(values: Values, _: float) -> tuple[Port, ...]:
-    other = 1 if _at(values, "options", "fallback") == "other" else 0
+    other = 1 if _word(values, "options", "fallback") == "other" else 0
     return (_MAIN,) * (len(_rows(values, "categories", "categories")) + other)
 
 
 def _guarded(values: Values, _: float) -> tuple[Port, ...]:
-    return (_MAIN, _MAIN) if _at(values, "operation") in {None, "classify"} else (_MAIN,)
+    return (_MAIN, _MAIN) if _word(values, "operation") in {None, "classify"} else (_MAIN,)
 
 
 def _stored(values: Values, _: float) -> tuple[Port, ...]:
     kinds = {None: "ai_vectorStore", "retrieve": "ai_vectorStore", "retrieve-as-tool": "ai_tool"}
-    return (Port(kinds.get(_at(values, "mode"), "main")),)
+    mode = _word(values, "mode")
+    return (Port(kinds.get(mode, "main") if not isinstance(mode, bool) else "main"),)
 
 
 #: Defaults that decide on ports, for when the catalogue has no parameters to fill in.

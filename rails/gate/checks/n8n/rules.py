@@ -81,6 +81,8 @@ _ALL: Final = (
     Rule("N8N072", "The language of a Code node is one that n8n runs.", '"language": "js"'),
     Rule("N8N080", "Nothing can start the workflow.", "no trigger node", "warning"),
     Rule("N8N081", "Two webhooks with one method and path cannot both be active.", "two POST /orders", "warning"),
+    Rule("N8N082", "n8n cannot publish what is only started by hand.", "only a Manual Trigger", "warning"),
+    Rule("N8N083", "A webhook's response mode and its Respond node belong together.", "responseNode alone", "warning"),
     Rule(
         "N8N090", "A secret in a parameter is readable by everyone who can read the file.", '"Bearer abc…"', "warning"
     ),
