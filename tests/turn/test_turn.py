@@ -1,5 +1,6 @@
 """One turn and a session: what becomes of an answer, and what the model is told."""
 
+import inspect
 import json
 
 from rails.core.conversation import Answer, Message, NativeCall, Text, Usage
@@ -69,11 +70,18 @@ def test_c8_13_a_failure_on_the_last_allowed_turn_is_a_failure(work):
     assert done.ending.outcome == "gave_up"
 
 
-def test_c8_12_a_thousand_failures_do_not_overflow(work):
-    answers = [request("write_file", {"file_path": "b.txt", f"unknown{number}": 1}) for number in range(1000)]
-    done = work(*answers, max_turns=1000, max_attempts=2000)
+def test_c8_12_many_failures_are_a_loop_and_no_recursion(work):
+    depths = []
+
+    def watch(record):
+        if record.event_type == "LLM_CALL":
+            depths.append(len(inspect.stack(0)))
+
+    answers = [request("write_file", {"file_path": "b.txt", f"unknown{number}": 1}) for number in range(100)]
+    done = work(*answers, max_turns=100, max_attempts=2000, watch=watch)
     assert done.ending.outcome == "gave_up"
-    assert len(done.model.asked) == 1000
+    assert len(depths) == 100
+    assert len(set(depths)) == 1, "the stack grows with the turns"
 
 
 def test_c8_02_a_refused_call_is_never_executed(work):
