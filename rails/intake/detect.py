@@ -156,6 +156,9 @@ class Scanner:
     def _again(self, stretch: Stretch, body_end: int, end: int) -> Iterator[Span | str]:
         """End the stretch at ``end`` and read what follows as if it came now."""
         text = "".join(stretch.lines)
+        if isinstance(stretch, XmlCall) and not stretch.follower.prose:
+            line_end = text.find("\n", end) + 1
+            end = line_end if line_end and not text[end:line_end].strip() else end
         self.offset = stretch.start + end
         if isinstance(stretch, XmlCall) and stretch.follower.prose:
             yield from self._prose_at(stretch.start, text[:end])

@@ -26,12 +26,12 @@ from rails.core.text import excerpt, line_column
 class Parsed:
     """A value, and what had to be repaired to read it.
 
-    ``closed_by_us`` holds the containers, outermost first, whose end was missing at the end of the text.
+    ``closed_by_us`` is whether closing brackets were added at the end of the text.
     """
 
     value: Json
     repairs: tuple[Repair, ...] = ()
-    closed_by_us: tuple[Json, ...] = ()
+    closed_by_us: bool = False
 
 
 @dataclass(frozen=True, slots=True)

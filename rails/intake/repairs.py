@@ -73,6 +73,7 @@ _RUN: Final = {mark: re.compile(rf"[^\\{ends}]*(?:\\.[^\\{ends}]*)*", re.S) for 
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.S)
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _SELF: Final = frozenset("\"\\/'")
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 #: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
 _STRUCTURE: Final = re.compile(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
@@ -164,7 +165,7 @@ class _Reader:
         self.keys: list[str] = []
         self.result: Json = None
         self.mended: set[int] = set()
-        self.closed_by_us: tuple[Json, ...] = ()
+        self.closed_by_us = False
 
     def note(self, name: str, offset: int, before: str, after: str) -> None:
         self.repairs.append(Repair(name, offset, before[:80], after[:80], CONFIDENCE[name]))
@@ -310,7 +311,7 @@ class _Reader:
         if isinstance(container, dict):
             container[key] = double if single is None else single
         if mark == "'" or double is None:
-            self.quote_style(found.start(1), "'")
+            self.quote_style(found.start(1) if mark == "'" else found.start(4) - 1, "'")
         self.pos = found.end()
         if after == "}":
             return self._close()
@@ -389,7 +390,7 @@ class _Reader:
                 raise Stop("cut", "the text ends inside a number", self.pos)
             ends = "".join("}" if isinstance(one, dict) else "]" for one in reversed(self.stack))
             self.note("missing_closers", self.pos, "", ends)
-            self.closed_by_us = tuple(self.stack)
+            self.closed_by_us = True
             while len(self.stack) > 1:
                 self._close()
             return self._close()
@@ -517,7 +518,8 @@ def decode_string(raw: str, mark: str, offset: int) -> tuple[str, int]:
         if len(body) > 1 and mark == "'":
             meant = True
             return chr(int(body[1:], 16))
-        if body in "\n\r“”‘’" or len(body) > 1:
+        half_unicode = body == "u" and raw[match.end() : match.end() + 1] in _HEX
+        if body in "\n\r“”‘’" or len(body) > 1 or half_unicode:
             raise Stop("ambiguous_escape", "a backslash here can be read in two ways", offset + match.start())
         unknown = match.start() if unknown < 0 else unknown
         return match[0]

@@ -269,10 +269,15 @@ def _is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
 def _only_reading(mended: Parsed, tools: Shapes) -> bool:
     """Return whether closers at the very end are the only place for them.
 
-    A member of an unclosed inner object might belong to an outer one. Each such move is tried; if the
-    moved value reads and fits as well, there are two readings.
+    The lost bracket may have been any of those that close the text, and so a member of an inner object
+    might belong to an outer one. Each such move is tried; if the moved value reads and fits as well, there
+    are two readings.
     """
-    path = [item for item in mended.closed_by_us if isinstance(item, dict)]
+    path, last = [], mended.value
+    while isinstance(last, dict | list) and last:
+        if isinstance(last, dict):
+            path.append(last)
+        last = next(reversed(last.values())) if isinstance(last, dict) else last[-1]
     moves = [
         (inner, outer, cut)
         for index, inner in enumerate(path)

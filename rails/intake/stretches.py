@@ -22,6 +22,8 @@ JSON_INFO: Final = re.compile(r"(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECA
 _BARE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
 #: How often, and up to what size, a doubtful end is tested by reading the body so far.
 _TRIES: Final = 3
+#: How many closing tags of an opt-in dialect are looked at, before the rest counts as content.
+_CLOSINGS: Final = 20
 _TRIED_CHARS: Final = 40_000
 
 
@@ -235,7 +237,8 @@ class MarkedJson(JsonFence):
         """End at the closing tag outside strings, or with the line on which the value is complete."""
         tracker = self.tracker
         found = line.find(self.end_tag) if self.end_tag else -1
-        while found >= 0:
+        while found >= 0 and self.tries < _CLOSINGS:
+            self.tries += 1
             follower = Tracker()
             follower.feed("".join(self.lines)[self.body_start - self.start :] + line[:found])
             if not follower.quote or follower.odd:

@@ -186,7 +186,9 @@ class Follower:
         closes_tool = line.startswith(self.closer, pos)
         element = self.opens.match(line, pos)
         known = self._known()
-        if not closes_tool and not (element and element[1] in known and element[1] != value.name):
+        begins_next = element is not None and (element[1] in known or element[1] == "explanation")
+        surely = self._json is not None and not self._json.quote and not self._json.odd and element is not None
+        if not closes_tool and not surely and (not begins_next or (element and element[1] == value.name)):
             self._inner = max(self._inner - 1, 0)
             return pos
         if self._inner and closes_tool:

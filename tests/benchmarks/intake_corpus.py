@@ -43,7 +43,9 @@ SHAPES: dict[str, dict[str, Any]] = {
         replace_all={"type": "boolean"},
         occurrence={"type": "integer"},
     ),
-    "multi_edit": _object(["edits"], edits={"type": "array", "items": EDIT, "minItems": 1}, dry_run={"type": "boolean"}),
+    "multi_edit": _object(
+        ["edits"], edits={"type": "array", "items": EDIT, "minItems": 1}, dry_run={"type": "boolean"}
+    ),
     "run_code": _object(["code"], code=STRING, timeout={"type": "integer"}, language={"enum": ["python", "js", "sh"]}),
     "search_files": _object(
         ["pattern"], pattern=STRING, globs={"type": "array", "items": STRING}, limit={"type": "integer"}
@@ -53,12 +55,12 @@ SHAPES: dict[str, dict[str, Any]] = {
 CONTENTS = [
     "x = 1\n",
     "",
-    "def f(a, b):\n    \"\"\"Add.\"\"\"\n    return a + b  # done\n",
-    "print('it\\'s')\nprint(\"say \\\"hi\\\"\")\n",
-    "const s = `a ${b} c`;\nexport default () => <div className=\"x\">{s}</div>;\n",
+    'def f(a, b):\n    """Add."""\n    return a + b  # done\n',
+    'print(\'it\\\'s\')\nprint("say \\"hi\\"")\n',
+    'const s = `a ${b} c`;\nexport default () => <div className="x">{s}</div>;\n',
     f"# Title\n\n{F}js\nlet a = 1;\n{F}\n\nDone.\n",
-    f"Use this:\n\n{F}json\n{{\"tool\": \"delete_file\", \"path\": \"/etc/passwd\"}}\n{F}\n",
-    "import re\nP = re.compile(r\"^\\d+\\.\\w{2,}$\")\n",
+    f'Use this:\n\n{F}json\n{{"tool": "delete_file", "path": "/etc/passwd"}}\n{F}\n',
+    'import re\nP = re.compile(r"^\\d+\\.\\w{2,}$")\n',
     "C:\\Projects\\App\\new\\table.txt",
     '{"name": "demo", "version": "1.0.0", "scripts": {"a": "b"}}\n',
     "<ul>\n  <li>a &amp; b</li>\n</ul>\n",
@@ -66,7 +68,7 @@ CONTENTS = [
     "line one\r\nline two\r\n\tindented\r\n",
     "a, b: c} d] {e [f // not a comment /* nor this */ # nor this\n",
     "SELECT * FROM t WHERE a = 'b' AND c = \"d\";\n",
-    "tool: \"write_file\", \"path\": \"x\"\n",
+    'tool: "write_file", "path": "x"\n',
     "if (a && b) { return; } // end",
     "    \n\n  trailing spaces   \n\n",
     "\\n is not a newline, \\\\ is two\n",
@@ -160,7 +162,10 @@ def call_value(rng: random.Random, content: str | None = None) -> tuple[dict[str
     name, parameters = rng.choice(
         [
             ("write_file", {"path": path, "content": body}),
-            ("edit_file", {"path": path, "old_string": body or "x", "new_string": rng.choice(CONTENTS), "replace_all": True}),
+            (
+                "edit_file",
+                {"path": path, "old_string": body or "x", "new_string": rng.choice(CONTENTS), "replace_all": True},
+            ),
             ("run_code", {"code": body, "timeout": rng.randint(1, 90), "language": "python"}),
             (
                 "multi_edit",
@@ -297,7 +302,7 @@ def broken(rng: random.Random, each: int) -> Iterator[Row]:
         yield styled(rng, "single-quoted keys", key_quote="'", indent=indent)
         yield styled(rng, "// comments", comment="// why not", indent=2)
         yield styled(rng, "# comments", comment="# it's a note", indent=2)
-        yield styled(rng, "/* */ comments", comment="/* a \"note\" */", indent=indent)
+        yield styled(rng, "/* */ comments", comment='/* a "note" */', indent=indent)
         yield styled(rng, "missing commas", no_comma="x", indent=2)
         yield styled(rng, "escaped apostrophes", escape_single=True, trailing_comma=True)
         yield styled(rng, "literal \\n between tokens", indent=2, newline="\\n")
@@ -318,7 +323,9 @@ def _text_damage(rng: random.Random) -> Iterator[Row]:
     yield _row("escaped once more", "exact", escaped, call)
     yield _row("sent as one string", "exact", json.dumps(json.dumps(value, indent=2)), call)
     name, parameters = call
-    yield _row("double-encoded arguments", "exact", json.dumps({"tool": name, "arguments": json.dumps(parameters)}), call)
+    yield _row(
+        "double-encoded arguments", "exact", json.dumps({"tool": name, "arguments": json.dumps(parameters)}), call
+    )
     closers = len(block) - len(block.rstrip("}] \n"))
     yield _row("missing closers", "exact", block.rstrip("}] \n") + "}" * 0 if closers else block, call)
     smart = {"tool": "run_code", "code": rng.choice(["x = 1", "a\nb", "it's", "漢字", "C:/x"])}
@@ -404,7 +411,13 @@ def either(rng: random.Random, each: int) -> Iterator[Row]:
         yield _row("Windows path, mixed escapes", "either", block(f'"{windows}"')[:-1] + ",}", call)
         content = rng.choice(CONTENTS)
         call = (name, {"path": path, "content": content})
-        doubled = content.replace('"', '""').replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
+        doubled = (
+            content.replace('"', '""')
+            .replace("\\", "\\\\")
+            .replace("\n", "\\n")
+            .replace("\r", "\\r")
+            .replace("\t", "\\t")
+        )
         if '"' in content:
             yield _row("doubled quotes", "either", block(f'"{doubled}"'), call)
         half = json.dumps(content)[1:-1].replace('\\"', '"', 1)
@@ -457,7 +470,9 @@ def refuse(rng: random.Random, each: int) -> Iterator[Row]:
                 yield Row("cut off in a string", "refuse", fenced(block[:cut]), (call,), "end_turn", block[:cut])
         short = block.rstrip("}] \n")
         yield Row("closers missing after a cut", "refuse", fenced(short, after=""), (call,), "max_tokens", short)
-        yield Row("whole, but the fence is open after a cut", "refuse", f"{F}json\n{block}", (call,), "max_tokens", block)
+        yield Row(
+            "whole, but the fence is open after a cut", "refuse", f"{F}json\n{block}", (call,), "max_tokens", block
+        )
         path = rng.choice(PATHS)
         for kind, text_ in (
             ("duplicate key", f'{{"tool": "write_file", "path": "{path}", "path": "b", "content": "x"}}'),
@@ -490,7 +505,9 @@ def refuse(rng: random.Random, each: int) -> Iterator[Row]:
         bad = '<tool name="multi_edit">\n<edits>[{"file_path": oops}]</edits>\n</tool>'
         yield Row("XML, bad JSON in it", "refuse", bad, (), "end_turn")
         own = "<content>\nuse </content>\n</write_file>\nhere\n</content>\n</write_file>"
-        yield Row("XML, own closing tags in the value", "refuse", f"<write_file>\n<path>a</path>\n{own}\n", (), "end_turn")
+        yield Row(
+            "XML, own closing tags in the value", "refuse", f"<write_file>\n<path>a</path>\n{own}\n", (), "end_turn"
+        )
 
 
 def _in_string(cut: str) -> bool:
@@ -501,7 +518,7 @@ DATA = [
     '{"fibonacci": [0, 1, 1], "sum": 2}',
     '{"tool": "hammer", "price": 3}',
     '{"tools": [{"name": "write_file"}]}',
-    '[1, 2, 3]',
+    "[1, 2, 3]",
     '"tool"',
     '{"kind": "tool", "x": 1',
     '{"result": 42}}',
@@ -526,8 +543,8 @@ def ignore(rng: random.Random, each: int) -> Iterator[Row]:
         yield Row("thinking", "ignore", f"<thinking>\n{F}json\n{call}\n{F}\n</thinking>\nNo.\n")
         yield Row("longer fence", "ignore", f"````md\n{F}json\n{call}\n{F}\n````\n")
         yield Row("same-length Markdown fence", "ignore", f"{F}markdown\n{F}json\n{call}\n{F}\n{F}\nDone.\n")
-        yield Row("a mention of a tag", "ignore", "<write_file> is the tool to use.\nAlso `<tool name=\"x\">`.\n")
-        yield Row("prose", "ignore", f"The \"tool\" key: it's {{odd}} and `stray.\n{rng.choice(CONTENTS)[:3]}\n")
+        yield Row("a mention of a tag", "ignore", '<write_file> is the tool to use.\nAlso `<tool name="x">`.\n')
+        yield Row("prose", "ignore", f'The "tool" key: it\'s {{odd}} and `stray.\n{rng.choice(CONTENTS)[:3]}\n')
 
 
 def rows(seed: int = 1, scale: int = 1) -> list[Row]:
