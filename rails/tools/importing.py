@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -23,12 +23,14 @@ from rails.tools.jsonfile import JsonError, Place, parse
 from rails.tools.registry import ROLES, Mcp
 from rails.tools.runners.jsonrpc import McpError
 from rails.tools.runners.mcp import list_tools, server_entry
-from rails.tools.runners.secrets import Secrets
+from rails.tools.runners.secrets import Secrets, references
 from rails.tools.schemas import check_parameters, check_schema, resolve
 
 _SELECTORS: Final = re.compile("[\ufe00-\ufe0f]")
 _ANNOTATIONS: Final = ("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _MAX_FIXES: Final = 200
+#: Names whose values are secrets by convention.
+_SECRET: Final = re.compile(r"key|token|secret|passw|auth|credential|cookie", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -72,7 +74,32 @@ def import_server(
         tools = list_tools(transport, project, seconds, secrets)
     except McpError as error:
         raise UsageError(f"The server {one_line(name)!r} cannot be used: {error}") from None
-    return define_tools(name, tools, transport, secret_names, taken=taken)
+    safe, moved, notes = _without_secrets(name, transport)
+    imported = define_tools(name, tools, safe, [*secret_names, *moved], taken=taken)
+    imported.notes[:0] = notes
+    return imported
+
+
+def _without_secrets(server: str, transport: Mcp) -> tuple[Mcp, list[str], list[str]]:
+    """Replace secrets that stand in the entry itself by references, so that no definition file holds one."""
+    moved: list[str] = []
+    env = {name: _reference(name, name, text, moved) for name, text in transport.env.items()}
+    prefix = re.sub(r"[^A-Za-z0-9]", "_", server)
+    headers = {
+        name: _reference(name, re.sub(r"[^A-Za-z0-9]", "_", f"{prefix}_{name}"), text, moved)
+        for name, text in transport.headers.items()
+    }
+    notes = [f"the value of {name} was not copied; set the environment variable {name}" for name in moved]
+    return replace(transport, env=env, headers=headers), moved, notes
+
+
+def _reference(name: str, variable: str, text: str, moved: list[str]) -> str:
+    if not text or references(text) or not _SECRET.search(name):
+        return text
+    variable = variable.upper()
+    variable = f"_{variable}" if variable[0].isdigit() else variable
+    moved.append(variable)
+    return f"${{{variable}}}"
 
 
 def define_tools(

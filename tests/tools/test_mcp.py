@@ -14,6 +14,8 @@ from rails.tools.definitions import check_folder, load, read_definition
 from rails.tools.importing import define_tools, import_server, server_entries
 from rails.tools.registry import Mcp
 from rails.tools.runners import mcp_stdio
+from rails.tools.runners.jsonrpc import McpError
+from rails.tools.runners.mcp import server_entry
 
 SUM = {"type": "object", "properties": {"sum": {"type": "integer"}}, "required": ["sum"]}
 ADD = {
@@ -302,6 +304,34 @@ def test_servers_are_read_from_an_mcp_json():
         server_entries("{}", ".mcp.json")
     with pytest.raises(UsageError, match="not JSON"):
         server_entries("{", ".mcp.json")
+
+
+def test_a_secret_that_stands_in_an_entry_is_used_for_the_import_and_not_copied(serving, tmp_path):
+    with serving(stateless) as server:
+        entry = {"url": server.url, "headers": {"Authorization": "Bearer canary-77", "X-Trace": "on"}}
+        imported = import_server("my-server", entry, tmp_path)
+    assert server.seen[0].headers["authorization"] == "Bearer canary-77"
+    text = imported.files["add.json"]
+    assert "canary" not in text + "".join(imported.notes)
+    definition = json.loads(text)
+    assert definition["transport"]["headers"] == {"Authorization": "${MY_SERVER_AUTHORIZATION}", "X-Trace": "on"}
+    assert definition["secrets"] == ["MY_SERVER_AUTHORIZATION"]
+    assert imported.notes == [
+        "the value of MY_SERVER_AUTHORIZATION was not copied; set the environment variable MY_SERVER_AUTHORIZATION"
+    ]
+
+
+def test_references_to_the_environment_are_read_as_clients_write_them(monkeypatch):
+    monkeypatch.setenv("SET", "value")
+    monkeypatch.delenv("UNSET", raising=False)
+    env = {"A": "${SET}", "B": "${env:SET}", "C": "${UNSET:-other}", "D": "${SET:-other}", "E": "$HOME {x}"}
+    transport, names = server_entry({"command": "x", "env": env})
+    assert transport.env == {"A": "${SET}", "B": "${SET}", "C": "other", "D": "${SET}", "E": "$HOME {x}"}
+    assert names == ["SET", "SET", "SET"]
+    assert server_entry({"url": "http://${UNSET:-localhost}:1/${SET}"})[0].endpoint == "http://localhost:1/value"
+    for entry in ({"command": "x", "args": ["--key", "${SET}"]}, {"url": "http://${UNSET}/"}):
+        with pytest.raises(McpError):
+            server_entry(entry)
 
 
 def test_a_server_that_cannot_be_used_is_a_usage_error(tmp_path):

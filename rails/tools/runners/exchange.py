@@ -71,7 +71,7 @@ def exchange(
         _send(connection, method, parts, headers, body)
         return _receive(connection, deadline, seconds, is_enough)
     except TimeoutError:
-        raise ExchangeError(f"no complete answer within {seconds:g} s", is_network=True) from None
+        raise ExchangeError(f"no complete answer within {seconds:.3g} s", is_network=True) from None
     except ValueError as error:
         raise ExchangeError(f"the request cannot be sent: {one_line(str(error), 200)}") from None
     except (OSError, http.client.HTTPException) as error:
@@ -179,6 +179,6 @@ def _rest(connection: http.client.HTTPConnection, deadline: float, seconds: floa
     """Give the next read what is left of the whole exchange's time."""
     left = deadline - time.monotonic()
     if left <= 0:
-        raise ExchangeError(f"no complete answer within {seconds:g} s", is_network=True)
+        raise ExchangeError(f"no complete answer within {seconds:.3g} s", is_network=True)
     if connection.sock is not None:
         connection.sock.settimeout(left)

@@ -11,6 +11,8 @@ to us (sampling, roots, elicitation) are declined, and its answers are bounded a
 from __future__ import annotations
 
 import json
+import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +31,7 @@ from rails.tools.runners.mcp_stdio import StdioChannel, started
 from rails.tools.runners.secrets import Secrets, references
 
 _PAGES: Final = 20
+_VARIABLE: Final = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}", re.ASCII)
 
 
 def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
@@ -122,17 +125,40 @@ def _part_text(part: Mapping[str, Json]) -> str:
 def server_entry(entry: Mapping[str, Json]) -> tuple[Mcp, Sequence[str]]:
     """Return the transport that an ``mcpServers`` entry means, and the names of the secrets it refers to.
 
-    ``${NAME}`` in ``env`` and ``headers`` stays a reference to the environment. Raises McpError.
+    References to the environment are read as clients write them: ``${NAME}``, ``${env:NAME}`` and
+    ``${NAME:-default}``. In ``env`` and ``headers`` they stay references, unless only the default is there;
+    an address is filled in now; in ``args`` they are refused, because arguments are visible to every
+    program of the machine. Raises McpError.
     """
     env, headers = _texts(entry.get("env")), _texts(entry.get("headers"))
     names = [name for text in (*env.values(), *headers.values()) for name in references(text)]
     url, command, args = entry.get("url") or entry.get("httpUrl"), entry.get("command"), entry.get("args", [])
     if isinstance(url, str) and url:
-        return Mcp(endpoint=url, headers=headers), names
+        return Mcp(endpoint=_filled_in(url), headers=headers), names
     if not isinstance(command, str) or not isinstance(args, list):
         raise McpError("the entry has neither a url nor a command with args")
-    return Mcp(command=(command, *(str(arg) for arg in args)), env=env), names
+    words = (command, *(str(arg) for arg in args))
+    if any(_VARIABLE.search(word) for word in words):
+        raise McpError("its command refers to the environment with ${…}; hand the value over in env instead")
+    return Mcp(command=words, env=env), names
 
 
 def _texts(value: Json) -> dict[str, str]:
-    return {name: str(text) for name, text in value.items()} if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return {}
+    return {name: _VARIABLE.sub(_kept, str(text)) for name, text in value.items()}
+
+
+def _kept(found: re.Match[str]) -> str:
+    name, default = found["name"], found["default"]
+    return default if default is not None and name not in os.environ else f"${{{name}}}"
+
+
+def _filled_in(url: str) -> str:
+    def value(found: re.Match[str]) -> str:
+        text = os.environ.get(found["name"], found["default"])
+        if text is None:
+            raise McpError(f"its url needs the environment variable {found['name']}")
+        return str(text)
+
+    return _VARIABLE.sub(value, url)
