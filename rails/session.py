@@ -16,6 +16,7 @@ from typing import Final, Literal
 import rails
 from rails.agents import Agent, first_message, registry_for, system_prompt, tool_specs
 from rails.approval.decision import Approver
+from rails.budget import Attempts, Totals
 from rails.core import limits, paths
 from rails.core.conversation import Message, NativeResult, Text, message_to_json
 from rails.core.errors import ModelError, ModelRetryable, UsageError
@@ -71,33 +72,6 @@ class Ending:
 
 
 @dataclass
-class Budget:
-    """Failed turns in a row, counted by kind: a good part does not make up for a bad one.
-
-    A turn without any failure resets the counters. The same failure word for word, twice in a row, ends
-    the loop early: the agent does not read its feedback.
-    """
-
-    most: int
-    counts: dict[str, int] = field(default_factory=dict)
-    last: str = ""
-
-    def spend(self, codes: Sequence[str], words: str) -> str | None:
-        """Count a turn's failures; return why to stop, or ``None`` to go on."""
-        if not codes:
-            self.counts.clear()
-            self.last = ""
-            return None
-        for code in set(codes):
-            self.counts[code] = self.counts.get(code, 0) + 1
-        if words and words == self.last:
-            return "the same failure came back word for word"
-        self.last = words
-        spent = [code for code, count in self.counts.items() if count >= self.most]
-        return f"{self.most} failed attempts ({', '.join(spent)})" if spent else None
-
-
-@dataclass
 class Session:
     """One run over one project. ``watch`` gets every record after it is in the log."""
 
@@ -111,10 +85,13 @@ class Session:
     on_text: Callable[[str], object] = field(default=lambda _: None)
     wait: Callable[[float], object] = time.sleep
     turns: int = 0
-    tokens: int = 0
-    started: float = field(default_factory=time.monotonic)
     gate: Gate = field(init=False)
     history: History = field(init=False)
+    totals: Totals = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start the clock of the session's budgets."""
+        self.totals = Totals(self.job.max_tokens, self.job.max_seconds)
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -148,7 +125,7 @@ class Session:
         self, setting: Setting, task: str, *, previous_tool_output: str = "", going_on: Standing | None = None
     ) -> Ending:
         """Let one agent work on one task until it is done or a budget is spent."""
-        budget = Budget(self.job.max_attempts)
+        attempts = Attempts(self.job.max_attempts)
         if going_on is None:
             first = first_message(task, _facts(self.job.project), previous_tool_output)
             setting.say(
@@ -165,10 +142,10 @@ class Session:
             messages = list(going_on.messages)
             setting.seen.update(going_on.seen)
             for failed in going_on.codes:
-                budget.spend(failed, "")
+                attempts.spend(failed, "")
         pending = going_on if going_on and going_on.pending else None
         for _ in range(self.job.max_turns):
-            if why := self._spent():
+            if why := self.totals.spent():
                 setting.say("ERROR", say("gave_up"), error=why)
                 return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
             try:
@@ -176,7 +153,7 @@ class Session:
             except ModelError as error:
                 return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self.log.session_id}")
             pending = None
-            self.tokens += turn.answer.usage.input_tokens + turn.answer.usage.output_tokens
+            self.totals.use(turn.answer.usage)
             if turn.aborted:
                 return Ending("aborted", say("aborted"))
             if turn.reply is None:
@@ -187,10 +164,10 @@ class Session:
             if turn.answer.stop_reason in CUT:
                 codes.append("cut")
             words = "\n".join(outcome.text for outcome in turn.outcomes if not outcome.ok)
-            if why := budget.spend(codes, words):
+            if why := attempts.spend(codes, words):
                 setting.say("ERROR", say("gave_up"), error=why, limit=self.job.max_attempts)
                 return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
-            self._send(setting, turn, codes, max(budget.counts.values(), default=0))
+            self._send(setting, turn, codes, attempts.most_spent)
             messages += [turn.answer.message, turn.reply]
         return Ending("gave_up", f"{say('gave_up')} Reason: the limit of {self.job.max_turns} turns is reached.")
 
@@ -225,15 +202,6 @@ class Session:
         reader = Reader(setting.registry.shapes(), id_prefix=f"t{resumed.turns}.")
         reader.feed(answer.message.text)
         return settle(setting, answer, reader.flush(answer.stop_reason, answer.message.calls), resumed.done)
-
-    def _spent(self) -> str | None:
-        """Say which budget of the whole session is used up, if one is."""
-        if self.job.max_tokens is not None and self.tokens >= self.job.max_tokens:
-            return f"the budget of {self.job.max_tokens} tokens is used up ({self.tokens} used)"
-        seconds = time.monotonic() - self.started
-        if self.job.max_seconds is not None and seconds >= self.job.max_seconds:
-            return f"the budget of {self.job.max_seconds:.0f} seconds is used up"
-        return None
 
     def _send(self, setting: Setting, turn: Turn, codes: list[str], attempt: int) -> None:
         assert turn.reply is not None, "called only with a reply"

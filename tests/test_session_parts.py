@@ -2,12 +2,12 @@
 
 import pytest
 
+from rails.budget import Attempts
 from rails.core.conversation import Message, NativeResult, Text, message_to_json
 from rails.core.errors import UsageError
 from rails.core.events import Record
 from rails.messages import language, say
 from rails.resume import standing
-from rails.session import Budget
 
 
 def spend_all(budget, *turns):
@@ -15,23 +15,23 @@ def spend_all(budget, *turns):
 
 
 def test_c8_01_the_nth_failure_stops_and_not_one_later():
-    assert spend_all(Budget(3), ["gate"], ["gate"], ["gate"]) == [None, None, "3 failed attempts (gate)"]
+    assert spend_all(Attempts(3), ["gate"], ["gate"], ["gate"]) == [None, None, "3 failed attempts (gate)"]
 
 
 def test_c8_03_a_good_turn_resets_the_counters():
-    assert spend_all(Budget(2), ["gate"], [], ["gate"]) == [None, None, None]
+    assert spend_all(Attempts(2), ["gate"], [], ["gate"]) == [None, None, None]
 
 
 def test_c8_03_two_bad_parts_of_one_turn_are_one_attempt():
-    assert spend_all(Budget(2), ["schema", "schema"], []) == [None, None]
+    assert spend_all(Attempts(2), ["schema", "schema"], []) == [None, None]
 
 
 def test_c8_08_every_kind_of_failure_has_a_budget_of_its_own():
-    assert spend_all(Budget(2), ["syntax"], ["schema"], ["gate"], ["syntax"])[-1] == "2 failed attempts (syntax)"
+    assert spend_all(Attempts(2), ["syntax"], ["schema"], ["gate"], ["syntax"])[-1] == "2 failed attempts (syntax)"
 
 
 def test_c8_10_the_same_failure_word_for_word_ends_early():
-    budget = Budget(5)
+    budget = Attempts(5)
     assert budget.spend(["edit"], "not found") is None
     assert budget.spend(["edit"], "not found") == "the same failure came back word for word"
 
