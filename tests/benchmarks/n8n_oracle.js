@@ -110,6 +110,7 @@ function judge(workflow) {
     const description = describe(node.type, node.typeVersion);
     if (!description) {
       if (/^(n8n-nodes-base|@n8n\/n8n-nodes-langchain)\.|^[^.]*$|^nodes-/.test(node.type)) faults.push(['type', `nodes[${index}]`]);
+      if (!node.disabled) runtime({ parameters: node.parameters ?? {} }, index, names, faults);
       continue;
     }
     node.typeVersion ??= Math.max(...versions(description));

@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from n8n_workflows import chain, errors, the_one
+from n8n_workflows import chain, errors, findings, the_one
 
 from rails.gate.checks.n8n import javascript
 
@@ -120,3 +120,9 @@ def test_without_the_parser_syntax_is_said_to_be_unchecked(monkeypatch):
     value = with_code("broken (")
     assert errors(value) == []
     assert the_one(value, "N8N066").severity == "info"
+
+
+def test_code_that_returns_nothing_is_a_warning():
+    assert the_one(with_code("const a = 1;"), "N8N073").severity == "warning"
+    assert "return _items" in the_one(with_python("a = 1"), "N8N073").remedy
+    assert not [f for f in findings(with_code("")) if f.rule == "N8N073"]

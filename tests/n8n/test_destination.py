@@ -75,3 +75,14 @@ def test_strict_blocks_every_warning():
     value = workflow(node("A"))
     assert errors(value) == []
     assert errors(value, "publish") == errors(value, "strict") == [("N8N080", "nodes")]
+
+
+def test_pinned_data_of_no_node_and_unknown_error_handling_are_warnings():
+    value = chain("A", pinData={"A": [], "Gone": []})
+    assert the_one(value, "N8N104").json_path == "pinData.Gone"
+    value = chain("A")
+    value["nodes"][1]["onError"] = "ignore"
+    found = the_one(value, "N8N046")
+    assert (found.severity, found.json_path) == ("warning", "nodes[1].onError")
+    value["nodes"][1]["onError"] = "continueRegularOutput"
+    assert "N8N046" not in rules(value)

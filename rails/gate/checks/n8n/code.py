@@ -45,7 +45,8 @@ def check(workflow: Workflow) -> Iterator[Issue]:
             continue
         yield from _language(node)
         for code in _codes(node):
-            yield from _syntax(node, code)
+            faults = list(_syntax(node, code))
+            yield from faults or _result(node, code)
             if code.language == "javaScript":
                 yield from _references(node, code, workflow, names)
 
@@ -92,6 +93,14 @@ def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
         if code.language == "javaScript" and re.search(r"\{\{.*\}\}", code.text):
             remedy = "Code takes no {{ }}: write the variable itself, for example $json.field."
         yield Issue(rule, code.path, message, remedy, start=fault.start, end=max(fault.end, fault.start + 1))
+
+
+def _result(node: Node, code: _Code) -> Iterator[Issue]:
+    """Yield a warning for code that gives nothing back: n8n stops at a Code node without items."""
+    if code.text.strip() and "return" not in code.text and node.type == "n8n-nodes-base.code":
+        message = f"{node.title}: the code in `{code.path[-1]}` returns nothing, and n8n needs items"
+        example = "return $input.all();" if code.language == "javaScript" else "return _items"
+        yield Issue("N8N073", code.path, message, f"End it with, for example, {example}", "warning")
 
 
 def _javascript(text: str) -> Fault | None:

@@ -99,6 +99,7 @@ _SETTING_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "redactionPolicy": ("none", "non-manual", "manual-only", "all"),
     "timeSavedMode": ("fixed", "dynamic"),
 }
+_ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
 #: Rules whose fault stops activation, not import.
 _STOPS_PUBLISHING: Final = frozenset({"N8N080", "N8N081", "N8N082", "N8N092"})
 
@@ -113,6 +114,7 @@ def weigh(issues: Iterable[Issue], profile: str) -> Iterator[Issue]:
 def check(workflow: Mapping[str, Json], profile: str) -> Iterator[Issue]:
     """Yield what is missing or not allowed around the nodes and connections of a workflow."""
     yield from _name(workflow, "error" if profile == "api" else "info")
+    yield from _around(workflow)
     if profile != "api":
         return
     yield from _unknown(workflow, (), _WORKFLOW_KEYS, "the workflow")
@@ -134,6 +136,25 @@ def _name(workflow: Mapping[str, Json], severity: Severity) -> Iterator[Issue]:
         found = f"{len(name)} characters long" if isinstance(name, str) else kind(name)
         message = f"The workflow's `name` must be a text of 1 to {_NAME_CHARS} characters; it is {found}"
         yield Issue("N8N100", ("name",), message, remedy, "error" if severity == "error" else "warning")
+
+
+def _around(workflow: Mapping[str, Json]) -> Iterator[Issue]:
+    """Yield warnings for pinned data of nodes that do not exist and for unknown ways to handle an error."""
+    nodes = workflow.get("nodes")
+    objects = {n: node for n, node in enumerate(nodes) if isinstance(node, dict)} if isinstance(nodes, list) else {}
+    pinned = workflow.get("pinData")
+    names = {name for node in objects.values() if isinstance(name := node.get("name"), str)}
+    for name in pinned if isinstance(pinned, dict) else ():
+        if name not in names:
+            message = f"`pinData` is for the node {shown(name)}, which does not exist"
+            remedy = "Remove it, or use the node's name."
+            yield Issue("N8N104", ("pinData", name), message, remedy, "warning", on_key=True)
+    for index, node in objects.items():
+        chosen = node.get("onError")
+        if chosen is not None and chosen not in _ON_ERROR:
+            message = f"Node {shown(node.get('name'))}: n8n has no `onError` {shown(chosen)}"
+            remedy = f"Use one of {listed(_ON_ERROR)}."
+            yield Issue("N8N046", ("nodes", index, "onError"), message, remedy, "warning")
 
 
 def _unknown(owner: Mapping[str, Json], path: JsonPath, known: Collection[str], what: str) -> Iterator[Issue]:

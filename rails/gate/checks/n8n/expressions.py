@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from rails.gate.checks.n8n import javascript
@@ -22,6 +23,9 @@ _REFERENCE: Final = re.compile(
     r"""(?(dot)|\s*(?P<quote>['"`])(?P<name>(?:[^'"`\\\n]|\\.|(?!(?P=quote))['"`])*)(?P=quote)\s*[\],)])"""
 )
 _VARIABLE: Final = re.compile(r"(?<![\w$.])\$[A-Za-z_]\w*")
+#: Names that are looked at in one piece of code: each costs a look at the whole piece.
+_MOST_NAMES: Final = 1_000
+_MOST_UNKNOWN: Final = 10
 _SIMPLE_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 
@@ -111,7 +115,7 @@ def references(code: str) -> Iterator[Reference]:
     if "$" not in code:
         return
     parsed: Parsed | None = None
-    for match in _REFERENCE.finditer(code):
+    for match in islice(_REFERENCE.finditer(code), _MOST_NAMES):
         if parsed is None and javascript.available():
             parsed = javascript.parse(code)
         if parsed is not None and not parsed.is_code(match.start(), match.start() + 1):
@@ -139,9 +143,10 @@ def _character(match: re.Match[str]) -> str:
 
 def unknown_variables(code: str) -> Iterator[Reference]:
     """Yield ``$`` names that n8n does not define and the code does not declare."""
-    for match in _VARIABLE.finditer(code):
+    unknown = (match for match in _VARIABLE.finditer(code) if match.group() not in VARIABLES)
+    for match in islice(unknown, _MOST_UNKNOWN):
         name = match.group()
-        if name in VARIABLES or re.search(rf"(?:let|const|var|function)\s+{re.escape(name)}\b", code):
+        if re.search(rf"(?:let|const|var|function)\s+{re.escape(name)}\b", code):
             continue
         parsed = javascript.parse(code) if javascript.available() else None
         if parsed is not None and not parsed.is_code(match.start(), match.end()):

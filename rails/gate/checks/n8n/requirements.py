@@ -17,6 +17,8 @@ from rails.gate.checks.n8n.display import UNDEFINED, get, pattern_of
 from rails.gate.checks.n8n.parameters import Context, Level, Property
 
 _LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelector"})
+#: As much of a locator's value as its pattern is tried on.
+_MATCHED_CHARS: Final = 2_000
 _ALPHANUMERIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _JWT: Final = re.compile(r"[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_.+/=]*")
 _NUMBER: Final = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|Infinity|0[xX][0-9a-fA-F]+)?\s*")
@@ -121,7 +123,7 @@ def _locator_fault(item: Property, value: Any) -> str | None:  # noqa: ANN401
     mode = value["mode"]
     for rule in item.modes.get(mode, ()) if isinstance(mode, str) else ():
         pattern = pattern_of(f"^{rule}$")
-        if pattern is not None and not pattern.search(text[:5_000]):
+        if pattern is not None and not pattern.search(text[:_MATCHED_CHARS]):
             return f"its value does not have the form of mode {mode!r}, which is /{rule[:80]}/"
     return None
 

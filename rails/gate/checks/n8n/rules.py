@@ -59,6 +59,7 @@ _ALL: Final = (
     Rule("N8N043", "Without a `typeVersion` n8n takes the newest one, which may differ.", "no typeVersion", "warning"),
     Rule("N8N044", "The node type is retired or replaced.", '"type": "n8n-nodes-base.function"', "warning"),
     Rule("N8N045", "n8n leaves the node out by default.", '"type": "n8n-nodes-base.executeCommand"', "warning"),
+    Rule("N8N046", "n8n handles a node's error in one of three ways.", '"onError": "ignore"', "warning"),
     Rule("N8N047", "An input takes only so many nodes.", "two memories at one agent", "warning"),
     Rule("N8N050", "A required parameter that shows must have a value.", "HTTP Request without `url`"),
     Rule("N8N051", "n8n drops parameters that the node's version does not have.", '"metod": "GET"'),
@@ -79,6 +80,7 @@ _ALL: Final = (
     Rule("N8N070", "The JavaScript of a Code node must parse.", '"jsCode": "return [;"'),
     Rule("N8N071", "The Python of a Code node must parse.", '"pythonCode": "return ["'),
     Rule("N8N072", "The language of a Code node is one that n8n runs.", '"language": "js"'),
+    Rule("N8N073", "A Code node gives back items.", "code without a return", "warning"),
     Rule("N8N080", "Nothing can start the workflow.", "no trigger node", "warning"),
     Rule("N8N081", "Two webhooks with one method and path cannot both be active.", "two POST /orders", "warning"),
     Rule("N8N082", "n8n cannot publish what is only started by hand.", "only a Manual Trigger", "warning"),
@@ -92,6 +94,7 @@ _ALL: Final = (
     Rule("N8N101", "The public API needs `settings`.", "no settings", "info"),
     Rule("N8N102", "The public API refuses keys that it does not know.", '"version": 1', "info"),
     Rule("N8N103", "The public API refuses setting values that it does not know.", '"callerPolicy": "all"', "info"),
+    Rule("N8N104", "Pinned data belongs to a node.", '"pinData": {"Gone": […]}', "warning"),
 )
 
 #: Rule id → rule.
