@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 from rails.core.requests import Json
@@ -18,9 +19,11 @@ def text(details: Details, key: str) -> str:
 
 
 def number(details: Details, key: str) -> float:
-    """Return a number, or 0."""
+    """Return a number that is not negative, or 0."""
     value = details.get(key)
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0
+    return max(0, value)
 
 
 def flag(details: Details, key: str, default: bool = False) -> bool:

@@ -6,6 +6,7 @@ is shown by windows of records, so that a long one opens as fast as a short one.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -75,9 +76,11 @@ class Pages:
     def __init__(self, state: Path) -> None:
         self._state = state
         self._index = Index(state)
+        self._closing = threading.Event()
 
     def close(self) -> None:
-        """Close the index."""
+        """End every wait for news, and close the index."""
+        self._closing.set()
         self._index.close()
 
     def sessions(self) -> Html:
@@ -112,12 +115,12 @@ class Pages:
     def newer(self, session_id: str, seen: int, patience_s: float) -> Window | None:
         """Wait until a session has more than ``seen`` records, then return its end; ``None``: nothing came."""
         deadline = time.monotonic() + patience_s
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and not self._closing.is_set():
             self._index.refresh(0.2)
             card = self._index.card(session_id)
             if card is None or card.records > seen:
                 return self.window(session_id)
-            time.sleep(_POLL_S)
+            self._closing.wait(_POLL_S)
         return None
 
     def search(self, line: str, before: str = "") -> Html:

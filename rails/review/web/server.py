@@ -11,16 +11,18 @@ There is nothing here that changes anything: deciding needs a terminal.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Self, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from rails.core.errors import RailsError, UsageError
@@ -41,6 +43,8 @@ _STATIC: Final = {
     "/app.css": ("rails.review.web", "static/app.css", "text/css; charset=utf-8"),
     "/session.css": ("rails.review", "session.css", "text/css; charset=utf-8"),
 }
+#: As the standard library types it; for TCP it is always the socket.
+_Connection: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"
 _SESSION: Final = re.compile(r"/api/session/([0-9A-Za-z_-]{1,80})(?:/since/([0-9]{1,12}))?")
 
 
@@ -76,6 +80,7 @@ class ReviewServer:
         """Stop answering."""
         self._http.shutdown()
         self._http.server_close()
+        self._http.end_connections()
         self._pages.close()
 
     def __enter__(self) -> Self:
@@ -149,21 +154,36 @@ class _Http(ThreadingHTTPServer):
     allow_reuse_address = False
     request_queue_size = 64
     answer: Callable[[str, Callable[[str], list[str]]], Answer]
-    _free = threading.BoundedSemaphore(_CONNECTIONS)
 
-    def process_request(self, request: object, client_address: object) -> None:
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(address, handler)
+        self._lock = threading.Lock()
+        self._open: set[_Connection] = set()
+
+    def process_request(self, request: _Connection, client_address: object) -> None:
         """Take a connection if there are not too many; else close it."""
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)  # type: ignore[arg-type]
-            return
-        super().process_request(request, client_address)  # type: ignore[arg-type]
+        with self._lock:
+            full = len(self._open) >= _CONNECTIONS
+            if not full:
+                self._open.add(request)
+        if full:
+            self.shutdown_request(request)
+        else:
+            super().process_request(request, client_address)
 
-    def process_request_thread(self, request: object, client_address: object) -> None:
-        """Answer on a connection, and free its place."""
-        try:
-            super().process_request_thread(request, client_address)  # type: ignore[arg-type]
-        finally:
-            self._free.release()
+    def shutdown_request(self, request: _Connection) -> None:
+        """Close a connection, and free its place."""
+        with self._lock:
+            self._open.discard(request)
+        super().shutdown_request(request)
+
+    def end_connections(self) -> None:
+        """End what is open: a kept-alive connection would go on being answered."""
+        with self._lock:
+            for connection in self._open:
+                if isinstance(connection, socket.socket):
+                    with contextlib.suppress(OSError):
+                        connection.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Keep quiet about connections that broke: the terminal belongs to the user."""

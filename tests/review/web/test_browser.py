@@ -108,7 +108,7 @@ def test_a_server_that_stopped_is_said(page, served, state, log):
         page.locator(".card").click()
         page.wait_for_selector("section.turn")
     page.evaluate("location.hash = '#/'")
-    page.wait_for_function("() => document.getElementById('status').textContent.length > 0")
+    page.wait_for_selector("#status:has-text('cannot be reached')")
     assert page.locator("section.turn").count() == 1
     writer.close()
 

@@ -32,7 +32,9 @@ function put(element, html) {
 }
 
 async function get(path, signal) {
-  const answer = await fetch(path, { headers: { "X-AI-Rails-Token": token }, cache: "no-store", signal });
+  const answer = await fetch(path, { headers: { "X-AI-Rails-Token": token }, cache: "no-store", signal }).catch((error) => {
+    throw signal.aborted ? error : new Error("The server cannot be reached. Start it again, and open the address it prints.");
+  });
   if (answer.status === 204) return null;
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
