@@ -100,8 +100,8 @@ class Reader(Fields):
         self._readable_schema(schema, (key,), 0)
 
     def _readable_schema(self, value: Json, place: Place, depth: int) -> None:
-        """Names and texts inside a schema are read by the model too."""
-        if depth > limits.SCHEMA_DEPTH * 2:
+        """Names and texts inside a schema or an example are read by the model too."""
+        if depth > limits.JSON_DEPTH:
             return
         if isinstance(value, str):
             self.readable(value, place)
@@ -203,6 +203,7 @@ class Reader(Fields):
         for index, item in enumerate(value):
             if not isinstance(item, dict):
                 self.problem((key, index), f"must be an object, not {kind(item)}", "Write the parameters only.")
+        self._readable_schema(value, (key,), 0)
         return tuple(item for item in value if isinstance(item, dict))
 
     def _timeout(self) -> float:

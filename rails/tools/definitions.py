@@ -305,12 +305,12 @@ def _notes(definition: Definition) -> Iterator[str]:
 
 
 def _collisions(loaded: Mapping[str, Definition]) -> Iterator[Mistake]:
-    """Report a tool alias that is another tool's name or alias."""
-    owners: dict[str, Definition] = dict(loaded)
+    """Report a tool alias that is another tool's name or alias, in the file that came later."""
+    owners: dict[str, Definition] = {}
     for definition in loaded.values():
-        for alias in definition.tool_aliases:
-            owner = owners.setdefault(alias, definition)
+        for name in (definition.tool_name, *definition.tool_aliases):
+            owner = owners.setdefault(name, definition)
             if owner is not definition:
-                message = f"the alias {alias!r} already belongs to the tool {owner.tool_name!r}"
-                fix = "Remove it from one of the two."
-                yield Mistake(definition.source, 0, "tool_aliases", message, fix)
+                field = "tool_name" if name == definition.tool_name else "tool_aliases"
+                message = f"the name {name!r} already belongs to the tool {owner.tool_name!r}"
+                yield Mistake(definition.source, 0, field, message, "Choose another name.")

@@ -53,7 +53,8 @@ def _uri(text: str) -> bool:
     if not _parses(urlsplit, text):
         return False
     parts = urlsplit(text)
-    return bool(parts.netloc) if parts.scheme.lower() in {"http", "https", "ws", "wss", "ftp"} else len(text) > 3
+    needs_host = parts.scheme.lower() in {"http", "https", "ws", "wss", "ftp"}
+    return bool(parts.netloc or (parts.path and not needs_host))
 
 
 def _uri_reference(text: str) -> bool:

@@ -17,8 +17,9 @@ from typing import Final
 
 from rails.core.errors import UsageError
 from rails.core.requests import Json
+from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, printable
-from rails.tools.definitions import place_text, read_definition
+from rails.tools.definitions import load, place_text, read_definition
 from rails.tools.jsonfile import JsonError, Place, parse
 from rails.tools.registry import ROLES, Mcp
 from rails.tools.runners.jsonrpc import McpError
@@ -112,7 +113,7 @@ def define_tools(
 ) -> Imported:
     """Return a definition file for each of a server's ``Tool`` objects."""
     imported = Imported()
-    used = set(taken)
+    used = {*taken, *load([builtin_folder("mcp_definitions")]).shapes()}
     for tool in tools:
         original = str(tool.get("name", ""))
         name = _name(server, original, used)

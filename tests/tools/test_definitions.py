@@ -114,7 +114,9 @@ def test_two_files_cannot_define_the_same_tool(tmp_path):
 def test_an_alias_cannot_be_another_tools_name(tmp_path):
     write(tmp_path, "a.json", tool_aliases=["other"])
     write(tmp_path, "b.json", tool_name="other")
-    assert "already belongs to the tool 'other'" in check_folder([tmp_path])[0].message
+    (mistake,) = check_folder([tmp_path])
+    assert (mistake.file, mistake.field) == (str(tmp_path / "b.json"), "tool_name")
+    assert "the name 'other' already belongs to the tool 'count_lines'" in mistake.message
 
 
 @pytest.mark.parametrize("key", ["inputSchema", "input_schema", "parameters"])

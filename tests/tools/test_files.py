@@ -138,6 +138,14 @@ def test_a_list_can_be_narrowed(registry, project, parameters, files):
     assert [line.split("  ")[0] for line in result.text.splitlines()[1:]] == files
 
 
+@pytest.mark.parametrize("tool", ["list_files", "search_files"])
+def test_a_path_that_does_not_exist_is_said(registry, project, tool):
+    more = {"pattern": "x"} if tool == "search_files" else {}
+    result = use(registry, project, tool, path="missing", **more)
+    assert not result.ok
+    assert "missing does not exist" in result.text
+
+
 def test_a_search_gives_path_line_and_text(registry, project):
     result = use(registry, project, "search_files", pattern="^def \\w+\\(")
     assert result.text.splitlines() == [

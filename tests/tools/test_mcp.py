@@ -282,11 +282,15 @@ def test_a_servers_unusual_tools_are_made_usable_and_the_changes_are_noted():
             },
         },
         {"name": "read_file", "description": "Read", "inputSchema": {"type": "object"}},
+        {"name": "Write", "description": "Write", "inputSchema": {"type": "object"}},
+        {"name": "mine", "description": "Mine", "inputSchema": {"type": "object"}},
     ]
-    imported = define_tools("my server", tools, Mcp(endpoint="http://127.0.0.1:1/mcp"), taken=["read_file"])
+    imported = define_tools("my server", tools, Mcp(endpoint="http://127.0.0.1:1/mcp"), taken=["mine"])
     assert sorted(imported.files) == [
         "dir_list.json",
+        "my_server_Write.json",
         "my_server_dir_list.json",
+        "my_server_mine.json",
         "my_server_read_file.json",
         "t_9lives.json",
     ]

@@ -2,8 +2,9 @@
 
 Covered: each parameter fills exactly one argument, whatever it contains; a value that begins with a dash
 cannot become an option; the environment is an allow-list; the working folder is the project; on timeout
-the whole process group is killed; output is bounded. Not covered: what the program itself does. It runs
-as the user, so a command definition is trusted like a script.
+the whole process group is killed; output is bounded. Not covered: what the program itself does, and a
+child that it moves to a session of its own. It runs as the user, so a command definition is trusted like
+a script.
 """
 
 from __future__ import annotations

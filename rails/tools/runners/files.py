@@ -224,6 +224,7 @@ class _Walk:
         try:
             if start:
                 name = start.rpartition("/")[2]
+                _must_exist(folder, name, start)
                 yield from self.one(folder, name, start.removesuffix(name))
             else:
                 yield from self.below(folder, "")
@@ -301,6 +302,13 @@ def _open_folders(project: Path, parts: list[str]) -> int:
     except OSError as error:
         raise _Unreadable(_reason("/".join(parts) or "the project folder", error)) from None
     return folder
+
+
+def _must_exist(folder: int, name: str, shown: str) -> None:
+    try:
+        os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except OSError as error:
+        raise _Unreadable(_reason(shown, error)) from None
 
 
 def _read(project: Path, path: WorkspacePath) -> bytes:
