@@ -77,7 +77,7 @@ def write(
     _check_bounds(changes)
     if not changes:
         return Applied(changes)
-    with opened(project, disk) as workspace, _locked(workspace):
+    with _told(), opened(project, disk) as workspace, _locked(workspace):
         _recover(workspace)
         transaction = _Transaction(workspace, changes)
         transaction.run(on_intent)
@@ -89,18 +89,27 @@ def write(
 
 def read_file(project: Path, path: WorkspacePath) -> bytes | None:
     """Return a file's bytes, or ``None`` if it does not exist. Links are not followed (WorkspaceError)."""
-    with opened(project) as workspace:
+    with _told(), opened(project) as workspace:
         found = workspace.read(path)
     return None if found is None else found.data
 
 
 def recover(project: Path, *, disk: Disk = DISK) -> tuple[str, ...]:
     """Finish or undo changes that were interrupted. Returns what was done, in sentences; usually nothing."""
-    with opened(project, disk) as workspace:
+    with _told(), opened(project, disk) as workspace:
         if set(workspace.names(JOURNAL)) <= {"lock"}:
             return ()
         with _locked(workspace):
             return tuple(_recover(workspace))
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn what the disk refuses into words for the operator."""
+    try:
+        yield
+    except OSError as error:
+        raise WorkspaceError(f"The disk refused: {error}. Nothing is half written; try again.") from error
 
 
 def _check_bounds(changes: ChangeSet) -> None:

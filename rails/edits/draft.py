@@ -20,6 +20,7 @@ from rails.edits.wanted import Wanted
 
 _NEW_MODE: Final = 0o644
 _DONE_PLACES: Final = 1_000
+_STALE_LINES: Final = 12  # lines of a changed file that a refusal quotes
 _HASH_CHARS: Final = 8  # a base hash may be shortened to this many hexadecimal digits
 
 
@@ -57,7 +58,8 @@ class Draft:
 
     def edit(self, wanted: Wanted, base: str) -> Sequence[str]:
         """Replace text. Returns notes for the reader."""
-        stage = self._open_stage(base)
+        self._check_base(base, wanted)
+        stage = self._open_stage("")
         if line := omission.placeholder(wanted.new, wanted.old):
             raise Problem(
                 "placeholder",
@@ -176,14 +178,30 @@ class Draft:
         if self.found is not None and not self.found.mode & 0o222:
             raise Problem("read_only", "The file is read-only.", "Ask the human to make it writable.")
 
-    def _check_base(self, base: str) -> None:
+    def _check_base(self, base: str, wanted: Wanted | None = None) -> None:
+        """Refuse an edit of a file that is not what the agent read, with the lines as they are now."""
         if not base:
             return
         now = "" if self.before is None else sha256(self.before)
         given = base.lower().removeprefix("sha256:")
         if len(given) < _HASH_CHARS or not now.startswith(given):
-            hint = f"Read it again{f'; its hash is now {now}' if now else ''}."
+            hint = f"Read it again{f'; its hash is now {now}' if now else ''}.{self._as_it_is_now(wanted)}"
             raise Problem("stale", "The file has changed since you read it (base_hash differs).", hint)
+
+    def _as_it_is_now(self, wanted: Wanted | None) -> str:
+        coded = codec.read(self.before or b"")
+        if wanted is None or coded is None:
+            return ""
+        view = View(coded.text)
+        found = locate(view, wanted)
+        if isinstance(found, Match):
+            span = found.spans[0]
+            return f" old_string is still there, lines {span.first_line}–{span.last_line}: send it with the new hash."
+        if not found.candidates:
+            return ""
+        first = found.candidates[0].first_line
+        lines = view.lines[first - 1 : found.candidates[0].last_line][:_STALE_LINES]
+        return " Now: " + " | ".join(f"{number}: {one_line(line, 120)}" for number, line in enumerate(lines, first))
 
     def _check(self, stage: _Stage, wanted: Wanted, found: Match) -> None:
         texts = [stage.view.text[span.start : span.end] for span in found.spans]

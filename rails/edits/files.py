@@ -197,7 +197,10 @@ class Workspace:
         return (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino)
 
     def read(self, path: WorkspacePath) -> Snapshot | None:
-        """Return the file's bytes and mode, or ``None`` if there is no such file."""
+        """Return the file's bytes and mode, or ``None`` if there is no such file.
+
+        Raises UnsafeFileError for what is not a plain file, OSError where the disk refuses.
+        """
         folder = self.folder(path.parts[:-1])
         return None if folder is None else self.read_name(path.name, folder, str(path))
 
@@ -208,7 +211,7 @@ class Workspace:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise UnsafeFileError(_unsafe(shown or name, error)) from error
+            raise _unsafe(shown or name, error) from error
         try:
             return _read_open(descriptor, shown or name)
         finally:
@@ -233,17 +236,18 @@ def _open_folder(parts: tuple[str, ...], parent: int) -> int | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UnsafeFileError(_unsafe("/".join(parts), error)) from error
+        raise _unsafe("/".join(parts), error) from error
 
 
-def _unsafe(shown: str, error: OSError) -> str:
+def _unsafe(shown: str, error: OSError) -> OSError | UnsafeFileError:
+    """Tell what a path is from what a disk cannot do just now: the first is final, the second an OSError."""
     if error.errno in (errno.ELOOP, errno.EMLINK):
-        return f"{shown} is a symbolic link. Links are not followed; name the file it points to."
+        return UnsafeFileError(f"{shown} is a symbolic link. Links are not followed; name the file it points to.")
     if error.errno == errno.ENOTDIR:
-        return f"{shown} is not a folder, or is a link to one. Links are not followed."
+        return UnsafeFileError(f"{shown} is not a folder, or is a link to one. Links are not followed.")
     if error.errno in (errno.ENXIO, errno.ENODEV):
-        return f"{shown} is not a plain file."
-    return f"{shown} cannot be opened: {error.strerror}."
+        return UnsafeFileError(f"{shown} is not a plain file.")
+    return error
 
 
 def _read_open(descriptor: int, shown: str) -> Snapshot:

@@ -56,6 +56,7 @@ _OVERRIDES: Final = (
 )
 _FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("refs",), ("refs", "rails"), ("info",))
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_FORMAT: Final = "--format=%H%n%ct%n%B"
 _GIT_SECONDS: Final = 60
 
 
@@ -108,11 +109,10 @@ class History:
     def _record(self, changes: ChangeSet, draft: Step) -> int:
         """Write one step; its number and title are settled here."""
         self._open()
-        session = draft.session
-        last = self.steps(session)
-        number = last[-1].step + 1 if last else 1
+        last = self._last(draft.session)
+        number = last.step + 1 if last else 1
         step = replace(draft, step=number, title=one_line(draft.title, 200))
-        stream = _import_stream(step, changes, last[-1].commit if last else "")
+        stream = _import_stream(step, changes, last.commit if last else "")
         self._git(["fast-import", "--quiet", "--date-format=raw"], stream)
         return number
 
@@ -126,9 +126,15 @@ class History:
         refs = self._git(["for-each-ref", "--format=%(refname)", name]).decode().split()
         if not refs:
             return ()
-        raw = self._git(["log", "--date-order", "--reverse", "-z", "--format=%H%n%ct%n%B", *refs, "--"])
+        raw = self._git(["log", "--date-order", "--reverse", "-z", _FORMAT, *refs, "--"])
         found = [step for item in raw.decode("utf-8", "replace").split("\0") if (step := _parse_step(item))]
         return _with_undone(found)
+
+    def _last(self, session: str) -> Step | None:
+        """Return the newest step of a session, without reading the others."""
+        ref = f"refs/rails/{_ref_name(session)}"
+        status, out, _ = self._run(["log", "-1", _FORMAT, ref, "--"])
+        return _parse_step(out.decode("utf-8", "replace")) if status == 0 else None
 
     def restore_point(self, step: Step) -> ChangeSet:
         """Return the change set of a step, with all bytes."""

@@ -92,7 +92,7 @@ class _Planner:
             return None
         try:
             return self.drafts.get(path) or self._open(path)
-        except UnsafeFileError as error:
+        except (UnsafeFileError, OSError) as error:
             self.refuse(request, Problem("path", str(error), "Name a plain file inside the project."), str(path))
         except Problem as problem:
             self.refuse(request, problem, str(path))

@@ -99,6 +99,7 @@ def _state(workspace: Workspace, entry: Entry) -> _State:
 
 
 def _hash(workspace: Workspace, name: str, folder: int) -> str | None:
+    """Return the hash of what is there now. Raises OSError if that cannot be said: then nothing is decided."""
     try:
         found = workspace.read_name(name, folder)
     except UnsafeFileError:

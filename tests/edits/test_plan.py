@@ -180,6 +180,25 @@ def test_what_has_no_safe_reading_is_refused(tmp_path, requests, code):
     assert codes(tmp_path, *requests) == [code]
 
 
+def test_a_stale_edit_is_told_the_lines_as_they_are_now(tmp_path):
+    save(tmp_path, "a.py", "def f(a):\n    return a + 1\n")
+    old = "def f(a):\n    return a"
+    planned = plan([edit("a.py", f"{old}\n", "x", base_hash="0" * 64)], tmp_path)
+    assert "1: def f(a): | 2:     return a + 1".replace("    ", "") in planned.refusals[0].hint.replace("    ", "")
+    planned = plan([edit("a.py", "def f(a):", "def f(b):", base_hash="0" * 64)], tmp_path)
+    assert "old_string is still there, lines 1–1" in planned.refusals[0].hint
+
+
+def test_the_hash_of_the_file_as_read_is_accepted_long_or_short(tmp_path):
+    import hashlib
+
+    save(tmp_path, "a.txt", "one")
+    now = hashlib.sha256(b"one").hexdigest()
+    for given in (now, now[:12], now.upper(), f"sha256:{now}"):
+        assert after(tmp_path, "a.txt", edit("a.txt", "one", "two", base_hash=given)) == b"two"
+    assert codes(tmp_path, edit("a.txt", "one", "two", base_hash=now[:4])) == ["stale"]
+
+
 def test_bytes_around_the_place_stay_as_they_are(tmp_path):
     odd = b"\xef\xbb\xbfone\r\ntwo \t\r\nthree\nfour\x0c\r\nlast"
     save(tmp_path, "a.txt", odd).chmod(0o640)
