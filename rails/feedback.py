@@ -146,6 +146,15 @@ def in_doubt(ids: tuple[str, ...], tool_name: str) -> Outcome:
     return Outcome(ids, "failed", text)
 
 
+def masked(ids: tuple[str, ...]) -> Outcome:
+    """An answer that held a secret was interrupted; the log does not keep secrets, so it cannot go on."""
+    text = (
+        "AI-Rails was interrupted before your answer was carried out, and it held a secret, which the log does "
+        "not keep. What is listed above was done, the rest was not. Send the rest again."
+    )
+    return Outcome(ids, "skipped", text)
+
+
 def compose(answer: Answer, outcomes: Sequence[Outcome], native: Mapping[str, str]) -> Message:
     """Put the outcomes of one answer into one user message.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import rails
+from rails import feedback
 from rails.agents import Agent, first_message, registry_for, system_prompt, tool_specs
 from rails.approval.decision import Approver
 from rails.budget import Attempts, Totals
@@ -29,6 +30,7 @@ from rails.feedback import CUT
 from rails.gate.gate import Gate
 from rails.intake import Reader
 from rails.log.reader import read_strict
+from rails.log.secrets import MARK
 from rails.log.writer import SessionLog
 from rails.messages import say
 from rails.models import Model
@@ -201,7 +203,12 @@ class Session:
         assert answer is not None, "called only with a pending answer"
         reader = Reader(setting.registry.shapes(), id_prefix=f"t{resumed.turns}.")
         reader.feed(answer.message.text)
-        return settle(setting, answer, reader.flush(answer.stop_reason, answer.message.calls), resumed.done)
+        found = reader.flush(answer.stop_reason, answer.message.calls)
+        if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
+            return settle(setting, answer, found, resumed.done)
+        # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
+        outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(found.native_ids)))
+        return Turn(answer, outcomes, feedback.compose(answer, outcomes, found.native_ids))
 
     def _send(self, setting: Setting, turn: Turn, codes: list[str], attempt: int) -> None:
         assert turn.reply is not None, "called only with a reply"

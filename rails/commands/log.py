@@ -8,17 +8,9 @@ from pathlib import Path
 from rails.commands import common
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.text import one_line, printable
-from rails.log import export, export_atif, export_markdown, export_transcript
-from rails.log.query import parse
+from rails.log.export import FORMATS
+from rails.log.index import Index
 from rails.log.reader import SessionSummary, full, read_lenient, sessions, verify
-from rails.log.search import scan
-
-_EXPORTS = {
-    "markdown": export_markdown.to_markdown,
-    "transcript": export_transcript.to_transcript,
-    "atif": export_atif.to_atif,
-    "recording": export.to_recording,
-}
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,22 +23,25 @@ def run(options: argparse.Namespace) -> int:
         report = verify(chosen.path)
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
-    if options.format not in _EXPORTS:
-        raise UsageError(f"--format takes one of {', '.join(_EXPORTS)}, not {one_line(options.format)!r}.")
+    if options.format not in FORMATS:
+        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
     records, _ = read_lenient(chosen.path)
-    print(_EXPORTS[options.format]([full(record, state) for record in records]), end="")
+    print(FORMATS[options.format]([full(record, state) for record in records]), end="")
     return EXIT_OK
 
 
 def _search(state: Path, line: str, limit: int) -> int:
     if not line.strip():
         raise UsageError('What shall be searched? For example: ai-rails log search "rule:F821 is:failed"')
-    found = EXIT_FINDINGS
-    for hit in scan(state, parse(line), limit=limit):
+    if not state.is_dir():
+        raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
+    with Index(state) as index:
+        index.refresh()
+        hits = index.search(line, limit=limit).hits
+    for hit in hits:
         record = hit.record
         print(f"{hit.place}  {record.timestamp[:19]}  {record.event_type:24}  {one_line(record.message, 100)}")
-        found = EXIT_OK
-    return found
+    return EXIT_OK if hits else EXIT_FINDINGS
 
 
 def chosen_session(state: Path, wanted: str) -> SessionSummary:

@@ -8,9 +8,9 @@ import pytest
 from rails.agents import load_agents
 from rails.approval.scripted import ScriptedApprover
 from rails.core.shipped import builtin_folder
-from rails.log.reader import read_strict
+from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
-from rails.session import Ending, Job, Session, start
+from rails.session import Ending, Job, Session, start, where
 from rails.testing import ScriptedModel
 from rails.tools.definitions import load
 
@@ -39,16 +39,31 @@ def work(tmp_path, monkeypatch):
     project = tmp_path / "project"
     project.mkdir()
 
-    def run(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **job):
+    def session(answers, approvals, watch, wait, job, open_log):
         model = ScriptedModel(list(answers))
         registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
         agents = dict(load_agents([builtin_folder("agent_templates")]))
         task = Job(project, (("coder", "the task"),), **job)
-        with SessionLog.create(project / ".rails") as log:
-            start(task, log, model.name)
+        with open_log(task, model) as log:
+            standing = where(project, log) if open_log is reopened else None
             approver = ScriptedApprover(list(approvals))
-            ending = Session(task, log, registry, agents, model.for_agent, approver, watch=watch, wait=wait).run()
-            return Worked(project, ending, read_strict(log.path), model)
+            one = Session(task, log, registry, agents, model.for_agent, approver, watch=watch, wait=wait)
+            return Worked(project, one.run(standing), read_strict(log.path), model)
+
+    def created(task, model):
+        log = SessionLog.create(project / ".rails")
+        start(task, log, model.name)
+        return log
+
+    def reopened(_task, _model):
+        return SessionLog.reopen(project / ".rails", sessions(project / ".rails")[-1].session_id)
+
+    def run(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **job):
+        return session(answers, approvals, watch, wait, job, created)
+
+    def resume(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **job):
+        return session(answers, approvals, watch, wait, job, reopened)
 
     run.project = project
+    run.resume = resume
     return run

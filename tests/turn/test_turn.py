@@ -3,6 +3,8 @@
 import inspect
 import json
 
+import pytest
+
 from rails.core.conversation import Answer, Message, NativeCall, Text, Usage
 from rails.core.errors import ModelError, ModelRetryable
 
@@ -201,3 +203,20 @@ def test_an_edit_elsewhere_in_the_file_keeps_what_a_human_saved_since(work):
 def test_an_agent_may_write_again_what_it_wrote_itself(work):
     done = work(write("a.txt", "one\n"), write("a.txt", "two\n"), "Done.", approvals=["approve", "approve"])
     assert (done.project / "a.txt").read_text("utf-8") == "two\n"
+
+
+def test_an_interrupted_answer_that_held_a_secret_is_asked_for_again_and_no_mark_is_written(work, monkeypatch):
+    secret = "sk-ant-api03-" + "B" * 40
+
+    class Killed(BaseException):
+        pass
+
+    def kill(record):
+        if record.event_type == "LLM_RESPONSE":
+            raise Killed
+
+    with pytest.raises(Killed):
+        work(write("a.txt", f"key = {secret}\n"), watch=kill)
+    done = work.resume(write("a.txt", "no key\n"), "Done.", approvals=["approve"])
+    assert "Send the rest again" in done.told[0]
+    assert (done.project / "a.txt").read_text("utf-8") == "no key\n"
