@@ -29,7 +29,7 @@ from rails.review.markup import Html, el, join, text
 from rails.review.queries import session_view
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
-WINDOW: Final = 1_000
+WINDOW: Final = 500
 _LOOK_BACK: Final = 200
 _SESSIONS: Final = 200
 _HITS: Final = 50

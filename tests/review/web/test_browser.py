@@ -190,13 +190,13 @@ def test_nothing_runs_out_of_the_window(page, served, state, log, width):
 
 def test_a_long_session_keeps_the_page_small(page, served, state, log):
     events = [log.START]
-    for number in range(1, 900):
+    for number in range(1, 500):
         events += [log.call(number), log.answer(), log.formulated(f"t{number}.1"), log.told()]
     served.write(state, log.records(*events)).close()
     page.goto(served.server.url)
     page.locator(".card").click()
     page.wait_for_selector("section.turn")
-    assert page.locator("section.turn").count() <= 300
+    assert page.locator("section.turn").count() <= 150
     page.get_by_role("button", name="Earlier").click()
     page.wait_for_selector("button:has-text('Later')")
     assert page.problems == []

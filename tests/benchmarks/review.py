@@ -1,0 +1,142 @@
+"""Figures of the review: folding a log, the HTML file, the page's first window, and drawing an approval.
+
+python tests/benchmarks/review.py [RECORDS]     default 100000; Chromium is measured where Playwright is installed
+"""
+
+import importlib.util
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from rails.approval.decision import request_for_changes  # noqa: E402
+from rails.approval.screen import draw_request  # noqa: E402
+from rails.core.changes import ChangeSet, FileChange  # noqa: E402
+from rails.core.events import Event  # noqa: E402
+from rails.core.paths import WorkspacePath  # noqa: E402
+from rails.core.verdict import Verdict  # noqa: E402
+from rails.log.reader import read_lenient  # noqa: E402
+from rails.log.writer import SessionLog  # noqa: E402
+from rails.review.html import render_html  # noqa: E402
+from rails.review.queries import session_view  # noqa: E402
+from rails.review.web.server import ReviewServer  # noqa: E402
+
+
+def row(name, value, unit="ms"):
+    print(f"{name:<58} {value:>12,.1f} {unit}")
+
+
+def timed(job):
+    started = time.perf_counter()
+    result = job()
+    return result, (time.perf_counter() - started) * 1000
+
+
+def median(job, times=9):
+    return statistics.median(timed(job)[1] for _ in range(times))
+
+
+def shapes():
+    """The records that the tests of the review use."""
+    path = ROOT / "tests" / "review" / "conftest.py"
+    spec = importlib.util.spec_from_file_location("shapes", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def write_log(state, count):
+    make = shapes()
+    log = SessionLog.create(state)
+    log.append(Event("WORKFLOW_START", "bump a", {"task": "bump a", "project": "/p"}))
+    number = 0
+    while log_length(number) < count:
+        number += 1
+        turn = (make.call(number), make.answer(), make.formulated(f"t{number}.1"), make.gate(), make.told())
+        for kind, details in turn:
+            log.append(Event(kind, kind, details, "coder", "m"))
+    log.close()
+    return log
+
+
+def log_length(turns):
+    return 1 + 5 * turns
+
+
+def page_figures(state, session_id):
+    with ReviewServer(state) as server:
+        token = server.url.partition("token=")[2]
+        headers = {"Host": [f"127.0.0.1:{server.port}"], "X-AI-Rails-Token": [token]}
+
+        def get(path):
+            answer = server.answer(path, lambda name: headers.get(name, []))
+            assert answer.status == 200, answer.body
+            return answer
+
+        _, first = timed(lambda: get(f"/api/session/{session_id}"))
+        row("page: first window, without an index (once)", first)
+        while not server._pages._index.refresh():
+            pass
+        row("page: last window, with the index (median of 9)", median(lambda: get(f"/api/session/{session_id}")))
+        row("page: a window in the middle", median(lambda: get(f"/api/session/{session_id}?first=50000")))
+        row("page: search, newest 50", median(lambda: get("/api/search?q=correct")))
+        row("page: list of sessions", median(lambda: get("/api/sessions")))
+        chromium_figures(server, session_id)
+
+
+def chromium_figures(server, session_id):
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        print("Chromium: not measured, Playwright is not installed")
+        return
+    binary = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=binary, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(server.url)
+        page.wait_for_selector(".card")
+
+        def open_session():
+            page.goto("about:blank")
+            page.goto(f"http://127.0.0.1:{server.port}/#/s/{session_id}")
+            page.wait_for_selector("section.turn")
+
+        row("Chromium: navigation to first turns shown (median of 5)", median(open_session, 5))
+        nodes = page.evaluate("document.getElementsByTagName('*').length")
+        row("Chromium: elements on the page", nodes, "elements")
+        browser.close()
+
+
+def approval_figures():
+    before = b"".join(b"value_%d = %d\n" % (n, n) for n in range(3_000))
+    after = before.replace(b"value_1500 = 1500", b"value_1500 = 1501")
+    for name, old, new in (("3,000 lines, one changed", before, after), ("3,000 new lines", None, before)):
+        changes = ChangeSet((FileChange(WorkspacePath("src/values.py"), old, new),))
+        request = request_for_changes("a", "coder", (), Verdict("pass", changes))
+        row(f"approval: drawing {name}", median(lambda asked=request: draw_request(asked)))
+
+
+def main():
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    approval_figures()
+    with tempfile.TemporaryDirectory() as folder:
+        state = Path(folder) / ".rails"
+        log, took = timed(lambda: write_log(state, count))
+        row(f"writing a session of {count:,} records", took / 1000, "s")
+        (records, _), took = timed(lambda: read_lenient(log.path))
+        row("reading it whole", took / 1000, "s")
+        view, took = timed(lambda: session_view(records))
+        row("folding it into a view", took / 1000, "s")
+        page, took = timed(lambda: render_html(view))
+        row(f"the HTML file ({len(page) / 1e6:.1f} MB)", took / 1000, "s")
+        page_figures(state, log.session_id)
+
+
+if __name__ == "__main__":
+    main()
