@@ -56,8 +56,8 @@ class Draft:
 
     # -- requests ---------------------------------------------------------------------------------
 
-    def edit(self, wanted: Wanted, base: str) -> Sequence[str]:
-        """Replace text. Returns notes for the reader."""
+    def edit(self, wanted: Wanted, base: str) -> Match:
+        """Replace text. Returns what was found where."""
         self._check_base(base, wanted)
         stage = self._open_stage("")
         if line := omission.placeholder(wanted.new, wanted.old):
@@ -88,7 +88,7 @@ class Draft:
                 f'Validation failed: expected text "{one_line(wanted.validate_after)}" not found after operation.',
                 "Correct the edit, or the text that is expected after it.",
             )
-        return (*found.notes, *self._link_note())
+        return found
 
     def chain(self) -> None:
         """Let the next edits see the result of those so far."""
@@ -113,7 +113,7 @@ class Draft:
             raise Problem("no_change", "No changes made (content identical after replacement).", "Leave this edit out.")
         self._add(stage, span)
         self._fate = "edited"
-        return self._link_note()
+        return self.link_note()
 
     def write(self, content: str, base: str) -> Sequence[str]:
         """Take ``content`` as the whole file, in the file's own encoding and line ends."""
@@ -127,7 +127,7 @@ class Draft:
         if data == self.before:
             raise Problem("no_change", "No changes made (content identical after replacement).", "Leave it out.")
         self._data, self._stage, self._fate = data, None, "written"
-        return (*notes, *self._link_note())
+        return (*notes, *self.link_note())
 
     def delete(self) -> Sequence[str]:
         """Take the file away."""
@@ -224,7 +224,8 @@ class Draft:
                 "Send the two edits in separate answers, or as one.",
             )
 
-    def _link_note(self) -> Sequence[str]:
+    def link_note(self) -> Sequence[str]:
+        """Say it when the file has other names, which keep the old bytes."""
         if self.found is None or self.found.links < 2:
             return ()
         return (f"it has {self.found.links} names (hard links); only this one will change",)

@@ -20,37 +20,66 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits, paths
-from rails.core.changes import ChangeSet
+from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
 from rails.core.requests import Json, ToolRequest
 from rails.edits.draft import Draft, Problem
 from rails.edits.files import UnsafeFileError, Workspace, opened
 from rails.edits.match import Miss
+from rails.edits.omission import lost_lines
 from rails.edits.wanted import Wanted
 
 
 @dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one replacement came to: in how many places, on which rung, and whether it was a fuzzy one."""
+
+    request_id: str
+    path: WorkspacePath
+    occurrences: int
+    rung: int
+    fuzzy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """What the requests come to. If there are refusals, ``changes`` is empty.
+    """What the requests come to. If there are refusals, ``changes`` is empty (but see ``partial``).
 
     ``notes`` tell a reader what is not plain from the diff ("lines 3–9 matched after indentation
     correction (rung 5)"). ``misses`` are the refusals' facts in full: rungs, candidates, handles.
+    ``outcomes`` has one entry for each replacement that was planned.
     """
 
     changes: ChangeSet
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
     misses: tuple[Miss, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
 
 
-def plan(requests: Sequence[ToolRequest], project: Path) -> Plan:
-    """Plan all edit requests of one answer against the files as they are now. Nothing is written."""
+def plan(requests: Sequence[ToolRequest], project: Path, *, partial: bool = False) -> Plan:
+    """Plan all edit requests of one answer against the files as they are now. Nothing is written.
+
+    With ``partial``, the requests that are refused are left out and the others planned without them.
+    """
     with opened(project) as workspace:
-        planner = _Planner(workspace)
-        for request in requests:
-            planner.take(request)
-        return planner.result()
+        found = _planned(requests, workspace)
+        refusals, misses = list(found.refusals), list(found.misses)
+        kept = list(requests)
+        while partial and found.refusals and kept:
+            refused = {refusal.request_id for refusal in found.refusals}
+            kept = [request for request in kept if request.id not in refused] if "" not in refused else []
+            found = _planned(kept, workspace)
+            refusals, misses = refusals + list(found.refusals), misses + list(found.misses)
+    return replace(found, refusals=tuple(refusals), misses=tuple(misses)) if partial else found
+
+
+def _planned(requests: Sequence[ToolRequest], workspace: Workspace) -> Plan:
+    planner = _Planner(workspace)
+    for request in requests:
+        planner.take(request)
+    return planner.result()
 
 
 class _Planner:
@@ -62,6 +91,7 @@ class _Planner:
         self.refusals: list[Refusal] = []
         self.misses: list[Miss] = []
         self.notes: list[str] = []
+        self.outcomes: list[Outcome] = []
         self.done: dict[str, str] = {}
 
     def take(self, request: ToolRequest) -> None:
@@ -129,7 +159,12 @@ class _Planner:
         """Plan one replacement."""
         draft = self.draft(request, raw)
         if draft is not None:
-            self._try(request, draft, lambda: draft.edit(wanted, base if isinstance(base, str) else ""))
+            self._try(request, draft, lambda: self._edited(request, draft, wanted, base))
+
+    def _edited(self, request: ToolRequest, draft: Draft, wanted: Wanted, base: Json) -> Sequence[str]:
+        found = draft.edit(wanted, base if isinstance(base, str) else "")
+        self.outcomes.append(Outcome(request.id, draft.path, len(found.spans), found.rung, found.fuzzy))
+        return (*found.notes, *draft.link_note())
 
     def _try(self, request: ToolRequest, draft: Draft, step: Callable[[], Sequence[str]]) -> None:
         try:
@@ -150,12 +185,13 @@ class _Planner:
                 continue
             if change is not None:
                 changes.append(change)
+                self.notes += [f"{draft.path}: {note}" for note in _losses(change)]
         if not self.refusals and sum(len(c.after or b"") for c in changes) > limits.CHANGE_BYTES:
             message = f"The files of this answer come to more than {limits.CHANGE_BYTES} bytes."
             self.refusals.append(Refusal("limit", message, "Send them in parts."))
         if self.refusals:
             return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses))
-        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes))
+        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), tuple(self.outcomes))
 
     # -- one method per tool ----------------------------------------------------------------------
 
@@ -212,6 +248,17 @@ _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
     "delete_file": _Planner.delete_file,
     "move_file": _Planner.move_file,
 }
+
+
+def _losses(change: FileChange) -> Sequence[str]:
+    """Say it when a file is emptied or loses many lines: a diff of many files hides that easily."""
+    if not change.before or change.after is None:
+        return ()
+    if not change.after:
+        return ("it becomes empty",)
+    old, new = (data.decode("utf-8", "replace") for data in (change.before, change.after))
+    lost = lost_lines(old, new)
+    return (f"it loses {lost[0]} of its {lost[1]} lines",) if lost else ()
 
 
 def _wanted(p: Mapping[str, Json]) -> Wanted:

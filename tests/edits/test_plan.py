@@ -307,6 +307,42 @@ def test_patterns_replace_by_group(tmp_path):
     assert after(tmp_path, "a.txt", asked) == b"value=key\n"
 
 
+def test_a_partial_plan_leaves_out_what_was_refused(tmp_path):
+    save(tmp_path, "a.txt", "one")
+    save(tmp_path, "b.txt", "two")
+    requests = [edit("a.txt", "one", "1"), edit("b.txt", "missing", "x", 2), edit("b.txt", "two", "2", 3)]
+    planned = plan(requests, tmp_path, partial=True)
+    assert [(str(c.path), c.after) for c in planned.changes.changes] == [("a.txt", b"1"), ("b.txt", b"2")]
+    assert [refusal.request_id for refusal in planned.refusals] == ["r2"]
+    assert plan(requests, tmp_path).changes == ChangeSet()
+
+
+def test_each_replacement_says_in_how_many_places_and_on_which_rung(tmp_path):
+    save(tmp_path, "a.txt", "a a\n    b = (1, 2)\n    c\n")
+    planned = plan([edit("a.txt", "a", "x", replace_all=True), edit("a.txt", "b = (1,2)\nc", "d", 2)], tmp_path)
+    assert [(o.request_id, o.occurrences, o.rung, o.fuzzy) for o in planned.outcomes] == [
+        ("r1", 2, 1, False),
+        ("r2", 1, 6, False),
+    ]
+    assert any("rung 6" in note for note in planned.notes)
+
+
+def test_a_file_that_is_emptied_or_shrunk_is_called_out(tmp_path):
+    text = "".join(f"line {n}\n" for n in range(20))
+    save(tmp_path, "a.txt", text)
+    save(tmp_path, "b.txt", "x")
+    half = "".join(f"line {n}\n" for n in range(10))
+    planned = plan([edit("a.txt", half, ""), request("write_file", 2, file_path="b.txt", content="")], tmp_path)
+    assert planned.notes == ("a.txt: it loses 10 of its 20 lines", "b.txt: it becomes empty")
+
+
+def test_other_names_of_a_file_are_mentioned(tmp_path):
+    import os
+
+    os.link(save(tmp_path, "a.txt", "one"), tmp_path / "b.txt")
+    assert any("2 names" in note for note in plan([edit("a.txt", "one", "two")], tmp_path).notes)
+
+
 def test_planning_writes_nothing(tmp_path):
     save(tmp_path, "a.txt", "one")
     one(tmp_path, edit("a.txt", "one", "two"), request("write_file", 2, file_path="x/y.txt", content="z"))
