@@ -182,6 +182,25 @@ def test_a_missing_secret_names_both_variables(tmp_path, monkeypatch):
     assert "SHOP__SERVICE_KEY or SERVICE_KEY" in result.text
 
 
+def test_a_secret_can_come_from_the_keyring_when_that_is_switched_on(tmp_path, monkeypatch):
+    import types
+
+    asked = []
+
+    def get_password(service, name):
+        asked.append((service, name))
+        return "from-keyring" if name == "SERVICE_KEY" else None
+
+    monkeypatch.setitem(sys.modules, "keyring", types.SimpleNamespace(get_password=get_password))
+    monkeypatch.delenv("SERVICE_KEY", raising=False)
+    monkeypatch.setenv("AI_RAILS_PROJECT_NAME", "shop")
+    definition = define([sys.executable, "-c", "import os; print(os.environ['SERVICE_KEY'])"], secrets=["SERVICE_KEY"])
+    assert "A secret is missing" in use(definition, tmp_path).text
+    monkeypatch.setenv("AI_RAILS_KEYRING", "1")
+    assert use(definition, tmp_path).text == "probe: exit code 0\n[secret SERVICE_KEY]"
+    assert asked == [("ai-rails", "SHOP__SERVICE_KEY"), ("ai-rails", "SERVICE_KEY")]
+
+
 def test_kept_output_is_bounded_and_counts_what_it_left_out():
     kept = Kept(limit=30)
     for number in range(1000):

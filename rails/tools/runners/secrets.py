@@ -1,11 +1,13 @@
 """Secrets a tool needs: looked up by name, handed to the tool only, masked in whatever comes back.
 
 The order is the original AI-Rails': ``PROJECT__NAME`` for the project at hand, then ``NAME``. They come
-from the environment. A value never stands in a definition, a prompt, a log or an argument list.
+from the environment, and from the system's keyring when ``AI_RAILS_KEYRING=1`` and the ``keyring`` package is
+installed (service ``ai-rails``); asking a keyring may open a window, so it is not the default. A value never stands in a definition, a prompt, a log or an argument list.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -34,8 +36,9 @@ class Secrets:
         missing: list[str] = []
         for name in names:
             for variable in (scoped_name(project, name), name):
-                if os.environ.get(variable):
-                    values[name], sources[name] = os.environ[variable], variable
+                value = os.environ.get(variable) or _from_keyring(variable)
+                if value:
+                    values[name], sources[name] = value, variable
                     break
             else:
                 missing.append(f"{scoped_name(project, name)} or {name}")
@@ -55,6 +58,17 @@ class Secrets:
             if len(value) >= _SHORTEST:
                 text = text.replace(value, f"[secret {name}]")
         return text
+
+
+def _from_keyring(variable: str) -> str:
+    """Return a value of the keyring, or an empty text. A keyring that fails is like one without the value."""
+    if os.environ.get("AI_RAILS_KEYRING") != "1":
+        return ""
+    try:
+        found = importlib.import_module("keyring").get_password("ai-rails", variable)
+    except Exception:  # noqa: BLE001 - each platform's keyring has errors of its own
+        return ""
+    return found if isinstance(found, str) else ""
 
 
 def references(text: str) -> list[str]:
