@@ -82,7 +82,7 @@ def _ask(setting: Setting, block: str, errors: Sequence[Refusal], tool: str) -> 
     schema = f"Parameters of {tool}: {definition.spec().schema}\n" if definition else ""
     listed = "\n".join(f"- {error}" for error in errors)
     question = _QUESTION.format(block=block, errors=listed, schema=schema)
-    stream = setting.model.stream(system=_SYSTEM, messages=[Message("user", (Text(question),))], tools=())
+    stream = setting.model.steady().stream(system=_SYSTEM, messages=[Message("user", (Text(question),))], tools=())
     for delta in stream:
         if isinstance(delta, Answer):
             return delta

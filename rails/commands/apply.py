@@ -81,6 +81,10 @@ class SavedAnswer:
         del role
         return self
 
+    def steady(self) -> SavedAnswer:
+        """Return this: what was saved does not vary."""
+        return self
+
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Never called."""
         del system, messages, tools

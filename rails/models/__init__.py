@@ -36,6 +36,10 @@ class Model(Protocol):
         """Return the model that plays ``role``: itself, unless roles have answers of their own."""
         ...
 
+    def steady(self) -> Model:
+        """Return the model at the lowest temperature that its provider lets one choose; itself if none."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

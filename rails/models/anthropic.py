@@ -86,6 +86,10 @@ class AnthropicModel:
         del role
         return self
 
+    def steady(self) -> AnthropicModel:
+        """Return this model: its provider lets no temperature be chosen."""
+        return self
+
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.Model`."""
         import anthropic

@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rails.core import limits
@@ -58,6 +58,7 @@ class OpenAIModel:
     base_url: str = DEFAULT_URL
     max_tokens: int = limits.ANSWER_TOKENS
     silence_s: float = limits.MODEL_SILENCE_SECONDS
+    temperature: float | None = None
 
     @classmethod
     def from_environment(
@@ -81,6 +82,10 @@ class OpenAIModel:
         """Return this model: all roles ask the same one."""
         del role
         return self
+
+    def steady(self) -> OpenAIModel:
+        """Return this model at temperature 0."""
+        return replace(self, temperature=0.0)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.Model`."""
@@ -269,6 +274,8 @@ def _request(
     bound = "max_completion_tokens" if model.base_url == DEFAULT_URL else "max_tokens"
     body: dict[str, Json] = {"model": model.name, "messages": sent, "stream": True, bound: model.max_tokens}
     body["stream_options"] = {"include_usage": True}
+    if model.temperature is not None:
+        body["temperature"] = model.temperature
     if tools:
         body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
     return body

@@ -57,6 +57,10 @@ class RecordedModel:
         lines = tuple(line for line in self.lines if line.agent in ("", role))
         return replace(self, lines=lines, role=role)
 
+    def steady(self) -> RecordedModel:
+        """Return this model: what was recorded does not vary."""
+        return self
+
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Replay the answer that follows ``messages``. Raises ModelError when the recording has no more."""
         del system, tools

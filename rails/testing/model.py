@@ -44,6 +44,10 @@ class ScriptedModel:
         del role
         return self
 
+    def steady(self) -> ScriptedModel:
+        """Return this model: a script does not vary."""
+        return self
+
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Record what was asked, then give the next answer."""
         number = len(self.asked)

@@ -216,3 +216,11 @@ def test_one_call_works_over_both_wire_formats():
         with StubServer([call("t", '{"a": 1}', call_id="c9")]) as stub:
             *_, answer = open_model(f"{kind}:m", base_url=stub.url + url).stream(system="", messages=HELLO, tools=[])
         assert answer.message.calls == (NativeCall("c9", "t", '{"a": 1}'),)
+
+
+def test_a_steady_model_asks_for_temperature_0_and_the_others_ask_for_none():
+    with StubServer([says("one"), says("two")]) as stub:
+        model = OpenAIModel("local-model", api_key="", base_url=f"{stub.url}/v1")
+        for one in (model, model.steady()):
+            list(one.stream(system="", messages=HELLO, tools=[]))
+        assert [request.body.get("temperature") for request in stub.requests] == [None, 0.0]
