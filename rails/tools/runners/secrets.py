@@ -2,7 +2,8 @@
 
 The order is the original AI-Rails': ``PROJECT__NAME`` for the project at hand, then ``NAME``. They come
 from the environment, and from the system's keyring when ``AI_RAILS_KEYRING=1`` and the ``keyring`` package is
-installed (service ``ai-rails``); asking a keyring may open a window, so it is not the default. A value never stands in a definition, a prompt, a log or an argument list.
+installed (service ``ai-rails``); asking a keyring may open a window, so it is not the default. A value never
+stands in a definition, a prompt, a log or an argument list.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ def _from_keyring(variable: str) -> str:
         return ""
     try:
         found = importlib.import_module("keyring").get_password("ai-rails", variable)
-    except Exception:  # noqa: BLE001 - each platform's keyring has errors of its own
+    except Exception:
+        # Each platform's keyring has errors of its own; without a value the tool is not run.
         return ""
     return found if isinstance(found, str) else ""
 
