@@ -39,16 +39,23 @@ class Gate:
 
     ``strict`` makes everything that was not checked count. ``keep_old`` keeps findings that were there
     before the change in the verdict, marked ``new=False``; they never count. ``pool`` are Python workers
-    that several gates share; whoever made it closes it.
+    that several gates share; whoever made it closes it. ``trusted`` lets configuration that is a program
+    (``eslint.config.js``) run; nothing in the project can set it.
     """
 
     def __init__(
-        self, project: Path, *, strict: bool = False, keep_old: bool = False, pool: PythonPool | None = None
+        self,
+        project: Path,
+        *,
+        strict: bool = False,
+        keep_old: bool = False,
+        trusted: bool = False,
+        pool: PythonPool | None = None,
     ) -> None:
         self.project = project.resolve()
         self.strict, self.keep_old = strict, keep_old
         self._owns_pool = pool is None
-        self._desk = Desk(self.project, pool or PythonPool())
+        self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted)
 
     def judge(self, changes: ChangeSet) -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting."""
@@ -106,6 +113,8 @@ class Gate:
     ) -> Verdict:
         runs: list[CheckRun] = []
         self._desk.hits.clear()
+        self._desk.created = frozenset(file.path for file in files if file.change.before is None)
+        self._desk.gone = frozenset(str(change.path) for change in gone)
         by_path = {file.path: file for file in files}
         for name in (*CHECKS, FALLBACK):
             jobs = [file.job for file in files if name in wanted(file.path)]

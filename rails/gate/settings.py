@@ -136,7 +136,7 @@ def _chain_digest(project: Path, file: Path) -> str:
     """
     seen = hashlib.sha256()
     for _ in range(10):
-        data = _read(file)
+        data = read_file(file)
         seen.update(data)
         whole = parse_toml(data, file.name)
         extended = (table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole).get("extend")
@@ -156,7 +156,7 @@ class _Reader:
         self.seen = hashlib.sha256()
 
     def bytes_of(self, name: str) -> bytes:
-        data = _read(self.project / name)
+        data = read_file(self.project / name)
         self.seen.update(f"{name}\0{len(data)}\0".encode() + data)
         return data
 
@@ -164,7 +164,7 @@ class _Reader:
         pyproject = parse_toml(self.bytes_of("pyproject.toml"), "pyproject.toml")
         tool = table(pyproject, "tool")
         ruff_toml = next((n for n in (".ruff.toml", "ruff.toml") if self.bytes_of(n)), "")
-        ruff_table = parse_toml(_read(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
+        ruff_table = parse_toml(read_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
         hooks = set(_HOOK.findall(_uncommented(self.bytes_of(".pre-commit-config.yaml"))))
         section, flake8_file, others = self._ini()
         configured = bool(
@@ -289,7 +289,8 @@ def _uncommented(data: bytes) -> str:
     return re.sub(r"^\s*#.*$", "", data.decode(errors="replace"), flags=re.M)
 
 
-def _read(path: Path) -> bytes:
+def read_file(path: Path) -> bytes:
+    """Return a configuration file's bytes, none if it is missing or too large to be one."""
     try:
         if not path.is_file() or path.stat().st_size > _BYTES:
             return b""
@@ -299,7 +300,7 @@ def _read(path: Path) -> bytes:
 
 
 def _toml_file(path: Path) -> Mapping[str, Json]:
-    return parse_toml(_read(path), path.name)
+    return parse_toml(read_file(path), path.name)
 
 
 def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:

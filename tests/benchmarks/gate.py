@@ -200,7 +200,8 @@ def one_shot(rounds: int) -> None:
     names = [Path(path).name for path in paths]
     code = (
         "import sys\nfrom pathlib import Path\nfrom rails.gate import Gate\nfrom rails.core.paths import WorkspacePath\n"
-        "with Gate(Path(sys.argv[1])) as gate:\n    gate.check_files([WorkspacePath(p) for p in sys.argv[2:]])\n"
+        "with Gate(Path(sys.argv[1])) as gate:\n"
+        "    gate.check_files([WorkspacePath(p) for p in sys.argv[2:]])\n"
     )
 
     def ours() -> float:

@@ -59,13 +59,18 @@ class Report:
 class Desk:
     """What checks share: the project, warm tools, and answers that are already known.
 
-    ``fix`` is whether fixes and formatting may change the text. ``known`` holds results by everything
+    ``fix`` is whether fixes and formatting may change the text. ``trusted`` is whether configuration of the
+    project that is a program may be executed. ``created`` and ``gone`` are the paths that the change set at
+    hand brings and takes away. ``known`` holds results by everything
     they depend on (tool, version, configuration, path, content), so that no text is checked twice.
     """
 
     project: Path
     pool: PythonPool
     fix: bool = True
+    trusted: bool = False
+    created: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()
     known: dict[tuple[object, ...], Any] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     hits: Counter[object] = field(default_factory=Counter)
@@ -92,6 +97,8 @@ class Check(Protocol):
 #: Every check: the module of this folder and the endings of the files it wants, in the order of running.
 CHECKS: Final[Mapping[str, frozenset[str]]] = {
     "python": frozenset({".py", ".pyi"}),
+    "javascript": frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts"}),
+    "markdown": frozenset({".md", ".markdown", ".mdx"}),
     "data": frozenset(
         {
             ".json",

@@ -51,17 +51,18 @@ def _outcome(job: Job) -> Outcome:
     if ending := _UNPARSED.search(job.path):
         missing = (NotChecked(job.path, "syntax", f"there is no check for {ending[0].lower()} files", False),)
     old = decode(job.before) if job.before is not None else None
-    before = tuple(_findings(job.path, old.text)) if old else ()
-    return Outcome(job.path, job.after, tuple(_findings(job.path, decoded.text)), before, not_checked=missing)
+    before = tuple(marker_findings(job.path, old.text)) if old else ()
+    return Outcome(job.path, job.after, tuple(marker_findings(job.path, decoded.text)), before, not_checked=missing)
 
 
-def _findings(path: str, text: str) -> Iterator[Finding]:
+def marker_findings(path: str, text: str) -> Iterator[Finding]:
+    """Yield conflict and edit markers, and a fence around the whole file where that is no prose."""
     lines = split_lines(text)
     name = path.rpartition("/")[2].lower()
     prose = any(name.endswith(suffix) for suffix in _PROSE)
     for number, words in _conflicts(lines, skip_fenced=prose):
         yield Finding(path, number, 1, "conflict-marker", words, "text", end_line=number)
-    if not prose and (number := _wrapping_fence(lines)):
+    if not prose and (number := wrapping_fence(lines)):
         words = "The file is wrapped in a Markdown code fence."
         yield Finding(
             path, number, 1, "markdown-fence", words, "text", end_line=number, remedy="Leave the fence lines out."
@@ -87,7 +88,7 @@ def _conflicts(lines: Sequence[str], *, skip_fenced: bool) -> Iterator[tuple[int
             start = middle = 0
 
 
-def _wrapping_fence(lines: Sequence[str]) -> int:
+def wrapping_fence(lines: Sequence[str]) -> int:
     """Return the line of a fence that opens or closes the whole file, or 0."""
     filled = [number for number, line in enumerate(lines, 1) if line.strip()]
     if filled and _FENCE.match(lines[filled[0] - 1]):

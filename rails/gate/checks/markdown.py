@@ -1,0 +1,95 @@
+"""Markdown: links to files that are not there, and markers that do not belong in any text."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from rails.core.text import one_line
+from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.gate.baseline import split_lines
+from rails.gate.checks import Desk, Job, Outcome, Report
+from rails.gate.checks.text import marker_findings
+from rails.gate.ruff import plain
+
+_FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
+_CODE: Final = re.compile(r"(`+)(?:(?!\1).)*\1")
+_INLINE: Final = re.compile(r"\]\(\s*(<[^>]*>|[^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+[\"'(][^)]*)?\)")
+_DEFINITION: Final = re.compile(r"\s{0,3}\[[^\]^][^\]]*\]:\s*(<[^>]*>|\S+)")
+#: A target with one of these endings means a file; others may be routes of a site that is built later.
+_FILE: Final = re.compile(
+    r"\.(?:md|markdown|rst|txt|py|js|mjs|cjs|ts|tsx|jsx|json|ya?ml|toml|ini|cfg|csv|sh|css|html?|png|jpe?g|gif|svg|webp|pdf)$",
+    re.I,
+)
+_ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
+
+
+def run(jobs: Sequence[Job], desk: Desk) -> Report:
+    """Look at each file, before and after."""
+    start = time.perf_counter()
+    outcomes = tuple(_outcome(job, desk) for job in jobs)
+    duration = round((time.perf_counter() - start) * 1000, 2)
+    return Report(outcomes, (CheckRun("markdown", "", duration, "links to files, markers", len(jobs)),))
+
+
+def _outcome(job: Job, desk: Desk) -> Outcome:
+    text = plain(job.after)
+    if text is None:
+        missed = NotChecked(job.path, "markdown", "it is not UTF-8 text")
+        return Outcome(job.path, job.after, not_checked=(missed,))
+    before = plain(job.before) if job.before is not None else None
+    old = tuple(_findings(job.path, before, desk, changed=False)) if before is not None else ()
+    return Outcome(job.path, job.after, tuple(_findings(job.path, text, desk, changed=True)), old)
+
+
+def _findings(path: str, text: str, desk: Desk, *, changed: bool) -> Iterator[Finding]:
+    yield from marker_findings(path, text)
+    for line, column, target in _targets(text):
+        if not _exists(path, target, desk, changed=changed):
+            words = f"The link leads to {one_line(target, 80)}, which does not exist."
+            yield Finding(
+                path, line, column, "broken-link", words, "markdown", end_line=line, remedy="Correct the path."
+            )
+
+
+def _targets(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield line, column and target of each link to a file, outside code."""
+    fence = ""
+    for number, line in enumerate(split_lines(text), 1):
+        mark = _FENCE.match(line)
+        if mark and (not fence or line.strip().startswith(fence)):
+            fence = "" if fence else mark[1]
+            continue
+        if fence:
+            continue
+        visible = _CODE.sub(lambda found: " " * len(found[0]), line)
+        definition = _DEFINITION.match(visible)
+        for found in [definition] if definition else _INLINE.finditer(visible):
+            target = found[1].strip("<>").split("#")[0].split("?")[0]
+            if target and not _ELSEWHERE.match(target) and _FILE.search(target):
+                yield number, found.start(1) + 1, target
+
+
+def _exists(path: str, target: str, desk: Desk, *, changed: bool) -> bool:
+    """Whether the target is there: for new text after the change, for old text before it."""
+    parts: list[str] = []
+    for part in (*PurePosixPath(path).parent.parts, *PurePosixPath(_unquoted(target)).parts):
+        if part == "..":
+            if not parts:
+                return True  # outside the project: not ours to say
+            parts.pop()
+        elif part != ".":
+            parts.append(part)
+    wanted = "/".join(parts)
+    if changed and wanted in desk.gone:
+        return False
+    return (changed and wanted in desk.created) or desk.project.joinpath(*parts).exists()
+
+
+def _unquoted(target: str) -> str:
+    from urllib.parse import unquote
+
+    return unquote(target) if "%" in target else target

@@ -1,0 +1,296 @@
+"""ESLint and Prettier of the project, or of the user's own tool folder, kept warm in one Node process.
+
+Configuration that is a program (``eslint.config.js``, ``prettier.config.js``, plugins) is not executed
+unless the person who runs AI-Rails says that the project may run code. Without it ESLint runs with its
+recommended rules, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Final
+
+from rails.core import limits
+from rails.core.errors import CheckError
+from rails.core.requests import Json
+from rails.core.text import decode, one_line
+from rails.core.verdict import Finding
+from rails.gate.baseline import split_lines
+from rails.gate.checks import Desk
+from rails.gate.checks.text import cause, wrapping_fence
+from rails.gate.flow import Findings, NotCheckedError, NotNeededError
+from rails.gate.jssettings import ScriptSettings
+from rails.gate.ruff import Diagnostic, Edit, plain
+from rails.gate.syntax import RULE
+from rails.gate.workers import Pipe
+
+#: Breaks rules that nearly every configuration has.
+_LINT_CANARY: Final = (
+    "debugger;\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
+    "switch (x) { case 1: break; case 1: break }\nfunction f(a) { return; y() }\n"
+)
+_FORMAT_CANARY: Final = "const  x = {a:1}\n"
+_EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
+_INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
+
+
+def tool_folder() -> Path:
+    """Return the folder of the user's own JavaScript tools, where ``doctor --install javascript`` puts them."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("ai-rails")) / "javascript"
+
+
+def find_node(project: Path) -> str | None:
+    """Return Node.js by absolute path, from the user's ``PATH`` without what lies in the project."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    safe = [
+        folder
+        for folder in folders
+        if Path(folder).is_absolute() and project not in Path(folder, "x").resolve().parents
+    ]
+    found = shutil.which("node", path=os.pathsep.join(safe))
+    return str(Path(found).resolve()) if found else None
+
+
+def _line(output: IO[bytes]) -> bytes | None:
+    return output.readline() or None
+
+
+class NodeWorker:
+    """One Node process for one project (``nodeworker.cjs``)."""
+
+    def __init__(self, node: str, project: Path) -> None:
+        script = Path(__file__).with_name("nodeworker.cjs")
+        flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024"]
+        self._pipe = Pipe("The Node worker", [node, *flags, str(script)], _line)
+        self.about = self.ask({"op": "about", "roots": [str(project), str(tool_folder())]})
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._pipe.alive
+
+    @property
+    def pid(self) -> int:
+        """The process id, for reports and tests."""
+        return self._pipe.pid
+
+    def ask(self, request: Mapping[str, Json]) -> dict[str, Json]:
+        """Return the worker's answer. Raises CheckError if it crashes, hangs or answers nonsense."""
+        try:
+            self._pipe.send(json.dumps(dict(request)).encode() + b"\n")
+            answer = json.loads(self._pipe.receive(time.monotonic() + limits.CHECK_SECONDS))
+        except CheckError:
+            self.close()
+            raise
+        except ValueError as error:
+            self.close()
+            raise CheckError("The Node worker answered something that is not JSON.") from error
+        if not isinstance(answer, dict):
+            raise CheckError("The Node worker answered something unknown.")
+        return answer
+
+    def close(self) -> None:
+        """Stop the process."""
+        self._pipe.close()
+
+
+class NodeTools:
+    """The JavaScript tools for one project and one state of its configuration."""
+
+    parser: str = "node"
+    linter: str = "eslint"
+    formatter_name: str = "prettier"
+
+    def __init__(self, desk: Desk, config: ScriptSettings) -> None:
+        self.desk, self.config = desk, config
+
+    @cached_property
+    def worker(self) -> NodeWorker:
+        """The Node process. Raises CheckError when there is no Node.js."""
+        kept = self.desk.resources.get("node")
+        if isinstance(kept, NodeWorker) and kept.alive:
+            return kept
+        node = find_node(self.desk.project)
+        if node is None:
+            raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
+        made = self.desk.resources["node"] = NodeWorker(node, self.desk.project)
+        return made
+
+    def version(self, tool: str) -> str:
+        """Return the version of "node", "eslint" or "prettier" ("" when it isn't there)."""
+        about = self.worker.about.get(tool)
+        return str(about.get("version")) if isinstance(about, dict) else str(about or "")
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return what keeps the file from being parsed."""
+        text = plain(data)
+        if text is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        if fence := wrapping_fence(split_lines(text)):
+            # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
+            words = "The file is wrapped in a Markdown code fence."
+            return Finding(path, fence, 1, RULE, words, "node", end_line=fence, remedy="Leave the fence lines out.")
+        answer = self.worker.ask({"op": "syntax", "path": self._place(path), "text": text})
+        if answer.get("error") == "NO_PARSER":
+            raise CheckError(f"there is no parser for this file; Prettier brings one: {_INSTALL}")
+        found = self._ok(answer, "syntax").get("error")
+        if not isinstance(found, dict):
+            return None
+        line, column = _number(found.get("line")), _number(found.get("column"))
+        message = one_line(str(found.get("message")), 200)
+        why, remedy = cause(text, line, message)
+        words = f"{message}. {why}" if why else message
+        remedy = str(found.get("remedy") or remedy)
+        return Finding(path, line, column, RULE, words, "node", end_line=line, end_column=column, remedy=remedy)
+
+    def excused(self, data: bytes) -> bool:
+        """Whether a comment excuses the whole file from ESLint."""
+        return _EXCUSED.search((plain(data) or "")[:2_000]) is not None
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
+        if self.config.biome and not self.config.eslint:
+            raise NotCheckedError("the project uses Biome, which AI-Rails does not run")
+        if not self.version("eslint"):
+            if self.config.eslint:
+                raise CheckError(f"ESLint is not installed; {_INSTALL}")
+            raise NotNeededError(f"ESLint is not installed; {_INSTALL}")
+        canary = self._eslint(path, _LINT_CANARY.encode())
+        if not any(found.rule != RULE for found in canary):
+            raise NotCheckedError("ESLint's configuration selects no rule for this file")
+        found = self._eslint(path, data)
+        return Findings(tuple(_finding(path, diagnostic) for diagnostic in found), tuple(found))
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
+        if self.config.biome and not self.config.prettier:
+            raise NotCheckedError("the project uses Biome, which AI-Rails does not run")
+        if not self.version("prettier"):
+            if self.config.prettier:
+                raise CheckError(f"Prettier is not installed; {_INSTALL}")
+            raise NotNeededError(f"Prettier is not installed; {_INSTALL}")
+        if self.config.prettier_code:
+            raise NotNeededError(f"{self.config.prettier_code} is a program or loads plugins, which are not executed")
+        if self._prettier(path, _FORMAT_CANARY.encode()) == _FORMAT_CANARY.encode():
+            raise NotCheckedError("Prettier does not format this file")
+        return self._prettier(path, data)
+
+    def same_program(self, path: str, one: str, other: str) -> bool:
+        """Whether Prettier makes the same of both texts."""
+        try:
+            return self._prettier(path, one.encode()) == self._prettier(path, other.encode())
+        except (CheckError, NotCheckedError):
+            return False
+
+    def others(self) -> tuple[str, ...]:
+        """No further linters."""
+        return ()
+
+    def other(self, _name: str, _path: str, _data: bytes) -> tuple[Finding, ...]:
+        """No further linters."""
+        return ()
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say that the project's own ESLint configuration was not executed."""
+        if not self.config.eslint_code or self.desk.trusted:
+            return ()
+        words = f"{self.config.eslint_code} is a program and was not executed; ESLint's recommended rules ran instead"
+        return (("eslint", words),)
+
+    def _place(self, path: str) -> str:
+        return str(self.desk.project / path)
+
+    def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
+        own = self.desk.trusted and self.config.eslint
+        request: dict[str, Json] = {
+            "op": "eslint",
+            "path": self._place(path),
+            "root": str(self.desk.project),
+            "own": own,
+        }
+        key = ("eslint", self.version("eslint"), own, path, data)
+        return self.desk.once(key, lambda: self._eslint_now({**request, "text": plain(data) or ""}))
+
+    def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
+        answer = self._ok(self.worker.ask(request), "ESLint")
+        if answer.get("ignored"):
+            raise NotCheckedError(f"ESLint did not look at it: {one_line(str(answer['ignored']), 160)}")
+        messages = answer.get("messages")
+        if not isinstance(messages, list):
+            raise CheckError("The Node worker answered something unknown.")
+        fatal = next((m for m in messages if isinstance(m, dict) and m.get("fatal")), None)
+        if fatal is not None:
+            raise NotCheckedError(f"ESLint could not parse it: {one_line(str(fatal.get('message')), 160)}")
+        return [_diagnostic(message) for message in messages if isinstance(message, dict)]
+
+    def _prettier(self, path: str, data: bytes) -> bytes:
+        decoded = decode(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        options = self.config.options_for(path)
+        if "endOfLine" not in options and decoded.eol == "\r\n":
+            options["endOfLine"] = "crlf"
+        request: dict[str, Json] = {
+            "op": "prettier",
+            "path": self._place(path),
+            "text": decoded.text,
+            "options": options,
+        }
+        request["ignorePath"] = self._place(".prettierignore")
+        key = ("prettier", self.version("prettier"), repr(options), path, data)
+        return self.desk.once(key, lambda: decoded.encode(self._prettier_now(request)))
+
+    def _prettier_now(self, request: Mapping[str, Json]) -> str:
+        answer = self._ok(self.worker.ask(request), "Prettier")
+        if answer.get("ignored"):
+            raise NotCheckedError(".prettierignore excludes this file")
+        return str(answer["text"])
+
+    def _ok(self, answer: dict[str, Json], tool: str) -> dict[str, Json]:
+        if not answer.get("ok"):
+            raise CheckError(f"{tool} failed: {one_line(str(answer.get('error')), 200)}")
+        return answer
+
+
+def _diagnostic(message: Mapping[str, Json]) -> Diagnostic:
+    fix = message.get("fix")
+    edits: tuple[Edit, ...] = ()
+    if isinstance(fix, dict):
+        edits = (Edit(_pair(fix.get("start")), _pair(fix.get("end")), str(fix.get("text") or "")),)
+    start, end = _pair(message.get("start")), _pair(message.get("end"))
+    rule = str(message.get("rule") or "eslint")
+    return Diagnostic(rule, one_line(str(message.get("message")), 300), start, end, edits, bool(edits))
+
+
+def _finding(path: str, found: Diagnostic) -> Finding:
+    (line, column), (end_line, end_column) = found.start, found.end
+    return Finding(
+        path,
+        line,
+        column,
+        found.rule,
+        found.message,
+        "eslint",
+        end_line=end_line,
+        end_column=end_column,
+        fixable=found.safe,
+    )
+
+
+def _pair(value: Json) -> tuple[int, int]:
+    if isinstance(value, list) and len(value) == 2:
+        return _number(value[0]), _number(value[1])
+    return 0, 0
+
+
+def _number(value: Json) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,208 @@
+// The process that holds ESLint and Prettier: one JSON line in, one JSON line out, until its input ends.
+//
+// Requests: {op: "about", roots}, {op: "syntax" | "prettier" | "eslint", path, text, …}.
+// Answers: {ok: true, …} or {ok: false, error}. A private protocol between this file and rails/gate/nodetools.py.
+// Lines and columns in answers are 1-based and count characters (code points), as everywhere in AI-Rails.
+"use strict";
+
+const { createRequire } = require("node:module");
+const path = require("node:path");
+const readline = require("node:readline");
+const vm = require("node:vm");
+
+const TYPESCRIPT = /\.(?:ts|tsx|mts|cts)$/i;
+const state = { roots: [], prettier: null, eslint: null, engines: new Map() };
+
+function find(name) {
+  for (const root of state.roots) {
+    const inside = createRequire(path.join(root, "anchor.js"));
+    try {
+      const manifest = inside.resolve(`${name}/package.json`);
+      return { version: inside(manifest).version, require: inside, folder: path.dirname(manifest) };
+    } catch {
+      // Not here: the next root may have it.
+    }
+  }
+  return null;
+}
+
+async function about({ roots }) {
+  state.roots = roots;
+  state.prettier = find("prettier");
+  state.eslint = find("eslint");
+  return {
+    node: process.versions.node,
+    prettier: state.prettier && { version: state.prettier.version, folder: state.prettier.folder },
+    eslint: state.eslint && { version: state.eslint.version, folder: state.eslint.folder },
+  };
+}
+
+// -- syntax -------------------------------------------------------------------------------------------
+
+async function parses(parser, text, file) {
+  const prettier = state.prettier.require("prettier");
+  try {
+    await prettier.__debug.parse(text, { parser, filepath: file, plugins: [] });
+    return null;
+  } catch (error) {
+    const start = error.loc && error.loc.start;
+    if (!start) throw error;
+    const message = String(error.message).split("\n")[0].replace(/ \(\d+:\d+\)$/, "");
+    return { message, line: start.line, column: start.column || 1 };
+  }
+}
+
+async function syntax({ text, path: file }) {
+  if (!state.prettier) return { error: scriptError(text, file) };
+  if (TYPESCRIPT.test(file)) {
+    const error = await parses("typescript", text, file);
+    if (error && !/x$/i.test(file) && !(await parses("typescript", text, `${file}x`))) {
+      error.message = `JSX in a ${path.extname(file)} file`;
+      error.remedy = "Name the file .tsx, or write it without JSX.";
+    }
+    return { error };
+  }
+  const error = await parses("acorn", text, file);
+  if (!error) return { error };
+  const typescript = !(await parses("typescript", text, `${file.replace(/\.\w+$/, "")}.tsx`));
+  if (typescript && !/^\s*@\w/m.test(text)) {
+    error.message = `TypeScript in a ${path.extname(file)} file: ${error.message}`;
+    error.remedy = "Name the file .ts, or write it without types.";
+    return { error };
+  }
+  return { error: (await parses("babel", text, file)) && error };
+}
+
+// Without a parser package V8 itself reads plain JavaScript; the code is compiled and never run.
+function scriptError(text, file) {
+  if (TYPESCRIPT.test(file) || /\.jsx$/i.test(file)) throw new Error("NO_PARSER");
+  const modules = compileError(() => new vm.SourceTextModule(text, { identifier: "rails-file" }));
+  if (!modules) return null;
+  const script = compileError(() => new vm.Script(text, { filename: "rails-file" }));
+  if (!script && !/\.mjs$/i.test(file)) return null;
+  if (/<[A-Za-z>]/.test(text) && /Unexpected token '<'/.test(modules.message)) throw new Error("NO_PARSER");
+  // Only a script's error says where it is; so the module's text is read again without what makes it one.
+  const plain = text.replace(/^(\s*)(import\b[^;\n]*;?|export\s+default\b|export\b)/gm, (all) => all.replace(/[^\n]/g, " "));
+  const again = script && script.message === modules.message ? script : located(plain, modules.message);
+  const place = again && /rails-file:(\d+)/.exec(again.stack);
+  const carets = again && again.stack.split("\n").find((line) => /^\s*\^+\s*$/.test(line));
+  const column = carets ? carets.indexOf("^") + 1 : 1;
+  return { message: modules.message, line: place ? Number(place[1]) : 1, column };
+}
+
+function located(text, message) {
+  const error = compileError(() => new vm.Script(`async () => {${text}\n}`, { filename: "rails-file" }));
+  return error && error.message === message ? error : null;
+}
+
+function compileError(compile) {
+  try {
+    compile();
+    return null;
+  } catch (error) {
+    if (error.name !== "SyntaxError") throw error;
+    return error;
+  }
+}
+
+// -- formatting ---------------------------------------------------------------------------------------
+
+async function prettier({ text, path: file, options, ignorePath }) {
+  const engine = state.prettier.require("prettier");
+  const info = await engine.getFileInfo(file, { ignorePath, resolveConfig: false });
+  if (info.ignored) return { ignored: true };
+  return { text: await engine.format(text, { ...options, filepath: file, plugins: [] }) };
+}
+
+// Rules that are right in every project; pinned, because ESLint's recommended set changes between releases.
+// Without no-undef: which names exist depends on where the code runs, and nobody said.
+const RULES = `constructor-super for-direction getter-return no-async-promise-executor no-case-declarations no-class-assign
+  no-compare-neg-zero no-cond-assign no-const-assign no-constant-binary-expression no-constant-condition no-control-regex
+  no-debugger no-delete-var no-dupe-args no-dupe-class-members no-dupe-else-if no-dupe-keys no-duplicate-case no-empty
+  no-empty-character-class no-empty-pattern no-empty-static-block no-ex-assign no-extra-boolean-cast no-fallthrough
+  no-func-assign no-global-assign no-import-assign no-invalid-regexp no-irregular-whitespace no-loss-of-precision
+  no-misleading-character-class no-new-native-nonconstructor no-nonoctal-decimal-escape no-obj-calls no-octal
+  no-prototype-builtins no-redeclare no-regex-spaces no-self-assign no-setter-return no-shadow-restricted-names
+  no-sparse-arrays no-this-before-super no-unexpected-multiline no-unreachable no-unsafe-finally no-unsafe-negation
+  no-unsafe-optional-chaining no-unused-labels no-unused-private-class-members no-useless-backreference no-useless-catch
+  no-useless-escape no-with require-yield use-isnan valid-typeof`.split(/\s+/);
+
+// -- linting ------------------------------------------------------------------------------------------
+
+function preset() {
+  const { builtinRules } = state.eslint.require("eslint/use-at-your-own-risk");
+  const rules = Object.fromEntries(RULES.filter((rule) => builtinRules.has(rule)).map((rule) => [rule, "error"]));
+  rules["no-unused-vars"] = ["error", { args: "none", caughtErrors: "none", vars: "local" }];
+  // Prettier writes the parentheses that would excuse an assignment in a condition.
+  rules["no-cond-assign"] = ["error", "always"];
+  const jsx = { parserOptions: { ecmaFeatures: { jsx: true } } };
+  const configs = [
+    { files: ["**/*.{js,mjs,jsx}"], languageOptions: { ecmaVersion: "latest", sourceType: "module", ...jsx }, rules },
+    { files: ["**/*.cjs"], languageOptions: { ecmaVersion: "latest", sourceType: "commonjs" }, rules },
+  ];
+  const typescript = find("typescript-eslint");
+  if (typescript) {
+    const parser = typescript.require("typescript-eslint").parser;
+    configs.push({ files: ["**/*.{ts,tsx,mts,cts}"], languageOptions: { parser }, rules: { ...rules, "no-redeclare": "off" } });
+  }
+  return configs;
+}
+
+function engine(root, own) {
+  const key = `${own}\0${root}`;
+  if (!state.engines.has(key)) {
+    const { ESLint } = state.eslint.require("eslint");
+    const isolated = { overrideConfigFile: true, overrideConfig: own ? [] : preset() };
+    state.engines.set(key, new ESLint({ cwd: root, fix: false, ...(own ? {} : isolated) }));
+  }
+  return state.engines.get(key);
+}
+
+function points(text) {
+  return Array.from(text).length;
+}
+
+async function eslint({ text, path: file, root, own }) {
+  const results = await engine(root, own).lintText(text, { filePath: file, warnIgnored: true });
+  if (results.length === 0) return { ignored: "no file was linted" };
+  const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  const lines = body.split(/\r\n|\r|\n/);
+  const column = (line, units) => points((lines[line - 1] || "").slice(0, units - 1)) + 1;
+  const place = (line, units) => (line ? [line, units ? column(line, units) : 1] : [0, 0]);
+  const at = (offset) => {
+    const above = body.slice(0, offset).split(/\r\n|\r|\n/);
+    return [above.length, points(above[above.length - 1]) + 1];
+  };
+  const messages = results[0].messages.map((m) => ({
+    rule: m.ruleId,
+    message: m.message,
+    fatal: m.fatal === true,
+    severity: m.severity,
+    start: place(m.line || 0, m.column || 0),
+    end: place(m.endLine || 0, m.endColumn || 0),
+    fix: m.fix ? { start: at(m.fix.range[0]), end: at(m.fix.range[1]), text: m.fix.text } : null,
+  }));
+  const ignored = messages.find((m) => !m.rule && !m.fatal && /ignored|no matching configuration/i.test(m.message));
+  return ignored ? { ignored: ignored.message } : { messages };
+}
+
+// -- the loop -----------------------------------------------------------------------------------------
+
+const operations = { about, syntax, prettier, eslint };
+// Whatever a package prints must not get between the answers.
+const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = process.stderr.write.bind(process.stderr);
+
+(async () => {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const { op, ...request } = JSON.parse(line);
+    let answer;
+    try {
+      answer = { ok: true, ...(await operations[op](request)) };
+    } catch (error) {
+      answer = { ok: false, error: String((error && error.message) || error).slice(0, 500) };
+    }
+    write(`${JSON.stringify(answer)}\n`);
+  }
+  process.exit(0);
+})();

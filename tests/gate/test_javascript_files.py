@@ -1,0 +1,308 @@
+"""JavaScript and TypeScript: one syntax finding, ESLint and Prettier, and no project code without consent.
+
+Most tests use small stand-ins for ESLint and Prettier in the project's own ``node_modules``, so that they need
+Node.js and no network. Those marked "real" run the real packages where the machine has them: in the user's tool
+folder, or in a folder named by AI_RAILS_JAVASCRIPT.
+"""
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from rails.gate import Gate, nodetools
+
+pytestmark = [
+    pytest.mark.node,
+    pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed"),
+]
+
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodetools.tool_folder())) / "node_modules"
+real = pytest.mark.skipif(not (REAL / "eslint").is_dir(), reason="ESLint and Prettier are not installed")
+
+# A formatter that collapses runs of spaces and wants semicolons, and a parser that refuses "@@".
+PRETTIER = """
+const parse = (text) => {
+  const at = text.split("\\n").findIndex((line) => line.includes("@@"));
+  if (at >= 0) {
+    const error = new SyntaxError(`Unexpected @@ (${at + 1}:1)`);
+    error.loc = { start: { line: at + 1, column: 1 } };
+    throw error;
+  }
+};
+exports.__debug = { parse: async (text) => parse(text) };
+exports.getFileInfo = async (file) => ({ ignored: /ignored/.test(file) });
+exports.format = async (text, options) => {
+  parse(text);
+  if (/crash/.test(text)) throw new Error("formatter broke");
+  const end = options.semi === false ? "$1" : "$1;";
+  const tidy = (line) => line.trimEnd().replace(/(\\S)  +/g, "$1 ").replace(/([^;{}])$/, end);
+  return text.split("\\n").map((line) => (line.trim() ? tidy(line) : "")).join("\\n");
+};
+"""
+# A linter with two rules, one of them fixable, that runs a configuration file unless told not to.
+ESLINT = """
+const fs = require("fs"), path = require("path");
+exports.ESLint = class {
+  constructor(options) {
+    this.options = options;
+    if (options.overrideConfigFile !== true) {
+      const file = path.join(options.cwd, "eslint.config.js");
+      if (fs.existsSync(file)) this.own = require(file);
+    }
+  }
+  async lintText(text, { filePath }) {
+    if (/skipped/.test(filePath)) {
+      const message = "File ignored because of a matching ignore pattern.";
+      return [{ messages: [{ ruleId: null, severity: 1, message }] }];
+    }
+    const messages = [];
+    if (this.own && this.own.empty) return [{ messages }];
+    text.split("\\n").forEach((line, index) => {
+      const at = line.indexOf("debugger");
+      if (at >= 0) messages.push({ ruleId: "no-debugger", severity: 2, message: "Unexpected debugger.", line: index + 1,
+        column: at + 1, endLine: index + 1, endColumn: at + 9 });
+    });
+    for (const found of text.matchAll(/ == /g)) {
+      const line = text.slice(0, found.index).split("\\n").length;
+      messages.push({ ruleId: "eqeqeq", severity: 2, message: "Use ===.", line, column: 1, endLine: line, endColumn: 2,
+        fix: { range: [found.index, found.index + 4], text: " === " } });
+    }
+    return [{ messages }];
+  }
+};
+"""
+
+
+def package(world, name, code, version="10.0.0", **files):
+    world.put(f"node_modules/{name}/package.json", json.dumps({"name": name, "version": version, "main": "index.js"}))
+    world.put(f"node_modules/{name}/index.js", code)
+    for file, text in files.items():
+        world.put(f"node_modules/{name}/{file}.js", text)
+
+
+@pytest.fixture
+def script(world, monkeypatch, tmp_path):
+    """A project with the stand-ins installed."""
+    monkeypatch.setattr(nodetools, "tool_folder", lambda: tmp_path / "none")
+    package(world, "prettier", PRETTIER)
+    more = {"use-at-your-own-risk": "exports.builtinRules = new Map();"}
+    package(world, "eslint", ESLINT, **more)
+    return world
+
+
+@pytest.fixture
+def bare(world, monkeypatch, tmp_path):
+    """A project without any JavaScript tool."""
+    monkeypatch.setattr(nodetools, "tool_folder", lambda: tmp_path / "none")
+    return world
+
+
+@pytest.fixture
+def genuine(world):
+    """A project with the real packages."""
+    (world.project / "node_modules").symlink_to(REAL)
+    return world
+
+
+def rules(verdict):
+    return [finding.rule for finding in verdict.findings]
+
+
+def after(verdict, index=0):
+    return verdict.proposal.changes[index].after.decode()
+
+
+def test_a_clean_file_passes_and_every_tool_ran(script):
+    verdict = script.judge(("a.js", "const a = 1;\n"))
+    assert verdict.status == "pass", verdict
+    assert {(run.name, run.version) for run in verdict.checks} >= {("eslint", "10.0.0"), ("prettier", "10.0.0")}
+
+
+def test_files_are_fixed_and_formatted(script):
+    verdict = script.judge(("a.ts", "const  a = x == 1\n"))
+    assert verdict.status == "pass", verdict
+    assert after(verdict) == "const a = x === 1;\n"
+    assert {(fixed.rule, fixed.tool) for fixed in verdict.fixed} == {("eqeqeq", "eslint"), ("format", "prettier")}
+
+
+def test_only_new_findings_and_only_touched_lines(script):
+    before = "const  a = 1\ndebugger\nconst  b = x == 2\n"
+    verdict = script.judge(("a.js", before, before + "const  c = x == 3\n"))
+    assert verdict.status == "pass", verdict
+    assert after(verdict) == before + "const c = x === 3;\n"
+
+
+def test_positions_count_characters(script):
+    verdict = script.judge(("a.js", 'const s = "\U0001f600\u00e9"; debugger;\n'))
+    (finding,) = verdict.findings
+    assert (finding.rule, finding.line, finding.column, finding.end_column) == ("no-debugger", 1, 17, 25)
+
+
+def test_a_broken_file_is_one_finding(script):
+    verdict = script.judge(("a.js", "const a = 1;\n@@\ndebugger;\n"))
+    assert [(f.rule, f.line, f.message) for f in verdict.findings] == [("syntax-error", 2, "Unexpected @@")]
+
+
+def test_a_fence_is_named_though_backquotes_parse(script):
+    verdict = script.judge(("a.js", "```js\nconst a = 1;\n```\n"))
+    assert [(f.rule, "Markdown" in f.message) for f in verdict.findings] == [("syntax-error", True)]
+
+
+@pytest.mark.parametrize(
+    "comment", ["// eslint-disable-line", "/* eslint-disable */", "// @ts-ignore", "// prettier-ignore"]
+)
+def test_a_new_suppression_is_a_finding(script, comment):
+    verdict = script.judge(("a.js", f"const a = 1; {comment}\n"))
+    assert "new-suppression" in rules(verdict)
+
+
+def test_a_file_that_eslint_skips_is_not_checked(script):
+    verdict = script.judge(("skipped.js", "const a = 1;\n"))
+    assert verdict.status == "error"
+    assert "ignored" in verdict.not_checked[0].reason
+
+
+def test_a_file_that_prettier_skips_is_not_checked(script):
+    verdict = script.judge(("ignored.js", "const a = 1;\n"))
+    assert [(miss.check, miss.required) for miss in verdict.not_checked] == [("prettier", True)]
+
+
+def test_a_tool_that_breaks_is_not_checked(script):
+    verdict = script.judge(("a.js", "const crash = 1;\n"))
+    assert verdict.status == "error"
+    assert "formatter broke" in verdict.not_checked[0].reason
+
+
+def test_configuration_that_is_a_program_is_not_executed(script, tmp_path):
+    trace = tmp_path / "trace"
+    for name in ("eslint.config.js", "prettier.config.js"):
+        script.put(name, f"require('fs').writeFileSync({str(trace)!r}, 'ran'); module.exports = {{}};\n")
+    verdict = script.judge(("a.js", "const a = 1;\n"))
+    assert not trace.exists()
+    assert {miss.check for miss in verdict.not_checked} == {"eslint", "prettier"}
+    assert verdict.status == "pass"
+
+
+def test_plugins_in_a_data_file_are_not_loaded(script, tmp_path):
+    trace = tmp_path / "trace"
+    script.put("plugin.cjs", f"require('fs').writeFileSync({str(trace)!r}, 'ran');\n")
+    script.put(".prettierrc", '{"plugins": ["./plugin.cjs"]}')
+    verdict = script.judge(("a.js", "const a = 1;\n"))
+    assert not trace.exists()
+    assert "plugins" in verdict.not_checked[0].reason
+
+
+def test_a_trusted_project_runs_its_own_configuration(script, project, pool):
+    script.put("eslint.config.js", "module.exports = { empty: true };\n")
+    with Gate(project, trusted=True, pool=pool) as gate:
+        script.gate = gate
+        verdict = script.judge(("a.js", "debugger;\n"))
+    assert verdict.status == "error"
+    assert "selects no rule" in verdict.not_checked[0].reason
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".prettierrc", '{"semi": false}'),
+        (".prettierrc", "semi: false\n"),
+        (".prettierrc.toml", "semi = false\n"),
+        ("package.json", '{"prettier": {"semi": false}}'),
+        (".prettierrc.json", '{"overrides": [{"files": ["*.{js,ts}"], "options": {"semi": false}}]}'),
+    ],
+)
+def test_prettiers_options_are_the_projects(script, name, text):
+    script.put(name, text)
+    assert after(script.judge(("src/a.js", "const  a = 1\n"))) == "const a = 1\n"
+
+
+def test_a_project_that_wants_eslint_and_has_none_is_an_error(bare):
+    bare.put("package.json", '{"devDependencies": {"eslint": "^10", "prettier": "^3"}}')
+    verdict = bare.judge(("a.js", "const a = 1;\n"))
+    assert verdict.status == "error"
+    assert {miss.check for miss in verdict.not_checked if miss.required} == {"eslint", "prettier"}
+    assert "ai-rails doctor --install javascript" in verdict.not_checked[0].reason
+
+
+def test_a_project_with_biome_is_not_checked(script):
+    script.put("biome.json", "{}")
+    assert script.judge(("a.js", "const a = 1;\n")).status == "error"
+
+
+def test_without_any_package_node_still_reads_plain_javascript(bare):
+    assert bare.judge(("a.js", "export const a = await 1;\n")).status == "pass"
+    verdict = bare.judge(("b.js", "import a from 'a';\nfunction f( {\n  return a;\n}\n"))
+    assert [(f.rule, f.line) for f in verdict.findings] == [("syntax-error", 3)]
+    assert bare.judge(("c.cjs", "with (a) { b }\n")).status == "pass"
+
+
+@pytest.mark.parametrize("name", ["a.ts", "a.tsx", "a.jsx"])
+def test_without_a_parser_a_file_is_not_checked(bare, name):
+    verdict = bare.judge((name, "const a = 1;\n"))
+    assert verdict.status == "error"
+    assert "no parser" in verdict.not_checked[0].reason
+
+
+def test_without_node_nothing_passes(bare, monkeypatch):
+    monkeypatch.setattr(nodetools, "find_node", lambda project: None)
+    verdict = bare.judge(("a.js", "const a = 1;\n"))
+    assert verdict.status == "error"
+    assert "Node.js is not installed" in verdict.not_checked[0].reason
+
+
+def test_node_is_not_taken_from_the_project(world, monkeypatch):
+    world.put("bin/node", "#!/bin/sh\n").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{world.project / 'bin'}:relative:{os.environ['PATH']}")
+    assert str(world.project) not in nodetools.find_node(world.project)
+
+
+@real
+def test_real_tools_fix_format_and_find(genuine):
+    verdict = genuine.judge(("a.js", "const x = {a:1}\nif (x = 2) { debugger }\nexport default x\n"))
+    assert after(verdict) == "const x = { a: 1 };\nif ((x = 2)) {\n  debugger;\n}\nexport default x;\n"
+    assert {"no-debugger", "no-cond-assign", "no-const-assign"} <= set(rules(verdict))
+
+
+@real
+@pytest.mark.parametrize(
+    ("path", "text", "words"),
+    [
+        ("a.js", "const x: number = 1;\n", "TypeScript in a .js file"),
+        ("a.ts", "export const e = <div>hi</div>;\n", "JSX in a .ts file"),
+        ("a.tsx", "export const e = <div>hi</span>;\n", ""),
+        ("a.js", "function f( {\n  return 1\n}\n", ""),
+    ],
+)
+def test_real_parsers_name_the_cause(genuine, path, text, words):
+    (finding,) = genuine.judge((path, text)).findings
+    assert finding.rule == "syntax-error"
+    assert words in finding.message
+
+
+@real
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("a.js", "export const A = () => <p>hi</p>;\n"),
+        ("a.jsx", "export const A = () => <p>hi</p>;\n"),
+        ("a.tsx", "export const A = (p: { x: string }) => <p>{p.x}</p>;\n"),
+        ("a.ts", "export const a = <T,>(x: T): T => x;\n"),
+        ("a.cjs", '"use strict";\nmodule.exports = 1;\n'),
+    ],
+)
+def test_real_tools_pass_good_files(genuine, path, text):
+    verdict = genuine.judge((path, text))
+    assert verdict.status == "pass", verdict
+
+
+@real
+def test_real_tools_execute_no_configuration(genuine, tmp_path):
+    trace = tmp_path / "trace"
+    genuine.put("plugin.cjs", f"require('fs').writeFileSync({str(trace)!r}, 'ran');\n")
+    genuine.put("eslint.config.js", "require('./plugin.cjs');\n")
+    genuine.put(".prettierrc", '{"plugins": ["./plugin.cjs"]}')
+    genuine.judge(("a.js", "const a = 1;\n"))
+    assert not trace.exists()
