@@ -117,6 +117,16 @@ def _approval(verb: argparse.ArgumentParser) -> None:
     )
 
 
+def _dialects(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument(
+        "--dialect",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also read this wire format: hermes, invoke, mistral, react, name, cohere or gemini; may be repeated",
+    )
+
+
 def _correction(verb: argparse.ArgumentParser, *more: str) -> None:
     asking = ", or by asking the model too" if more else ""
     verb.add_argument(
@@ -143,6 +153,7 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     run.add_argument("--events", choices=("jsonl", "sse"), help="events for another program on standard output")
     _correction(run, "model")
+    _dialects(run)
     run.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
     _project(run)
     _approval(run)
@@ -154,6 +165,7 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     apply.add_argument("--json", action="store_true", help="the result as JSON")
     apply.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
     _correction(apply)
+    _dialects(apply)
     apply.add_argument("--debug", action="store_true", help="show the blocks as they were found")
     _project(apply)
     _approval(apply)
@@ -183,6 +195,7 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     parse.add_argument("file", nargs="?", default="-", help="the text (default: standard input)")
     parse.add_argument("--json", action="store_true", help="the result as JSON")
     parse.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
+    _dialects(parse)
     parse.add_argument("--stream-chunks", type=int, metavar="N", help="feed the text in pieces of N characters")
     parse.add_argument(
         "--finish", default="end_turn", metavar="REASON", help="why the model stopped (default: end_turn)"

@@ -60,6 +60,7 @@ class Job:
     max_turns: int = limits.MAX_TURNS
     approve: str = "ask"
     correction: Correction = "syntax"
+    dialects: Sequence[str] = ()
     max_tokens: int | None = None
     max_seconds: float | None = None
 
@@ -201,7 +202,7 @@ class Session:
         """Finish an answer that an interrupted run had begun to carry out."""
         answer = resumed.pending
         assert answer is not None, "called only with a pending answer"
-        reader = Reader(setting.registry.shapes(), id_prefix=f"t{resumed.turns}.")
+        reader = Reader(setting.registry.shapes(), id_prefix=f"t{resumed.turns}.", dialects=setting.dialects)
         reader.feed(answer.message.text)
         found = reader.flush(answer.stop_reason, answer.message.calls)
         if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
@@ -248,6 +249,7 @@ class Session:
             publish=self.record,
             tools=tool_specs(agent, self.registry),
             correction=self.job.correction,
+            dialects=self.job.dialects,
             from_project=frozenset(d.tool_name for d in self.registry.definitions.values() if not d.trusted),
             on_text=self.on_text,
         )

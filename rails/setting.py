@@ -44,6 +44,7 @@ class Setting:
     tools: Sequence[ToolSpec] = ()
     from_project: frozenset[str] = frozenset()
     correction: Correction = "syntax"
+    dialects: Sequence[str] = ()
     on_text: Callable[[str], object] = field(default=lambda _: None)
 
     def say(self, event: EventType, message: str, **details: object) -> None:

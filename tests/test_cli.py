@@ -122,6 +122,14 @@ def test_parse_finds_the_same_in_pieces_of_any_size(rails):
     assert rails("parse", "--json", "--stream-chunks", "7", text=text).stdout == whole
 
 
+def test_a_further_dialect_is_read_only_when_it_is_named(rails):
+    text = '<tool_call>{"name": "write_file", "arguments": {"file_path": "a.txt", "content": "x"}}</tool_call>\n'
+    assert json.loads(rails("parse", "--json", text=text, code=0).stdout)["requests"] == []
+    found = json.loads(rails("parse", "--json", "--dialect", "hermes", text=text, code=0).stdout)["requests"]
+    assert [request["tool_name"] for request in found] == ["write_file"]
+    assert "hermes" in rails("parse", "--dialect", "nonsense", text=text, code=2).stderr
+
+
 def test_parse_jsonl_answers_one_result_for_each_line(rails):
     lines = "\n".join(json.dumps({"id": number, "text": text}) for number, text in enumerate((WRITE, PROSE)))
     results = [json.loads(line) for line in rails("parse", "--jsonl", text=lines, code=0).stdout.splitlines()]

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(text: str, shapes: Shapes, options: argparse.Namespace) -> Intake:
-    reader = Reader(shapes)
+    reader = Reader(shapes, dialects=options.dialect)
     size = options.stream_chunks or len(text) or 1
     if size < 1:
         raise UsageError("--stream-chunks takes a number of characters, 1 or more.")

@@ -65,6 +65,7 @@ def _job(project: Path, tasks: tuple[tuple[str, str], ...], options: argparse.Na
         options.max_turns,
         options.approve,
         options.correction,
+        tuple(options.dialect),
         options.max_tokens,
         None if options.max_minutes is None else options.max_minutes * 60,
     )
