@@ -28,6 +28,8 @@ _REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \
 #: The start of every line that is worth a look.
 _NOTABLE: Final = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
 _MARKED: Final = re.compile(rf"{_NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
+#: The end of prose that looks like the end of a JSON block.
+_REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
 #: How often a text may be read again from an earlier place, because a block did not end where it seemed to.
 _RETREATS: Final = 8
 
@@ -166,6 +168,8 @@ class Scanner:
             stretch.lines = [text[:end]]
             span = stretch.span(closed=True)
             span.body_end = stretch.start + body_end
+            if isinstance(stretch, JsonFence):
+                span.unsure, span.context = True, "" if stretch.believed else text
             yield span
         yield from self._lines(text, end, len(text))
 
@@ -214,7 +218,7 @@ class Scanner:
             return self._json(mark, used), used
         if mark[0] == "`" and "`" in info:
             return None
-        if not info.strip() and self._before.rstrip()[-1:] in ("}", "]"):
+        if not info.strip() and _REST.search(self._before):
             self.orphan = self.offset
         return Quote(self.offset, self.offset + len(line), info.strip(), char=mark[0], length=len(mark)), len(line)
 

@@ -14,6 +14,7 @@ from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
 from rails.intake import extras, requests, shape
 from rails.intake.detect import Scanner
+from rails.intake.jsontext import Parsed
 from rails.intake.requests import NORMAL_STOPS, Block, Outcome
 from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
 from rails.intake.stretches import JsonFence, Span, XmlCall
@@ -21,6 +22,11 @@ from rails.intake.tracker import PATH_KEYS, Tracker, told
 from rails.intake.xmlform import Follower
 
 _ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
+
+#: An offset beyond every answer.
+_NOWHERE: Final = limits.ANSWER_CHARS * 2
+#: A line that begins like the rest of a JSON block and not like a sentence.
+_REMNANT: Final = re.compile(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
 
 
 class Reader:
@@ -36,7 +42,7 @@ class Reader:
         self._dialects = extras.check(frozenset(dialects))
         self._scanner = Scanner(tools, self._reads, self._dialects)
         self._announced: Tracker | Follower | None = None
-        self._doubt = limits.ANSWER_CHARS * 2  # from this offset on, blocks may be quoted by a broken one
+        self._doubt = _NOWHERE  # from this offset on, blocks may be quoted by a broken one
         self._count = 0
         self._size = 0
         self._waiting: list[list[RawRequest | Refusal]] = []
@@ -47,6 +53,9 @@ class Reader:
         self._prose: list[str] = []
         self._native: dict[str, str] = {}
         self._blocks: dict[str, tuple[int, int]] = {}
+        self._doubted = False  # the block before that offset was refused
+        self._orphaned = False  # behind that offset there is prose with a tool key
+        self._remnant = False  # behind that offset there is text that looks like the rest of a JSON block
         self._actions = False
         self._done = False
 
@@ -78,10 +87,15 @@ class Reader:
         whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
         for item in (*self._scanner.feed(self._decode(b"", True)), *self._scanner.flush()):
             self._take(item, late, whole=whole)
-        quoted = self._doubt if not whole or self._scanner.orphan >= self._doubt else limits.ANSWER_CHARS * 2
+        remnant = self._remnant or self._scanner.orphan >= self._doubt
+        quoted = self._doubt if not whole or remnant else _NOWHERE
         for outcomes in self._waiting:
-            self._complete([requests.at_the_end(one, whole, quoted) for one in outcomes], late)
+            ends = outcomes[0].end
+            last = isinstance(outcomes[0], RawRequest) and ends >= self._scanner.offset
+            self._complete([requests.settled(one, whole, quoted, at_the_end=last) for one in outcomes], late)
         self._done = True
+        if self._orphaned and self._remnant and not self._doubted:
+            self._complete([self._numbered(requests.torn(self._doubt))], late)
         for call in calls:
             outcome = self._numbered(requests.judge_native(call, finish))
             self._native[_id(outcome)] = call.id
@@ -114,7 +128,15 @@ class Reader:
     def _take(self, item: Span | str, signals: list[Signal], *, whole: bool = True) -> None:
         if isinstance(item, str):
             self._prose.append(item)
-        elif item.kind == "quote":
+            self._suspect(item)
+            return
+        if not item.closed and item.start >= self._doubt:
+            self._remnant = True
+        self._take_span(item, signals, whole)
+
+    def _take_span(self, item: Span, signals: list[Signal], whole: bool) -> None:
+        if item.kind == "quote":
+            self._suspect(item.raw)
             self._settle(item, requests.judge_quote(item), signals)
         else:
             if item.tracker is None and item.first is not None:
@@ -125,9 +147,18 @@ class Reader:
                 self._announce(what, item.start, signals, ended=True)
             if what is self._announced:
                 outcomes = requests.never_ignored(outcomes, item.start, item.end)
+            if item.kind == "json" and requests.holds_raw_lines(outcomes):
+                self._doubt = min(self._doubt, item.start)
             self._settle(item, outcomes, signals)
-            if item.tracker and (item.tracker.odd or item.tracker.quote) and isinstance(outcomes[0], Refusal):
+            if item.kind == "json" and not _certain_end(item, outcomes):
                 self._doubt = min(self._doubt, item.end)
+                self._doubted = self._doubted or isinstance(outcomes[0], Refusal)
+
+    def _suspect(self, text: str) -> None:
+        """Look for the rest of a doubtful block in what seems to be prose or another block."""
+        if self._doubt < _NOWHERE:
+            self._remnant = self._remnant or _REMNANT.search(text) is not None
+            self._orphaned = self._orphaned or requests.names_tool(text, self._tools)
 
     def _judged(self, span: Span, whole: bool) -> Sequence[Outcome]:
         raw = span.raw.rstrip("\r\n") if span.closed else span.raw
@@ -145,9 +176,12 @@ class Reader:
             span.dialect,
             span.label,
             self._dialects,
+            span.cut_short,
         )
         if span.ambiguous:
             return [requests.ends_twice(block)]
+        if span.context and requests.is_call(span.context, span.tracker, self._tools):
+            return [requests.unsure_end(block)]
         first = span.first[1] if span.first and span.first[0] == span.body else None
         return requests.judge(block, self._tools, span.tracker, first)
 
@@ -159,7 +193,8 @@ class Reader:
             return
         numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
         self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
-        if self._waiting or span.start >= self._doubt or requests.used_closers(numbered):
+        at_end = not span.raw.endswith("\n") and requests.was_mended(numbered)
+        if self._waiting or span.start >= self._doubt or at_end or requests.used_closers(numbered):
             self._waiting.append(numbered)
         else:
             self._complete(numbered, signals)
@@ -206,6 +241,20 @@ class Reader:
             else:
                 self._refusals.append(outcome)
             signals.append(Completed(_id(outcome), outcome))
+
+
+def _certain_end(span: Span, outcomes: Sequence[Outcome]) -> bool:
+    """Return whether a JSON block surely ended where it did: it was read, or its brackets close outside strings."""
+    if span.cut_short or span.unsure:
+        return False
+    if span.first is not None and isinstance(span.first[1], Parsed):
+        return True
+    if any(isinstance(one, RawRequest) for one in outcomes):
+        return True
+    tracker = span.tracker
+    if all(isinstance(one, Ignored) for one in outcomes):
+        return False
+    return tracker is not None and tracker.done and not (tracker.odd or tracker.quote or tracker.trailing)
 
 
 def _id(outcome: RawRequest | Refusal) -> str:

@@ -74,6 +74,7 @@ _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _SELF: Final = frozenset("\"\\/'")
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
+_BRACKET_OR_QUOTE: Final = re.compile(r"[{}\[\]\"]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 #: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
 _STRUCTURE: Final = re.compile(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
@@ -213,15 +214,17 @@ class _Reader:
         while True:
             self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
             char = text[self.pos : self.pos + 1]
-            if char in "/#" and char and after_value and self.pos == start:
+            if char in "/#" and char and after_value and self.pos == start and self.stack:
                 raise Stop("syntax", "expecting ',' or a closing bracket after a value", self.pos)
             if char in _PLAIN_NEXT or not (self._comment(after_value) if char in "/#" else self._odd_space()):
                 return "\n" in text[start : self.pos] or "\\n" in text[start : self.pos]
 
     def _comment(self, after_value: bool) -> bool:
         found = _COMMENT.match(self.text, self.pos)
-        if not found or (after_value and '"' in found[0]):
+        if not found or (after_value and _BRACKET_OR_QUOTE.search(found[0])):
             return False
+        if not found[0].startswith("/*") and "\\n" in found[0]:
+            raise Stop("syntax", "a comment seems to run on over a line end that is written as \\n", self.pos)
         if _ELISION.search(found[0]):
             raise Stop("elision", "a comment stands for something left out", self.pos)
         self.note("comment", self.pos, found[0], "")
@@ -404,14 +407,14 @@ class _Reader:
 
     def _tail(self) -> None:
         """Judge what follows the value: closers and plain remarks may go, anything else may not."""
-        self._space()
+        self._space(after_value=True)
         start = self.pos
         extra = re.compile(r"[\s}\]]*").match(self.text, start)
         rest_at = extra.end() if extra else start
         if self.text[start:rest_at].strip():
             self.note("extra_closers", start, self.text[start:rest_at].strip(), "")
         self.pos = rest_at
-        self._space()
+        self._space(after_value=True)
         rest = self.text[self.pos :]
         if not rest:
             return

@@ -49,6 +49,8 @@ _CALL_LIKE: Final = re.compile(
     r"""|^[ \t]*<tool\s+name\s*=""",
     re.I | re.M | re.S,
 )
+#: Repairs that are believed only if the answer was not cut off.
+_UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"syntax", "unclosed_string", "extra_data", "cut"})
 #: How many places for missing brackets are tried before there are too many to be sure.
@@ -72,6 +74,7 @@ class Block:
     dialect: str = ""  # of an opt-in marker, which says that this is a call
     tool: str = ""  # named by the marker
     dialects: frozenset[str] = frozenset()
+    cut_short: bool = False  # another block opens where this one should be closed
 
 
 def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
@@ -231,7 +234,7 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) ->
 
     mended = repair(block.body, known=known, closers=block.whole and block.closed)
     if isinstance(mended, Parsed):
-        if not block.closed and not block.whole:
+        if not block.closed and (block.cut_short or not block.whole):
             return _cut(block, mended.value, tools)
         if not mended.closed_by_us or _only_reading(mended, tools):
             return _from_value(mended, block, tools)
@@ -241,7 +244,7 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) ->
         if isinstance(settled, Parsed):
             return _from_value(settled, block, tools)
         mended = settled if settled.code == "ambiguous" else mended
-    if not block.dialect and not _is_call(block.body, tracker, tools):
+    if not block.dialect and not is_call(block.body, tracker, tools):
         return [Ignored(block.start, block.end, "broken JSON without a tool key")]
     if not block.closed:
         return [_unterminated(block, f" ({fault.message})")]
@@ -256,14 +259,27 @@ def _refused(fault: Fault, mended: Fault, block: Block) -> Refusal:
     return Refusal(code, first + second, _HINT, at, min(at + 1, block.end))
 
 
-def _is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
+def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in tracker.keys or tracker.found.get("type") == "tool_request" or _S4_MARK.search(body):
         return True
-    if any(found[1] in tools for found in _NAMED_TOOL.finditer(body)):
+    if names_tool(body, tools):
         return True
     found = _TOOL_KEY.search(body)
     return bool(found) and (tracker.odd or not tracker.keys or bool(tracker.quote))
+
+
+def names_tool(text: str, tools: Shapes) -> bool:
+    """Return whether a tool key with the name of a tool stands in a text, quotation marks or colon lost or not."""
+    return any(found[1] in tools for found in _NAMED_TOOL.finditer(text))
+
+
+def torn(offset: int) -> Refusal:
+    """Return the refusal of a block that was torn by a fence line in it, so that its tool key is outside."""
+    message = "A JSON block ends at a fence line, and what follows looks like its rest, with a tool key."
+    return Refusal(
+        "unclosed_string", message, "Escape quotation marks and line ends inside strings.", offset, offset + 1
+    )
 
 
 def _only_reading(mended: Parsed, tools: Shapes) -> bool:
@@ -330,9 +346,7 @@ def judge_native(call: NativeCall, finish: StopReason) -> RawRequest | Refusal:
 
 def used_closers(outcomes: Sequence[Outcome]) -> bool:
     """Return whether any outcome rests on added closers, which only a normal stop allows."""
-    return any(
-        isinstance(one, RawRequest) and any(n.name == "missing_closers" for n in one.repairs) for one in outcomes
-    )
+    return any(isinstance(one, RawRequest) and any(n.name in _UNLESS_CUT for n in one.repairs) for one in outcomes)
 
 
 def too_many(start: int, end: int, limit: int) -> Refusal:
@@ -342,21 +356,49 @@ def too_many(start: int, end: int, limit: int) -> Refusal:
     )
 
 
-def at_the_end(one: RawRequest | Refusal, whole: bool, quoted_from: int) -> RawRequest | Refusal:
+def settled(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_end: bool) -> RawRequest | Refusal:
     """Judge again what had to wait for the end of the answer.
 
-    ``whole``: the answer was not cut off. ``quoted_from``: blocks from here on may be part of what an
-    earlier, broken block quotes.
+    ``whole``: the answer was not cut off. ``at_the_end``: nothing follows the block. ``quoted_from``:
+    blocks from here on may be part of what an earlier, broken block quotes.
     """
     if isinstance(one, Refusal):
         return one
     if not whole and used_closers([one]):
-        message = "The JSON block lacks closing brackets and the answer was cut off, so it may be incomplete."
+        message = "The JSON block is broken and the answer was cut off, so it may be incomplete."
+    elif not whole and at_the_end and was_mended([one]):
+        message = "The block is broken and the answer was cut off right behind it, so it may be incomplete."
     elif one.start >= quoted_from:
-        message = "This block may be part of what the broken block before it quotes, so it was not run."
+        message = (
+            "The text around the block looks like the rest of a broken one, so where it begins or ends is uncertain."
+        )
     else:
         return one
     return Refusal("unterminated", message, "Send the whole block again.", one.start, one.end, request_id=one.id)
+
+
+def unsure_end(block: Block) -> Refusal:
+    """Return the refusal of a block whose end could not be found."""
+    message = (
+        "The end of the JSON block cannot be found: a string in it is not closed, or holds what cannot stand in it."
+    )
+    return Refusal("unclosed_string", message, _HINT, block.start, block.end)
+
+
+def was_mended(outcomes: Sequence[Outcome]) -> bool:
+    """Return whether any outcome rests on a repair of the text."""
+    return any(
+        isinstance(one, RawRequest) and any(not note.name.startswith("text_to_") for note in one.repairs)
+        for one in outcomes
+    )
+
+
+def holds_raw_lines(outcomes: Sequence[Outcome]) -> bool:
+    """Return whether a string of any outcome ran over raw line ends, so that a fence line could be its content."""
+    return any(
+        isinstance(one, RawRequest) and any(note.name in ("raw_control", "inner_quotes") for note in one.repairs)
+        for one in outcomes
+    )
 
 
 def ends_twice(block: Block) -> Refusal:

@@ -33,7 +33,9 @@ class Span:
 
     ``closed`` says whether its end was seen; ``ambiguous`` that it could end in two places and be read both
     ways. ``tracker`` and ``follower`` are what was learnt on the way; ``stray`` says that an XML call is
-    followed by a second closing tag of its own. ``first`` is a body that was read strictly, and what came of it.
+    followed by a second closing tag of its own. ``cut_short`` says that another JSON fence opened before this one
+    was closed; ``unsure`` that its end is the first possible one and nothing speaks for it, in the text
+    ``context``. ``first`` is a body that was read strictly, and what came of it.
     """
 
     kind: Kind
@@ -48,6 +50,9 @@ class Span:
     follower: Follower | None = None
     ambiguous: bool = False
     stray: bool = False
+    cut_short: bool = False
+    unsure: bool = False
+    context: str = ""
     first: tuple[str, Parsed | Fault] | None = None
     dialect: str = ""
 
@@ -221,6 +226,7 @@ class JsonFence(Stretch):
         """Return the finished block with its tracker."""
         done = Stretch.span(self, closed=closed and not self.cut_short)
         done.tracker, done.ambiguous, done.first = self.tracker, self.ambiguous, self.first
+        done.cut_short = self.cut_short
         done.body_end = self.body_end if self.body_end >= 0 else done.end
         return done
 

@@ -35,6 +35,7 @@ PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "file")
 class Tracker:
     """Feed text; read ``quote`` (the open quotation mark or ""), ``depth``, ``done``, ``odd`` and ``found``.
 
+    ``trailing`` is set once anything but closing brackets and blanks followed a complete root value.
     ``done`` is set while a complete root value lies behind and nothing new has begun. ``odd`` is set once a
     quotation mark stood where none belongs: from then on "in a string" is a guess. ``keys`` are the
     keys of the root object, or of the objects in a root array. ``found`` maps "tool", "type" and path
@@ -43,6 +44,7 @@ class Tracker:
 
     __slots__ = (
         "_after_string",
+        "_after_value",
         "_comment",
         "_held",
         "_key",
@@ -56,12 +58,14 @@ class Tracker:
         "keys",
         "odd",
         "quote",
+        "trailing",
     )
 
     def __init__(self) -> None:
         self.quote = ""
         self.depth = 0
         self.done = False
+        self.trailing = False
         self.odd = False
         self.keys: set[str] = set()
         self.found: dict[str, str] = {}
@@ -73,6 +77,7 @@ class Tracker:
         self._skip = False
         self._comment = ""
         self._after_string = False
+        self._after_value = False
 
     @property
     def path(self) -> str:
@@ -162,6 +167,8 @@ class Tracker:
             return len(text)
         piece = match[0]
         slash, self._comment = self._comment == "/" and match.start() == pos, ""
+        if self.done and piece not in "}]\n":
+            self.trailing = True
         if piece == "\\":
             self._skip = True
         elif piece in _CLOSING:
@@ -188,13 +195,14 @@ class Tracker:
 
     def _word(self, piece: str) -> None:
         if piece in ",:":
+            self.odd = self.odd or (piece == ":" and self._after_value)
             self._last = piece
         else:
             self.odd = self.odd or self._after_string
             if self._at_key() and self._last in ("{", ","):
                 self._named(piece)
             self._last = "w"
-        self._after_string = False
+        self._after_string = self._after_value = False
 
     def _quotation(self, mark: str) -> None:
         expected = self._last in _OPENERS and self._last != ""
@@ -214,6 +222,7 @@ class Tracker:
         was_key = not is_value and self._at_key() and self._last in ("{", ",")
         self._last = "s"
         self._after_string = True
+        self._after_value = is_value
         if held is None:
             return
         if was_key:
@@ -240,6 +249,7 @@ class Tracker:
             self.found.setdefault("path", _decoded(value))
 
     def _open(self, bracket: str) -> None:
+        self._after_value = False
         self.depth += 1
         if self.depth > _DEPTH:
             self.odd = True
@@ -254,6 +264,7 @@ class Tracker:
         self._after_string = False
 
     def _close(self) -> None:
+        self._after_value = False
         if self.depth:
             self.depth -= 1
             self.done = self.depth == 0
