@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import limits
 from rails.core.changes import FileChange
-from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line, sha256
 from rails.edits import codec, omission
-from rails.edits.codec import Coded
 from rails.edits.files import Snapshot
-from rails.edits.match import Match, Miss, Span, locate
+from rails.edits.match import Match, Miss, locate
+from rails.edits.splice import Stage, line_span, splice
 from rails.edits.view import View, flatten, line_places
 from rails.edits.wanted import Wanted
+from rails.edits.weave import Span
 
 _NEW_MODE: Final = 0o644
 _DONE_PLACES: Final = 1_000
@@ -32,15 +31,6 @@ class Problem(Exception):
         self.code, self.message, self.hint, self.miss = code, message, hint, miss
 
 
-@dataclass(slots=True)
-class _Stage:
-    """A text and the disjoint spans that this answer wants changed in it, in the order they were asked."""
-
-    coded: Coded
-    view: View
-    spans: list[Span]
-
-
 class Draft:
     """The future of one file. Every method either takes a request in or raises :class:`Problem`."""
 
@@ -50,7 +40,7 @@ class Draft:
         self.mode = _NEW_MODE if found is None else found.mode
         self.before = None if found is None else found.data
         self._data = self.before  # as of the last whole write, move or flush
-        self._stage: _Stage | None = None
+        self._stage: Stage | None = None
         self._fate = ""  # "edited", "written", "deleted", "moved away": what was done last, in words
         self._replaced = False
 
@@ -82,7 +72,7 @@ class Draft:
         for span in found.spans:
             self._add(stage, span)
         self._fate = "edited"
-        if wanted.validate_after and wanted.validate_after not in stage.coded.text_of(_splice(stage)):
+        if wanted.validate_after and wanted.validate_after not in stage.coded.text_of(splice(stage)):
             raise Problem(
                 "validation",
                 f'Validation failed: expected text "{one_line(wanted.validate_after)}" not found after operation.',
@@ -108,7 +98,7 @@ class Draft:
             raise Problem("format", "The file is not UTF-8, and text has more than plain ASCII.", _ENCODING)
         if marker := omission.placeholder(text, ""):
             raise Problem("placeholder", f"Line {marker[0]} of text stands for left-out code.", "Send all of it.")
-        span = _line_span(view, line, last, text, count)
+        span = line_span(view, line, last, text, count)
         if stage.view.text[span.start : span.end] == span.text:
             raise Problem("no_change", "No changes made (content identical after replacement).", "Leave this edit out.")
         self._add(stage, span)
@@ -129,9 +119,10 @@ class Draft:
         self._data, self._stage, self._fate = data, None, "written"
         return (*notes, *self.link_note())
 
-    def delete(self) -> Sequence[str]:
+    def delete(self, base: str = "") -> Sequence[str]:
         """Take the file away."""
         self._check_there()
+        self._check_base(base)
         if self._fate:
             raise Problem("overlap", f"The file is {self._fate} and deleted in one answer.", "Send one of the two.")
         self._check_writable()
@@ -203,7 +194,7 @@ class Draft:
         lines = view.lines[first - 1 : found.candidates[0].last_line][:_STALE_LINES]
         return " Now: " + " | ".join(f"{number}: {one_line(line, 120)}" for number, line in enumerate(lines, first))
 
-    def _check(self, stage: _Stage, wanted: Wanted, found: Match) -> None:
+    def _check(self, stage: Stage, wanted: Wanted, found: Match) -> None:
         texts = [stage.view.text[span.start : span.end] for span in found.spans]
         if all(text == span.text for text, span in zip(texts, found.spans, strict=True)):
             raise Problem("no_change", "No changes made (content identical after replacement).", "Leave this edit out.")
@@ -215,7 +206,7 @@ class Draft:
                 "Leave this edit out: it seems to be done. To add them twice, quote a line more of the file.",
             )
 
-    def _check_all_is_clear(self, stage: _Stage, wanted: Wanted) -> None:
+    def _check_all_is_clear(self, stage: Stage, wanted: Wanted) -> None:
         """Refuse "every place" where an earlier edit of the answer writes one more: before or after it?"""
         if not wanted.regex and any(flatten(wanted.old) in flatten(span.text) for span in stage.spans):
             raise Problem(
@@ -232,7 +223,7 @@ class Draft:
 
     # -- the text ---------------------------------------------------------------------------------
 
-    def _open_stage(self, base: str) -> _Stage:
+    def _open_stage(self, base: str) -> Stage:
         self._check_there()
         self._check_writable()
         self._check_base(base)
@@ -242,10 +233,10 @@ class Draft:
                 raise Problem(
                     "format", "The file is binary, not text.", "It can only be replaced or deleted as a whole."
                 )
-            self._stage = _Stage(coded, View(coded.text), [])
+            self._stage = Stage(coded, View(coded.text), [])
         return self._stage
 
-    def _add(self, stage: _Stage, span: Span) -> None:
+    def _add(self, stage: Stage, span: Span) -> None:
         for other in stage.spans:
             if span.start < other.end and other.start < span.end:
                 raise Problem(
@@ -260,7 +251,7 @@ class Draft:
         """Turn the spans asked for so far into bytes; later edits see those."""
         stage, self._stage = self._stage, None
         if stage is not None and stage.spans:
-            self._data = _splice(stage)
+            self._data = splice(stage)
 
     def _encode_whole(self, content: str) -> tuple[bytes, list[str]]:
         old = codec.read(self.before) if self.before else None
@@ -323,49 +314,3 @@ def _is_done(view: View, wanted: Wanted, found: Match) -> bool:
     return (start == 0 or text[start - 1] == "\n") and (
         end >= len(text) or text[end] in "\r\n" or text[end - 1] == "\n"
     )
-
-
-def _line_span(view: View, line: int, last: int, text: str, count: int) -> Span:
-    """Return the span of whole lines; ``text`` gets the file's line ends and a final one where lines follow."""
-    body = text.replace("\r\n", "\n")
-    start = len(view.text) if line > count else view.real(view.starts[line - 1])
-    if last >= len(view.lines):
-        end = len(view.text)
-    else:
-        end = start if last < line else view.real(view.starts[last])
-    follows = end < len(view.text) or view.text.endswith(view.eol)
-    if body and not body.endswith("\n") and follows:
-        body += "\n"
-    if line > count and view.text and not view.text.endswith(view.eol):
-        body = "\n" + body.removesuffix("\n")
-    return Span(start, end, body.replace("\n", view.eol), line, max(line, last))
-
-
-def _splice(stage: _Stage) -> bytes:
-    """Return the bytes with every span replaced, and prove that nothing else has changed."""
-    text, pieces, gaps, at = stage.view.text, [], [], 0
-    for span in sorted(stage.spans, key=lambda span: (span.start, span.end)):
-        gaps.append((at, span.start))
-        pieces += [text[at : span.start], span.text]
-        at = span.end
-    gaps.append((at, len(text)))
-    pieces.append(text[at:])
-    before, after = stage.coded.encode(text), stage.coded.encode("".join(pieces))
-    _prove(stage, before, after, gaps)
-    return after
-
-
-def _prove(stage: _Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, int]]) -> None:
-    """Compare the bytes outside the spans, before and after. Raises WorkspaceError: then it is our fault."""
-    coded, text, spans = stage.coded, stage.view.text, sorted(stage.spans, key=lambda span: (span.start, span.end))
-    old_at = new_at = 0
-    for number, (start, end) in enumerate(gaps):
-        length = coded.size(text[start:end]) + (len(coded.mark) if number == 0 else 0)
-        if before[old_at : old_at + length] != after[new_at : new_at + length]:
-            raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")
-        old_at, new_at = old_at + length, new_at + length
-        if number < len(spans):
-            old_at += coded.size(text[spans[number].start : spans[number].end])
-            new_at += coded.size(spans[number].text)
-    if old_at != len(before) or new_at != len(after):
-        raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")

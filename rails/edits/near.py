@@ -44,7 +44,7 @@ class Candidate:
 
 def handle_for(view: View, first_line: int, last_line: int, old: str, new: str) -> str:
     """Return the name of one place for one edit; it changes with the file and with the edit."""
-    facts = "\0".join((view.text, str(first_line), str(last_line), old, new))
+    facts = "\0".join((view.digest, str(first_line), str(last_line), old, new))
     return "h" + hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()[:10]
 
 

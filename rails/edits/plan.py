@@ -230,7 +230,8 @@ class _Planner:
         """delete_file: the file goes."""
         draft = self.draft(request, request.parameters.get("file_path"))
         if draft is not None:
-            self._try(request, draft, draft.delete)
+            base = request.parameters.get("base_hash")
+            self._try(request, draft, lambda: draft.delete(base if isinstance(base, str) else ""))
 
     def move_file(self, request: ToolRequest) -> None:
         """move_file: the same bytes and mode under another name that is still free."""

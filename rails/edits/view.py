@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
 
+from rails.core.text import sha256
+
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 #: One code point to one: what editors, chat windows and word processors turn ASCII into.
 _FOLD: Final = str.maketrans(
@@ -46,6 +48,11 @@ class View:
     def real(self, offset: int) -> int:
         """Return the offset into ``text`` for an offset into ``flat``."""
         return offset + bisect_left(self._shifts, offset) if self._shifts else offset
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a hash of the text."""
+        return sha256(self.text.encode("utf-8", "surrogatepass"))
 
     @cached_property
     def lines(self) -> list[str]:
