@@ -85,6 +85,7 @@ def watch(records: Sequence[Record]) -> tuple[Alert, ...]:
         try:
             found += rule(records)
         except Exception as error:
+            # A rule that breaks must not pass for a clean session.
             found.append(_broken(name, error, records))
     return tuple(sorted(found, key=lambda alert: alert.seq))
 

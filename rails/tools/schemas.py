@@ -231,8 +231,8 @@ def _wrong_value(key: str, value: Json) -> str:
         return "" if isinstance(value, list) and value else "needs a list of at least one schema"
     if key in _NAMED:
         return "" if isinstance(value, dict) else "needs an object of names and schemas"
-    if key == "items" and isinstance(value, list):
-        return 'needs one schema; a list of schemas is called "prefixItems"'
+    if key in _ONE_SCHEMA and isinstance(value, list):
+        return "needs one schema" + ('; a list of schemas is called "prefixItems"' if key == "items" else "")
     check = _OTHER_VALUES.get(key)
     return check(value) if check else ""
 
