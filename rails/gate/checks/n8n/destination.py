@@ -134,8 +134,10 @@ def _name(workflow: Mapping[str, Json], severity: Severity) -> Iterator[Issue]:
         )
     elif not isinstance(name, str) or not 1 <= len(name) <= _NAME_CHARS:
         found = f"{len(name)} characters long" if isinstance(name, str) else kind(name)
-        message = f"The workflow's `name` must be a text of 1 to {_NAME_CHARS} characters; it is {found}"
-        yield Issue("N8N100", ("name",), message, remedy, "error" if severity == "error" else "warning")
+        message = (
+            f"The workflow's `name` must be a text of 1 to {_NAME_CHARS} characters; it is {found}: n8n cannot save it"
+        )
+        yield Issue("N8N100", ("name",), message, remedy)
 
 
 def _around(workflow: Mapping[str, Json]) -> Iterator[Issue]:

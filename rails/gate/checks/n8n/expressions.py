@@ -46,9 +46,13 @@ VARIABLES: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The code between ``{{`` and ``}}``: offsets into the expression's text, and whether it is closed."""
+    """The code between ``{{`` and ``}}``: offsets into the expression's text, and whether it is closed.
+
+    ``code`` is what n8n evaluates: the text from ``start`` to ``end``, its first ``\\}}`` without the backslash.
+    """
 
     start: int
+    end: int
     code: str
     closed: bool
 
@@ -71,7 +75,7 @@ def segments(text: str) -> Iterator[Segment]:
             return
         closed = _unescaped(text, "}}", opened + 2)
         end = closed if closed >= 0 else len(text)
-        yield Segment(opened + 2, text[opened + 2 : end].replace("\\}}", "}}", 1), closed >= 0)
+        yield Segment(opened + 2, end, text[opened + 2 : end].replace("\\}}", "}}", 1), closed >= 0)
         if closed < 0:
             return
         position = closed + 2

@@ -1,0 +1,151 @@
+"""The canonical text of a workflow file, and the parts that can be filled in without guessing.
+
+The form is the one that n8n's editor downloads: two blanks of indentation, its order of keys, no escapes
+but the necessary ones. Only the order of a workflow's and a node's own keys changes: parameters, pinned
+data and everything else inside keep their order and their values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Mapping
+from typing import Final
+
+from rails.core.requests import Json
+from rails.core.text import decode
+from rails.core.verdict import Fixed
+from rails.gate.checks.n8n import document, layout, model
+
+_WORKFLOW_ORDER: Final = (
+    "name",
+    "nodes",
+    "pinData",
+    "connections",
+    "active",
+    "settings",
+    "versionId",
+    "meta",
+    "id",
+    "tags",
+)
+_NODE_ORDER: Final = (
+    "parameters",
+    "type",
+    "typeVersion",
+    "position",
+    "id",
+    "name",
+    "webhookId",
+    "retryOnFail",
+    "maxTries",
+    "waitBetweenTries",
+    "alwaysOutputData",
+    "executeOnce",
+    "notesInFlow",
+    "credentials",
+    "disabled",
+    "notes",
+    "onError",
+)
+#: Types whose node n8n gives a webhook id of its own.
+_WITH_WEBHOOK: Final = frozenset(
+    {
+        "n8n-nodes-base.webhook",
+        "n8n-nodes-base.formTrigger",
+        "n8n-nodes-base.form",
+        "n8n-nodes-base.wait",
+        "@n8n/n8n-nodes-langchain.chatTrigger",
+        "@n8n/n8n-nodes-langchain.mcpTrigger",
+    }
+)
+#: Whole numbers up to here print without an exponent in JavaScript, and are exact as a float.
+_EXACT: Final = 2**53
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
+
+
+def canonical(data: bytes) -> bytes:
+    """Return a workflow file in n8n's form; ``data`` itself where it is no JSON object or repeats a key.
+
+    Values never change; a last line end and a byte-order mark stay as they are. Formatting twice gives
+    the same bytes as formatting once.
+    """
+    read, decoded = document.read(data), decode(data)
+    if isinstance(read, document.Unreadable) or decoded is None:
+        return data
+    if read.repeated_keys or not isinstance(read.value, dict):
+        return data
+    text = _dump(_ordered_workflow(read.value))
+    return decoded.encode(text + "\n" if decoded.text.endswith("\n") else text)
+
+
+def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return the file with what is missing filled in, in n8n's form, and what was filled in.
+
+    Node ids and webhook ids (made from the names, so the same file always gets the same ids), positions,
+    and ``settings``. What is there already is never changed, not even when it is wrong.
+    """
+    read = document.read(data)
+    if isinstance(read, document.Unreadable) or read.repeated_keys or not isinstance(read.value, dict):
+        return data, ()
+    workflow = model.build(read.value)
+    counts = {"id": 0, "webhookId": 0, "position": 0, "settings": 0}
+    places = layout.positions(workflow)
+    changed: dict[int, Mapping[str, Json]] = {}
+    for node in workflow.nodes:
+        added = _missing(node, places[node.index], str(read.value.get("name")))
+        for name in added:
+            counts[name] += 1
+        changed[node.index] = {**node.raw, **added}
+    nodes = read.value.get("nodes")
+    made: dict[str, Json] = dict(read.value)
+    if isinstance(nodes, list):
+        made["nodes"] = [dict(changed[n]) if n in changed else node for n, node in enumerate(nodes)]
+    if "settings" not in made:
+        made["settings"], counts["settings"] = {}, 1
+    fixed = tuple(Fixed(path, f"missing {name}", "n8n", count) for name, count in counts.items() if count)
+    if not fixed:
+        return data, ()
+    return canonical(json.dumps(made).encode()), fixed
+
+
+def _missing(node: model.Node, place: tuple[int, int], workflow_name: str) -> dict[str, Json]:
+    added: dict[str, Json] = {}
+    if "id" not in node.raw:
+        added["id"] = str(uuid.uuid5(_OURS, f"{workflow_name}\0{node.name}"))
+    if node.type in _WITH_WEBHOOK and "webhookId" not in node.raw:
+        added["webhookId"] = str(uuid.uuid5(_OURS, f"{workflow_name}\0{node.name}\0webhook"))
+    if "position" not in node.raw:
+        added["position"] = [*place]
+    return added
+
+
+def _ordered_workflow(value: Mapping[str, Json]) -> dict[str, Json]:
+    made = _ordered(value, _WORKFLOW_ORDER)
+    nodes = made.get("nodes")
+    if isinstance(nodes, list):
+        made["nodes"] = [_ordered(node, _NODE_ORDER) if isinstance(node, dict) else node for node in nodes]
+    return made
+
+
+def _ordered(value: Mapping[str, Json], order: tuple[str, ...]) -> dict[str, Json]:
+    known = [name for name in order if name in value]
+    return {name: value[name] for name in [*known, *(name for name in value if name not in known)]}
+
+
+def _dump(value: Json) -> str:
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _plain(value: Json) -> Json:
+    """Return the value with whole floats as integers, as JavaScript prints them."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return value

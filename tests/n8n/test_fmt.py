@@ -1,0 +1,114 @@
+"""n8n's form of a workflow file, and what is filled in on request."""
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from n8n_workflows import chain, errors, node, to, workflow
+
+from rails.gate.checks.n8n import fmt, layout, model
+
+
+def test_keys_come_in_the_order_in_which_n8n_writes_them():
+    value = {"connections": {}, "extra": 1, "nodes": [node("A")], "name": "x"}
+    made = json.loads(fmt.canonical(json.dumps(value).encode()))
+    assert list(made) == ["name", "nodes", "connections", "extra"]
+    assert list(made["nodes"][0]) == ["parameters", "type", "typeVersion", "position", "id", "name"]
+
+
+def test_the_order_inside_parameters_and_their_values_stay():
+    parameters = {"z": 1.50, "a": {"y": [1, None, "é\u2028"], "b": True}, "big": 12345678901234567890}
+    data = json.dumps(chain("A") | {"nodes": [node("A", parameters=parameters)]}).encode()
+    made = json.loads(fmt.canonical(data))["nodes"][0]["parameters"]
+    assert made == parameters
+    assert list(made) == ["z", "a", "big"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=15,
+)
+
+
+@given(
+    st.dictionaries(st.sampled_from(["name", "nodes", "connections", "id", "x"]), JSON), st.booleans(), st.booleans()
+)
+@settings(max_examples=80, deadline=None)
+def test_formatting_changes_no_value_and_twice_is_as_good_as_once(value, bom, newline):
+    data = (b"\xef\xbb\xbf" if bom else b"") + json.dumps(value).encode() + (b"\n" if newline else b"")
+    made = fmt.canonical(data)
+    assert json.loads(made.decode("utf-8-sig")) == value
+    assert fmt.canonical(made) == made
+    assert made.endswith(b"\n") == newline
+    assert made.startswith(b"\xef\xbb\xbf") == bom
+
+
+def test_what_is_no_single_json_object_stays_as_it_is():
+    for data in (b"{", b"[1]", b'{"a": 1, "a": 2}', b"\xff"):
+        assert fmt.canonical(data) == data
+        assert fmt.complete(data, "x.json") == (data, ())
+
+
+def test_numbers_are_written_as_javascript_writes_them():
+    assert b'"a": 1,' in fmt.canonical(b'{"a": 1.0, "b": 1e3}')
+    assert b'"b": 1000' in fmt.canonical(b'{"a": 1.0, "b": 1e3}')
+
+
+def test_ids_positions_and_settings_are_filled_in_and_counted():
+    value = chain("A", "B")
+    for one in value["nodes"]:
+        del one["id"], one["position"]
+    value["nodes"].append(
+        {"name": "Hook", "type": "n8n-nodes-base.webhook", "typeVersion": 2, "parameters": {"path": "a"}}
+    )
+    del value["settings"]
+    data, fixed = fmt.complete(json.dumps(value).encode(), "flow.json")
+    made = json.loads(data)
+    assert {(f.rule, f.count) for f in fixed} == {
+        ("missing id", 4), ("missing position", 4), ("missing webhookId", 1), ("missing settings", 1)
+    }  # fmt: skip
+    assert len({n["id"] for n in made["nodes"]}) == 4
+    assert len({tuple(n["position"]) for n in made["nodes"]}) == 4
+    assert errors(made) == []
+    assert fmt.complete(data, "flow.json") == (data, ())
+
+
+def test_the_same_file_always_gets_the_same_ids():
+    data = json.dumps({"nodes": [{"name": "A", "type": "n8n-nodes-base.noOp"}], "connections": {}}).encode()
+    assert fmt.complete(data, "a.json")[0] == fmt.complete(data, "b.json")[0]
+
+
+def test_what_is_there_is_never_changed_even_when_it_is_wrong():
+    value = chain("A")
+    value["nodes"][0] |= {"id": 7, "position": "left"}
+    data, fixed = fmt.complete(json.dumps(value).encode(), "x.json")
+    assert fixed == ()
+    assert json.loads(data) == value
+
+
+def test_the_flow_is_laid_out_from_left_to_right_with_sub_nodes_below():
+    value = workflow(
+        node("Start", "n8n-nodes-base.manualTrigger"), node("A"), node("B"), node("C"), node("Sub"),
+        connections={
+            "Start": {"main": [[to("A"), to("B")]]},
+            "A": {"main": [[to("C")]]},
+            "C": {"main": [[to("A")]]},
+            "Sub": {"ai_tool": [[to("B", "ai_tool")]]},
+        },
+    )  # fmt: skip
+    places = layout.positions(model.build(value))
+    columns = [places[n][0] for n in range(4)]
+    assert columns == [0, 240, 240, 480]
+    assert places[1] != places[2]
+    assert places[4][1] > max(places[n][1] for n in range(4))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from(["main", "ai_tool"])), max_size=25))
+@settings(max_examples=60, deadline=None)
+def test_any_graph_gets_a_place_of_its_own_for_each_node(edges):
+    connections = {}
+    for a, b, kind in edges:
+        connections.setdefault(str(a), {}).setdefault(kind, [[]])[0].append(to(str(b), kind))
+    places = layout.positions(model.build(workflow(*(node(str(n)) for n in range(10)), connections=connections)))
+    assert len(set(places.values())) == len(places) == 10

@@ -1,0 +1,138 @@
+"""Structural edits: nodes and connections by operation."""
+
+import copy
+
+import pytest
+from n8n_workflows import chain, errors, node, to
+
+from rails.core.errors import Refusal
+from rails.gate.checks.n8n.operations import apply, renamed
+
+
+def done(value, *operations):
+    made = apply(value, operations)
+    assert not isinstance(made, Refusal), made
+    return made
+
+
+def refused(value, *operations):
+    made = apply(value, operations)
+    assert isinstance(made, Refusal)
+    return made
+
+
+def test_a_node_is_added_beside_the_last_one_and_connected():
+    made = done(
+        chain("A"),
+        {"op": "add_node", "node": {"name": "New", "type": "n8n-nodes-base.noOp", "typeVersion": 1}},
+        {"op": "connect", "source": "A", "target": "New"},
+    )
+    assert made["nodes"][-1]["position"] == [240, 0]
+    assert made["connections"]["A"] == {"main": [[to("New")]]}
+    assert errors(made) == []
+
+
+def test_a_removed_node_takes_its_connections_and_pinned_data_along():
+    made = done(chain("A", "B", pinData={"A": []}), {"op": "remove_node", "name": "A"})
+    assert [n["name"] for n in made["nodes"]] == ["Start", "B"]
+    assert made["connections"] == {"Start": {"main": [[]]}}
+    assert made["pinData"] == {}
+
+
+def test_a_rename_is_followed_by_connections_pinned_data_expressions_and_code():
+    value = chain("Old one", "B", pinData={"Old one": []})
+    value["nodes"][2] |= {
+        "type": "n8n-nodes-base.code",
+        "typeVersion": 2,
+        "parameters": {
+            "jsCode": "// $('Old one')\nreturn $('Old one').all()",
+            "a": "={{ $('Old one').item.json.x }} Old one {{ $node[\"Old one\"].json.y }}",
+            "b": "$('Old one')",
+        },
+    }
+    made = done(value, {"op": "rename_node", "name": "Old one", "new_name": "It's new"})
+    assert errors(made) == []
+    assert made["nodes"][2]["parameters"] == {
+        "jsCode": "// $('Old one')\nreturn $('It\\'s new').all()",
+        "a": "={{ $('It\\'s new').item.json.x }} Old one {{ $node[\"It's new\"].json.y }}",
+        "b": "$('Old one')",
+    }
+    assert list(made["connections"]) == ["Start", "It's new"]
+    assert list(made["pinData"]) == ["It's new"]
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "expected"),
+    [
+        ("={{ $node.Old.json }}", "New", "={{ $node.New.json }}"),
+        ("={{ $node.Old.json }}", "New one", '={{ $node["New one"].json }}'),
+        ("={{ $(`Old`).item }}", "a${b}`", "={{ $(`a\\${b}\\``).item }}"),
+        ('={{ $("Old").item }}', 'q"\\', '={{ $("q\\"\\\\").item }}'),
+        ("={{ 'Old' }}", "New", "={{ 'Old' }}"),
+        ("=$('Old')", "New", "=$('Old')"),
+    ],
+)
+def test_only_references_are_renamed_and_quoted_as_javascript_needs_it(text, new, expected):
+    assert renamed(text, "Old", new) == expected
+
+
+def test_parameters_are_set_by_path():
+    made = done(
+        chain("A"),
+        {"op": "set_parameter", "name": "A", "path": "url", "value": "x"},
+        {"op": "set_parameter", "name": "A", "path": "rules.values[0].key", "value": 1},
+        {"op": "set_parameter", "name": "A", "path": "rules.values[1]", "value": {"key": 2}},
+    )
+    assert made["nodes"][1]["parameters"] == {"url": "x", "rules": {"values": [{"key": 1}, {"key": 2}]}}
+
+
+def test_connections_of_any_type_output_and_input_are_made_and_cut():
+    value = chain("A", "B")
+    wire = {"source": "A", "target": "B", "type": "ai_tool", "output": 2, "input": 1}
+    made = done(value, {"op": "connect", **wire}, {"op": "connect", **wire})
+    assert made["connections"]["A"]["ai_tool"] == [[], [], [to("B", "ai_tool", 1)]]
+    assert done(made, {"op": "disconnect", **wire})["connections"]["A"]["ai_tool"] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("operation", "message", "hint"),
+    [
+        ({"op": "move_node"}, "no operation", "add_node"),
+        ({"op": "remove_node", "name": "a "}, "no node", '"A"'),
+        ({"op": "add_node", "node": {"name": "A", "type": "x"}}, "already", "another name"),
+        ({"op": "add_node", "node": []}, "must be an object", "parameters"),
+        ({"op": "rename_node", "name": "A", "new_name": "B"}, "already", "another"),
+        ({"op": "rename_node", "name": "A", "new_name": "x }} y"}, "ends an expression", "braces"),
+        ({"op": "connect", "source": "A", "target": "Z"}, "no node", "nodes are"),
+        ({"op": "connect", "source": "A", "target": "B", "output": -1}, "`output`", "0"),
+        ({"op": "disconnect", "source": "B", "target": "A"}, "not connected", "connections"),
+        ({"op": "set_parameter", "name": "A", "path": "a[4]", "value": 1}, "list entry 4", "0"),
+        ({"op": "set_parameter", "name": "A", "path": "", "value": 1}, "`path`", "path"),
+        ({"op": "set_parameter", "name": "A", "path": "x"}, "`value`", "null"),
+        ("nothing", "no operation", "add_node"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_what_is_there(operation, message, hint):
+    value = chain("A", "B")
+    before = copy.deepcopy(value)
+    said = refused(value, {"op": "set_parameter", "name": "B", "path": "x", "value": 1}, operation)
+    assert said.message.startswith("Operation 1: ")
+    assert message in said.message
+    assert hint in said.hint
+    assert value == before
+
+
+@pytest.mark.parametrize("broken", [{"nodes": {}, "connections": {}}, {"nodes": [], "connections": []}])
+def test_what_is_no_workflow_is_refused(broken):
+    assert "no workflow" in refused(broken, {"op": "remove_node", "name": "A"}).message
+
+
+def test_broken_neighbours_do_no_harm():
+    value = chain("A") | {
+        "nodes": [None, *chain("A")["nodes"]],
+        "connections": {"Start": None, "A": {"main": [None, 3]}},
+    }
+    made = done(value, {"op": "rename_node", "name": "A", "new_name": "C"}, {"op": "remove_node", "name": "C"})
+    assert made["connections"] == {"Start": None}
+    assert refused(value, {"op": "connect", "source": "Start", "target": "A"}).code == "workflow"
+    assert node("x")
