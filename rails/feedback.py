@@ -26,7 +26,7 @@ HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
 CUT: Final = ("max_tokens", "cut")
 
 #: What became of a request. Everything but "result" is a failure with a budget of its own.
-Kind = Literal["result", "syntax", "schema", "edit", "gate", "denied", "skipped", "failed", "aborted"]
+Kind = Literal["result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "aborted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +144,13 @@ def in_doubt(ids: tuple[str, ...], tool_name: str) -> Outcome:
         "It was not run again. Look at the state of the project before you ask for it again."
     )
     return Outcome(ids, "failed", text)
+
+
+def output(refusals: Sequence[Refusal]) -> Outcome:
+    """A final answer that lacks what the role's answer must have."""
+    lines = ["Human/System Feedback: Your final answer is not in the form that your role must give it."]
+    lines += [f"- {refusal}" for refusal in refusals]
+    return Outcome((), "output", "\n".join([*lines, "Send the whole answer again in that form."]))
 
 
 def masked(ids: tuple[str, ...]) -> Outcome:

@@ -56,6 +56,7 @@ class Screen:
             "FEEDBACK_SENT": self._feedback,
             "ERROR": self._error,
             "SESSION_RESUMED": self._resumed,
+            "OVERSEER_ALERT": self._alert,
             "AGENT_FINISHED": self._finished,
         }
 
@@ -246,6 +247,11 @@ class Screen:
         self.line(f"  {one_line(record.message, 400)} {one_line(_text(facts, 'error'), 400)}", "red")
         if "limit" in facts:
             self._debug("debug_exceeded", max=f"{_number(facts, 'limit'):.0f}")
+
+    def _alert(self, record: Record) -> None:
+        style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(_text(record.details, "severity"), "dim")
+        self.line(f"  overseer: {one_line(record.message, 300)}", style)
+        self.line(f"            {one_line(_text(record.details, 'evidence'), 200)}", "dim")
 
     def _resumed(self, record: Record) -> None:
         self.line(f"  {one_line(record.message, 200)}", "cyan")

@@ -16,6 +16,7 @@ from typing import Final, Literal
 import rails
 from rails import feedback
 from rails.agents import Agent, first_message, registry_for, system_prompt, tool_specs
+from rails.agents.overseer import watch
 from rails.approval.decision import Approver
 from rails.budget import Attempts, Totals
 from rails.core import limits, paths
@@ -88,6 +89,8 @@ class Session:
     on_text: Callable[[str], object] = field(default=lambda _: None)
     wait: Callable[[float], object] = time.sleep
     turns: int = 0
+    records: list[Record] = field(default_factory=list)
+    alerted: set[int] = field(default_factory=set)
     gate: Gate = field(init=False)
     history: History = field(init=False)
     totals: Totals = field(init=False)
@@ -107,7 +110,7 @@ class Session:
 
     def run(self, resumed: Standing | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
-        ending = Ending("done", "Nothing was left to do.")
+        ending, handed_over = Ending("done", "Nothing was left to do."), ""
         self.turns = resumed.turns if resumed else 0
         with self.open():
             for index, (role, task) in enumerate(self.job.tasks):
@@ -115,12 +118,13 @@ class Session:
                     continue
                 going_on = resumed if resumed and resumed.messages and index == resumed.finished else None
                 setting = self.setting(role)
-                ending = self.engage_agent(setting, task, going_on=going_on)
+                ending = self.engage_agent(setting, task, previous_tool_output=handed_over, going_on=going_on)
                 if ending.outcome == "model_failed":
                     return Ending(ending.outcome, ending.message, self.log.session_id)
                 setting.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome)
                 if ending.outcome != "done":
                     break
+                handed_over = f"Result of the agent {role}:\n{ending.message}"
         self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
         return Ending(ending.outcome, ending.message, self.log.session_id)
 
@@ -170,6 +174,8 @@ class Session:
             if why := attempts.spend(codes, words):
                 setting.say("ERROR", say("gave_up"), error=why, limit=self.job.max_attempts)
                 return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
+            if alert := self._oversee(setting):
+                return Ending("gave_up", f"{say('gave_up')} The overseer stopped the run, as nobody is asked: {alert}")
             self._send(setting, turn, codes, attempts.most_spent)
             messages += [turn.answer.message, turn.reply]
         return Ending("gave_up", f"{say('gave_up')} Reason: the limit of {self.job.max_turns} turns is reached.")
@@ -180,7 +186,9 @@ class Session:
 
     def record(self, event: Event) -> None:
         """Log a ready-made event, then show it."""
-        self.watch(self.log.append(event))
+        record = self.log.append(event)
+        self.records.append(record)
+        self.watch(record)
 
     def _turn(self, setting: Setting, messages: Sequence[Message]) -> Turn:
         """Take a turn, asking again when the model's service has a passing fault."""
@@ -210,6 +218,15 @@ class Session:
         # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
         outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(found.native_ids)))
         return Turn(answer, outcomes, feedback.compose(answer, outcomes, found.native_ids))
+
+    def _oversee(self, setting: Setting) -> str:
+        """Tell what the overseer's rules newly find; return why to stop when it is critical and nobody is asked."""
+        fresh = [alert for alert in watch(self.records) if alert.seq not in self.alerted]
+        self.alerted.update(alert.seq for alert in fresh)
+        for alert in fresh:
+            setting.say("OVERSEER_ALERT", f"{alert.severity}: {alert.description}", **json_object(alert))
+        critical = [alert.description for alert in fresh if alert.severity == "CRITICAL"]
+        return critical[0] if critical and self.job.approve == "policy" else ""
 
     def _send(self, setting: Setting, turn: Turn, codes: list[str], attempt: int) -> None:
         assert turn.reply is not None, "called only with a reply"

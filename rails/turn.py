@@ -18,6 +18,7 @@ from typing import Final
 from rails import feedback
 from rails import narration as tell
 from rails.admission import admit
+from rails.agents import check_output
 from rails.approval.decision import (
     ApprovalRequest,
     Decision,
@@ -82,7 +83,10 @@ def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, O
         outcomes.append(done.get(request.id) or _execute(setting, request, clean=_all_ok(outcomes)))
 
     if not outcomes and answer.stop_reason not in feedback.CUT:
-        return Turn(answer, (), None)
+        lacking = check_output(setting.agent, answer.message.text)
+        if not lacking or answer.stop_reason == "refusal":
+            return Turn(answer, (), None)
+        outcomes.append(feedback.output(lacking))
     return Turn(answer, tuple(outcomes), feedback.compose(answer, outcomes, found.native_ids))
 
 

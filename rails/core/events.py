@@ -54,6 +54,7 @@ EventType = Literal[
     "EXECUTION_STARTED",  # durable before the first byte changes
     "CHECKPOINT",  # a step that can be undone: step, paths
     "UNDO",  # a step was undone
+    "OVERSEER_ALERT",  # a rule over the log says that a human should look
     "FEEDBACK_SENT",  # the exact text the model gets next
     "AGENT_FINISHED",  # an agent's part is over: done, gave up, aborted
     "SESSION_RESUMED",  # a session goes on after an interruption

@@ -43,7 +43,7 @@ def work(tmp_path, monkeypatch):
         model = ScriptedModel(list(answers))
         registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
         agents = dict(load_agents([builtin_folder("agent_templates")]))
-        task = Job(project, (("coder", "the task"),), **job)
+        task = Job(project, **{"tasks": (("coder", "the task"),), **job})
         with open_log(task, model) as log:
             standing = where(project, log) if open_log is reopened else None
             approver = ScriptedApprover(list(approvals))

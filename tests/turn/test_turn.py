@@ -220,3 +220,42 @@ def test_an_interrupted_answer_that_held_a_secret_is_asked_for_again_and_no_mark
     done = work.resume(write("a.txt", "no key\n"), "Done.", approvals=["approve"])
     assert "Send the rest again" in done.told[0]
     assert (done.project / "a.txt").read_text("utf-8") == "no key\n"
+
+
+def test_the_overseer_tells_of_a_request_that_comes_again_and_again(work):
+    (work.project / "a.txt").write_text("x", "utf-8")
+    read = request("read_file", {"file_path": "a.txt"})
+    done = work(*[read] * 6, "Done.")
+    assert done.events("OVERSEER_ALERT")
+    assert done.ending.outcome == "done"
+
+
+def test_a_critical_alert_stops_a_run_only_when_nobody_is_asked(work):
+    tries = [write(f"{number}.txt", "x") for number in range(5)]
+    planner = {"tasks": (("planning", "plan it"),), "max_attempts": 9}
+    unattended = work(*tries, **planner, approve="policy")
+    assert "The overseer stopped the run" in unattended.ending.message
+    assert len(unattended.model.asked) == 3
+    attended = work(*tries, **planner, max_turns=5)
+    assert "CRITICAL" in {facts["severity"] for facts in attended.events("OVERSEER_ALERT")}
+    assert len(attended.model.asked) == 5
+
+
+def test_the_result_of_one_agent_is_handed_to_the_next_as_data(work):
+    plan = "\n\n".join(
+        f"## {heading}\n\ntext"
+        for heading in (
+            "Title",
+            "Problem Statement",
+            "Solution Vision",
+            "Requirements",
+            "Proposed Implementation Plan",
+            "Open Questions",
+        )
+    )
+    done = work("no headings", plan, "Done.", tasks=(("planning", "plan it"), ("coder", "build it")))
+    assert done.ending.outcome == "done", done.ending.message
+    assert "has no heading" in done.told[0]
+    second = done.model.asked[-1].messages[0].text
+    assert "build it" in second
+    assert "## Solution Vision" in second
