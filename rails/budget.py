@@ -13,8 +13,8 @@ from rails.core.conversation import Usage
 class Attempts:
     """Failed turns in a row, counted by kind: a good part does not make up for a bad one.
 
-    A turn without any failure resets the counters. The same failure word for word, twice in a row, ends
-    the loop early: the agent does not read its feedback.
+    A turn without any failure resets the counters. The same answer with the same failure, word for word
+    and twice in a row, ends the loop early: the agent does not read its feedback.
     """
 
     most: int

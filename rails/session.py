@@ -170,7 +170,8 @@ class Session:
             ]
             if turn.answer.stop_reason in CUT:
                 codes.append("cut")
-            words = "\n".join(outcome.text for outcome in turn.outcomes if not outcome.ok)
+            failed = [outcome.text for outcome in turn.outcomes if not outcome.ok]
+            words = "\n".join([turn.answer.message.text, *failed]) if failed else ""
             if why := attempts.spend(codes, words):
                 setting.say("ERROR", say("gave_up"), error=why, limit=self.job.max_attempts)
                 return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
