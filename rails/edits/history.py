@@ -4,9 +4,8 @@ Our own git repository, ``.rails/history.git``, driven through GitPython's comma
 explicit git directory that is also the working directory: git never looks at the project, so none of the
 project's attributes, filters, hooks or nested repositories can act, and the user's repository is not
 touched. One step is one commit on ``refs/rails/<session>`` whose tree holds only the files of that step,
-``before/<path>`` and ``after/<path>``; its cost does not grow with the project. The message is a title, a
-blank line and one JSON line with ``v`` (1), ``session``, ``step``, ``kind``, ``undoes`` (the step concerned,
-or 0), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``kind``).
+``before/<path>`` and ``after/<path>``; its cost does not grow with the project. Its form is in
+:mod:`rails.edits.steps`.
 
 Undo looks at the files as they are now. Where only the step's own bytes are there, they are put back
 exactly, absence included. Where somebody changed other lines since, the two are merged; where they
@@ -15,28 +14,22 @@ changed the same lines, nothing is done and the message says what to do.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import re
 import shutil
 import tempfile
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
-from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.edits.apply import read_file, state_folder, write
 from rails.edits.files import opened
-
-StepKind = Literal["change", "undo", "redo"]
+from rails.edits.steps import FORMAT, Step, StepKind, import_stream, parse_step, ref_name, with_undone
 
 _CONFIG: Final = (
     "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\thooksPath = /dev/null\n\tfsmonitor = false\n"
@@ -55,28 +48,28 @@ _OVERRIDES: Final = (
     "fastimport.unpackLimit=1000",
 )
 _FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("refs",), ("refs", "rails"), ("info",))
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-_FORMAT: Final = "--format=%H%n%ct%n%B"
 _GIT_SECONDS: Final = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One checkpoint. ``at`` is UTC, ISO 8601. ``undone`` is whether its change is taken back now."""
-
-    session: str
-    step: int
-    title: str
-    at: str
-    files: tuple[WorkspacePath, ...]
-    modes: tuple[int, ...] = ()
-    kind: StepKind = "change"
-    #: The step that this one took back or did again, 0 for a change of its own.
-    undoes: int = 0
-    undone: bool = False
-    #: Folders that were made for the step, outer ones first.
-    folders: tuple[str, ...] = ()
-    commit: str = ""
+#: Settings that make the git variables of the caller's environment ineffective.
+CLEAN: Final = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
+    "GIT_NAMESPACE": "",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_COUNT": "0",
+    "GIT_CONFIG_PARAMETERS": "",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_PAGER": "cat",
+    "GIT_TRACE": "0",
+    "GIT_TRACE2": "0",
+    "GIT_TRACE2_EVENT": "0",
+    "GIT_TRACE2_PERF": "0",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +105,7 @@ class History:
         last = self._last(draft.session)
         number = last.step + 1 if last else 1
         step = replace(draft, step=number, title=one_line(draft.title, 200))
-        stream = _import_stream(step, changes, last.commit if last else "")
+        stream = import_stream(step, changes, last.commit if last else "")
         self._git(["fast-import", "--quiet", "--date-format=raw"], stream)
         return number
 
@@ -122,19 +115,19 @@ class History:
         """Return the steps of one session, or of all (those by time), oldest first."""
         if not (self.folder / "HEAD").is_file():
             return ()
-        name = "refs/rails/" + (_ref_name(session) if session is not None else "")
+        name = "refs/rails/" + (ref_name(session) if session is not None else "")
         refs = self._git(["for-each-ref", "--format=%(refname)", name]).decode().split()
         if not refs:
             return ()
-        raw = self._git(["log", "--date-order", "--reverse", "-z", _FORMAT, *refs, "--"])
-        found = [step for item in raw.decode("utf-8", "replace").split("\0") if (step := _parse_step(item))]
-        return _with_undone(found)
+        raw = self._git(["log", "--date-order", "--reverse", "-z", FORMAT, *refs, "--"])
+        found = [step for item in raw.decode("utf-8", "replace").split("\0") if (step := parse_step(item))]
+        return with_undone(found)
 
     def _last(self, session: str) -> Step | None:
         """Return the newest step of a session, without reading the others."""
-        ref = f"refs/rails/{_ref_name(session)}"
-        status, out, _ = self._run(["log", "-1", _FORMAT, ref, "--"])
-        return _parse_step(out.decode("utf-8", "replace")) if status == 0 else None
+        ref = f"refs/rails/{ref_name(session)}"
+        status, out, _ = self._run(["log", "-1", FORMAT, ref, "--"])
+        return parse_step(out.decode("utf-8", "replace")) if status == 0 else None
 
     def restore_point(self, step: Step) -> ChangeSet:
         """Return the change set of a step, with all bytes."""
@@ -271,33 +264,43 @@ class History:
         return out
 
     def _run(self, arguments: Sequence[str], data: bytes = b"") -> tuple[int, bytes, str]:
-        """Run git with fixed words of ours; what a model wrote goes in through ``data`` only."""
-        try:
-            from git.cmd import Git
-            from git.exc import GitError
-        except ImportError as error:
-            raise WorkspaceError("git is not installed, and the history needs it.") from error
+        """Run git on our repository; what a model wrote goes in through ``data`` only."""
         self._own()
-        options = [word for pair in _OVERRIDES for word in ("-c", pair)]
-        command = [_git_program(), f"--git-dir={self.folder}", "--literal-pathspecs", *options, *arguments]
-        with tempfile.TemporaryFile() as stdin:
-            stdin.write(data)
-            stdin.seek(0)
-            try:
-                status, out, err = Git(str(self.folder)).execute(
-                    command,
-                    istream=stdin,
-                    with_extended_output=True,
-                    with_exceptions=False,
-                    stdout_as_string=False,
-                    strip_newline_in_stdout=False,
-                    kill_after_timeout=_GIT_SECONDS,
-                    env=_environment(self.folder),
-                    shell=False,
-                )
-            except (GitError, OSError) as error:
-                raise WorkspaceError(f"git could not be run for the history: {one_line(str(error), 300)}") from error
-        return int(status), bytes(out), str(err)
+        return run_git([f"--git-dir={self.folder}", *arguments], self.folder, _environment(self.folder), data)
+
+
+def run_git(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str], data: bytes = b""
+) -> tuple[int, bytes, str]:
+    """Run git in ``folder`` with everything off that a repository can make it execute.
+
+    Returns the exit status, the output and the error text. Raises WorkspaceError if git cannot be run.
+    """
+    try:
+        from git.cmd import Git
+        from git.exc import GitError
+    except ImportError as error:
+        raise WorkspaceError("git is not installed, and the history needs it.") from error
+    options = [word for pair in _OVERRIDES for word in ("-c", pair)]
+    command = [_git_program(), "--literal-pathspecs", *options, *arguments]
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(data)
+        stdin.seek(0)
+        try:
+            status, out, err = Git(str(folder)).execute(
+                command,
+                istream=stdin,
+                with_extended_output=True,
+                with_exceptions=False,
+                stdout_as_string=False,
+                strip_newline_in_stdout=False,
+                kill_after_timeout=_GIT_SECONDS,
+                env=environment,
+                shell=False,
+            )
+        except (GitError, OSError) as error:
+            raise WorkspaceError(f"git could not be run: {one_line(str(error), 300)}") from error
+    return int(status), bytes(out), str(err)
 
 
 @cache
@@ -310,101 +313,14 @@ def _git_program() -> str:
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Return settings that make every git variable of the caller's environment ineffective."""
     return {
+        **CLEAN,
         "GIT_DIR": str(folder),
         "GIT_WORK_TREE": str(folder),
         "GIT_INDEX_FILE": str(folder / "index"),
         "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": "",
         "GIT_COMMON_DIR": str(folder),
-        "GIT_ALLOW_PROTOCOL": "none",
-        "GIT_NO_LAZY_FETCH": "1",
-        "GIT_NAMESPACE": "",
-        "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CONFIG_SYSTEM": os.devnull,
-        "GIT_CONFIG_GLOBAL": os.devnull,
-        "GIT_CONFIG_COUNT": "0",
-        "GIT_CONFIG_PARAMETERS": "",
-        "GIT_ATTR_NOSYSTEM": "1",
-        "GIT_NO_REPLACE_OBJECTS": "1",
-        "GIT_OPTIONAL_LOCKS": "0",
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_PAGER": "cat",
-        "GIT_TRACE": "0",
-        "GIT_TRACE2": "0",
-        "GIT_TRACE2_EVENT": "0",
-        "GIT_TRACE2_PERF": "0",
     }
-
-
-def _ref_name(session: str) -> str:
-    """Return a session's name as git accepts it in a ref: itself where possible, else its hash."""
-    if _NAME.fullmatch(session) and ".." not in session and not session.endswith((".", ".lock")):
-        return session
-    return "x-" + hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _import_stream(step: Step, changes: ChangeSet, parent: str) -> bytes:
-    """Return the input of ``git fast-import`` for one step: every byte as it is, no filter involved."""
-    files = [{"path": str(c.path), "mode": c.mode, "kind": c.kind} for c in changes.changes]
-    facts = {
-        "v": 1,
-        "session": step.session,
-        "step": step.step,
-        "kind": step.kind,
-        "undoes": step.undoes,
-        "folders": list(step.folders),
-        "files": files,
-    }
-    message = f"{step.title or step.kind}\n\n{json.dumps(facts)}\n".encode("utf-8", "replace")
-    out = [f"commit refs/rails/{_ref_name(step.session)}\n".encode()]
-    out.append(f"committer AI-Rails <ai-rails@localhost> {int(time.time())} +0000\n".encode())
-    out.append(_data(message))
-    if parent:
-        out.append(f"from {parent}\n".encode())
-    out.append(b"deleteall\n")
-    for change in changes.changes:
-        for side, content in (("before", change.before), ("after", change.after)):
-            if content is not None:
-                out += [f"M 100644 inline {side}/{change.path}\n".encode(), _data(content)]
-    return b"".join(out)
-
-
-def _data(content: bytes) -> bytes:
-    return b"data %d\n%s\n" % (len(content), content)
-
-
-def _parse_step(item: str) -> Step | None:
-    """Read one commit as ``log`` prints it; ``None`` for one that is not a step of ours."""
-    commit, _, rest = item.strip("\n").partition("\n")
-    seconds, _, body = rest.partition("\n")
-    title, _, facts = body.partition("\n\n")
-    try:
-        value = json.loads(facts)
-        files = [(paths.parse(file["path"]), int(file["mode"]) & 0o777) for file in value["files"]]
-        known = [(path, mode) for path, mode in files if isinstance(path, WorkspacePath) and not paths.forbidden(path)]
-        at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds)))
-        names, modes = tuple(path for path, _ in known), tuple(mode for _, mode in known)
-        folders = tuple(str(folder) for folder in value["folders"] if _is_folder(folder))
-        kind, number, undoes = value["kind"], int(value["step"]), int(value["undoes"])
-    except (KeyError, TypeError, ValueError):
-        return None
-    return Step(str(value["session"]), number, title, at, names, modes, kind, undoes, folders=folders, commit=commit)
-
-
-def _is_folder(value: object) -> bool:
-    path = paths.parse(value)
-    return isinstance(path, WorkspacePath) and not paths.forbidden(path)
-
-
-def _with_undone(steps: Iterable[Step]) -> tuple[Step, ...]:
-    found = tuple(steps)
-    undone = {}
-    for step in found:
-        if step.undoes:
-            undone[step.session, step.undoes] = step.kind == "undo"
-    return tuple(replace(step, undone=undone.get((step.session, step.step), False)) for step in found)
 
 
 def _reversed(changes: ChangeSet) -> ChangeSet:
