@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from importlib import resources
 from typing import Final
@@ -27,6 +27,7 @@ _SESSION_WORDS: Final = {
     "model_failed": ("✕", "bad", "The model failed"),
     "": ("…", "open", "Unfinished"),
 }
+_LISTED: Final = 100
 _STAGES: Final = ("model", "gate", "human", "write", "run")
 
 
@@ -138,18 +139,21 @@ def _strip(view: SessionView) -> Html:
 
 
 def why(view: SessionView) -> Html | None:
-    """Return the sentences that explain failures and a damaged log, if there are any."""
-    if not view.failures and not view.damage:
-        return None
-    sentences = [el("li", text(one_line(sentence, 1000))) for sentence in view.failures]
-    damage = [el("li", text(f"Damaged log: {one_line(line, 300)}"), class_="bad") for line in view.damage]
-    return el(
-        "section",
-        el("h2", text("Why it took more than one try"), id="why"),
-        el("ul", sentences, damage),
-        aria_labelledby="why",
-        class_="why",
-    )
+    """Return the sentences that explain failures, what deserves a second look, and a damaged log."""
+    parts = [
+        _sentences("why", "Why it took more than one try", view.failures),
+        _sentences("look", "Worth a second look", (*view.attention, *(f"Damaged log: {line}" for line in view.damage))),
+    ]
+    return el("div", parts) if view.failures or view.attention or view.damage else None
+
+
+def _sentences(name: str, title: str, sentences: Sequence[str]) -> Html:
+    if not sentences:
+        return Html("")
+    items = [el("li", text(one_line(sentence, 1000))) for sentence in sentences[:_LISTED]]
+    more = el("li", text(f"and {len(sentences) - _LISTED} more")) if len(sentences) > _LISTED else None
+    heading = el("h2", text(title), id=name)
+    return el("section", heading, el("ul", items, more), aria_labelledby=name, class_=f"why {name}")
 
 
 def turn_sections(view: SessionView) -> Iterator[Html]:

@@ -10,6 +10,7 @@ from rails.core.requests import Json
 from rails.core.wire import json_object
 from rails.review import details as d
 from rails.review.attempts import explain_failures, with_progress
+from rails.review.attention import attention
 from rails.review.turns import TurnBuilder
 from rails.review.views import SessionView, Totals, TurnView
 
@@ -44,6 +45,7 @@ def session_view(
         turns=turns,
         totals=_totals(turns),
         failures=explain_failures(turns),
+        attention=attention(turns, frame.undone, ended=bool(frame.outcome)),
         undone=tuple(frame.undone),
         resumed=frame.resumed,
         damage=tuple(str(item) for item in damage),

@@ -219,6 +219,9 @@ def _few_lines(text: str) -> list[str]:
 def _summary(view: SessionView, pen: _Pen) -> Iterator[str]:
     for sentence in view.failures:
         yield from pen.field("why", sentence, "finding", limit=1000)
+    for sentence in view.attention[:_LISTED]:
+        yield from pen.field("look", sentence, "risk")
+    yield from _more("look", len(view.attention), pen)
     if view.undone:
         yield from pen.field("undone", f"steps {', '.join(map(str, view.undone))}")
     if view.resumed:

@@ -42,7 +42,7 @@ class TurnBuilder:
         self._checkpoints: list[int] = []
         self._errors: list[str] = []
         self._seconds: dict[str, float] = {}
-        self._started_work = False
+        self._begun: list[tuple[str, ...]] = []
 
     def add(self, record: Record) -> None:
         """Take in one record; types without a place in the view only move the end of the turn."""
@@ -77,6 +77,7 @@ class TurnBuilder:
             checkpoints=tuple(self._checkpoints),
             errors=tuple(self._errors),
             feedback=self._feedback,
+            in_doubt=bool(self._begun),
             seconds={stage: round(spent, 3) for stage, spent in self._seconds.items()},
         )
 
@@ -93,7 +94,7 @@ class TurnBuilder:
             return "findings" if self._gates[-1].status == "fail" else "failed"
         if any(not result.ok for result in self._results):
             return "failed"
-        if "" in answers or (self._started_work and not self._results) or not (self.answered or self._finished):
+        if "" in answers or self._begun or not (self.answered or self._finished):
             return "failed" if self._errors and not self._approvals else "open"
         if any(result.changes for result in self._results):
             return "applied"
@@ -209,8 +210,8 @@ class TurnBuilder:
         )
 
     def _execution(self, details: Details, record: Record) -> None:
-        del details, record
-        self._started_work = True
+        del record
+        self._begun.append(_ids(details))
 
     def _result(self, details: Details, record: Record) -> None:
         changes = tuple(_change(change) for change in d.objects(details, "changes"))
@@ -218,6 +219,9 @@ class TurnBuilder:
         tool = d.text(details, "tool")
         self._spend("run" if tool else "write", seconds)
         words = d.text(details, "text") or record.message
+        # A result ends what was begun for the same requests; tools that only look are not begun.
+        if (ids := _ids(details)) in self._begun:
+            self._begun.remove(ids)
         self._results.append(ResultView(d.flag(details, "ok", True), words, tool, changes, round(seconds, 3)))
 
     def _checkpoint(self, details: Details, record: Record) -> None:
@@ -249,6 +253,10 @@ _TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
     "FEEDBACK_SENT": TurnBuilder._told,
     "ERROR": TurnBuilder._error,
 }
+
+
+def _ids(details: Details) -> tuple[str, ...]:
+    return d.texts(details, "ids") or (d.text(details, "id"),)
 
 
 def _repair(repair: Details) -> str:

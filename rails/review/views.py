@@ -133,6 +133,7 @@ class TurnView:
     ``number`` counts from 1 within the session; 0 is what happened before the model was asked, such as
     an answer that was applied from a file. ``first_seq`` and ``last_seq`` are the turn's log records.
     ``planned`` are the changes the requests came to, written or not.
+    ``in_doubt`` is whether something was begun that has no result.
     ``progress`` says how this turn's failures compare with those of the turn before.
     """
 
@@ -160,6 +161,7 @@ class TurnView:
     feedback: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     progress: str = ""
+    in_doubt: bool = False
 
     @property
     def failed(self) -> bool:
@@ -192,8 +194,9 @@ class Totals:
 @dataclass(frozen=True, slots=True)
 class SessionView:
     """A whole session. ``outcome`` is "" while it runs or when it broke off. ``failures`` explains every
-    row of failed turns in a sentence; ``damage`` are the log's unreadable lines, ``undone`` the steps taken back.
-    ``head`` is the hash of the last record: it stands for the whole log.
+    row of failed turns in a sentence; ``attention`` says what deserves a second look; ``damage`` are the log's
+    unreadable lines, ``undone`` the steps taken back. ``head`` is the hash of the last record: it stands for
+    the whole log.
     """
 
     session_id: str
@@ -208,6 +211,7 @@ class SessionView:
     turns: tuple[TurnView, ...]
     totals: Totals
     failures: tuple[str, ...] = ()
+    attention: tuple[str, ...] = ()
     undone: tuple[int, ...] = ()
     resumed: int = 0
     damage: tuple[str, ...] = ()

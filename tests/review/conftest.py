@@ -112,10 +112,10 @@ def decided(word="approve", reason=""):
     )
 
 
-def written():
+def written(request_id="t1.1"):
     return (
         "TOOL_EXECUTION_RESULT",
-        {"ids": ["t1.1"], "ok": True, "text": "Edited app.py", "changes": [CHANGE], "duration_ms": 12.0},
+        {"ids": [request_id], "ok": True, "text": "Edited app.py", "changes": [CHANGE], "duration_ms": 12.0},
     )
 
 
@@ -161,7 +161,7 @@ def demo():
         asked(),
         decided(),
         ("EXECUTION_STARTED", {"ids": ["t4.1"], "digest": "d" * 64, "changes": [CHANGE]}),
-        written(),
+        written("t4.1"),
         ("CHECKPOINT", {"step": 1, "paths": ["app.py"]}),
         told("Edited app.py", []),
         call(5),

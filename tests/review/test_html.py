@@ -142,7 +142,7 @@ def test_landmarks_headings_and_words_serve_those_who_do_not_see_colours(page):
     found = outline(page)
     names = [name for name, _ in found.elements]
     assert [names.count(name) for name in ("header", "main", "footer", "nav", "h1")] == [1] * 5
-    assert names.count("h2") == 2 + 5
+    assert names.count("h2") == 3 + 5
     for words in ("Refused", "Stopped by the checks", "Denied", "Applied", "Answered"):
         assert words in found.text
     assert found.all("nav")[0]["aria-label"] == "Turns"
