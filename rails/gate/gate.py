@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +26,7 @@ from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Ver
 from rails.gate import suppressions, weakening
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
+from rails.gate.commands import Command, check
 from rails.gate.ruff import plain
 from rails.gate.workers import PythonPool
 
@@ -40,7 +42,8 @@ class Gate:
     ``strict`` makes everything that was not checked count. ``keep_old`` keeps findings that were there
     before the change in the verdict, marked ``new=False``; they never count. ``pool`` are Python workers
     that several gates share; whoever made it closes it. ``trusted`` lets configuration that is a program
-    (``eslint.config.js``) run; nothing in the project can set it.
+    (``eslint.config.js``) run; nothing in the project can set it. ``commands`` are further checks that execute
+    something (:mod:`rails.gate.commands`); they run on a copy, and only when every file could be parsed.
     """
 
     def __init__(
@@ -50,10 +53,11 @@ class Gate:
         strict: bool = False,
         keep_old: bool = False,
         trusted: bool = False,
+        commands: Sequence[Command] = (),
         pool: PythonPool | None = None,
     ) -> None:
         self.project = project.resolve()
-        self.strict, self.keep_old = strict, keep_old
+        self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
         self._owns_pool = pool is None
         self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted)
 
@@ -124,6 +128,10 @@ class Gate:
         findings = [finding for file in files for finding in file.judged(left)]
         findings += [f for change in gone for f in weakening.findings(str(change.path), change.before, None)]
         missed = [*not_checked, *(miss for file in files for miss in file.not_checked)]
+        executed, unable, more = self._execute(files, gone, findings)
+        findings += executed
+        missed += unable
+        runs += more
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
         shown = tuple(sorted((f for f in findings if f.new or self.keep_old), key=_importance))
@@ -136,6 +144,34 @@ class Gate:
             tuple(missed),
             tuple(runs),
         )
+
+    def _execute(
+        self, files: Sequence[_File], gone: Sequence[FileChange], found: Sequence[Finding]
+    ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
+        """Run the commands that are wanted for these files on a copy of the project."""
+        paths = [*(file.path for file in files), *(str(change.path) for change in gone)]
+        before: dict[str, bytes | None] = {file.path: file.before for file in files}
+        after: dict[str, bytes | None] = {file.path: file.after for file in files}
+        for change in gone:
+            before[str(change.path)], after[str(change.path)] = change.before, None
+        findings: list[Finding] = []
+        missed: list[NotChecked] = []
+        runs: list[CheckRun] = []
+        for command in self.commands:
+            if not any(path.endswith(command.endings) for path in paths):
+                continue
+            if any(finding.new and _weight(finding) == 0 for finding in found):
+                missed.append(NotChecked(".", command.name, "a file does not parse", command.blocking))
+                continue
+            start = time.perf_counter()
+            try:
+                findings += check(command, self.project, before, after)
+            except CheckError as error:
+                missed.append(NotChecked(".", command.name, str(error), command.blocking))
+            runs.append(
+                CheckRun(command.name, "", round((time.perf_counter() - start) * 1000, 2), "command", len(paths))
+            )
+        return findings, missed, runs
 
     def _run(self, name: str, jobs: Sequence[Job], files: dict[str, _File]) -> Sequence[CheckRun]:
         try:
@@ -214,14 +250,17 @@ _ORDER: Final = {"error": 0, "warning": 1, "info": 2}
 
 def _importance(finding: Finding) -> tuple[bool, int, int, str, int, int, str]:
     """Sort: new first, errors first, what breaks the program before what is only untidy, then by place."""
+    order = _ORDER[finding.severity]
+    return not finding.new, order, _weight(finding), finding.path, finding.line, finding.column, finding.rule
+
+
+def _weight(finding: Finding) -> int:
     rule = finding.rule
     if rule.endswith("syntax") or rule in ("syntax-error", "conflict-marker", "markdown-fence"):
-        weight = 0
-    elif rule.startswith(("F", "E9")):
-        weight = 1
-    else:
-        weight = 3 if rule.startswith(("E", "W", "I", "D")) else 2
-    return not finding.new, _ORDER[finding.severity], weight, finding.path, finding.line, finding.column, rule
+        return 0
+    if rule.startswith(("F", "E9")):
+        return 1
+    return 3 if rule.startswith(("E", "W", "I", "D")) else 2
 
 
 def _left_elsewhere(files: Sequence[_File]) -> list[tuple[str, str, str]]:

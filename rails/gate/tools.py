@@ -101,16 +101,16 @@ def outside() -> str:
     return Path(sys.executable).anchor
 
 
-def start(argv: Sequence[str], *, stderr: int | IO[bytes] = subprocess.PIPE, cwd: str = "") -> subprocess.Popen[bytes]:
+def start(argv: Sequence[str], *, cwd: str = "", extra: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Start a tool in a process group of its own, with pipes. Raises CheckError if it cannot be started."""
     try:
         return subprocess.Popen(
             list(argv),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=stderr,
+            stderr=subprocess.PIPE,
             cwd=cwd or outside(),
-            env=environment(),
+            env=environment(extra),
             start_new_session=True,
         )
     except OSError as error:
@@ -132,7 +132,13 @@ def kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def run(
-    argv: Sequence[str], *, data: bytes = b"", timeout: float | None = None, cwd: str = "", most: int = _OUTPUT
+    argv: Sequence[str],
+    *,
+    data: bytes = b"",
+    timeout: float | None = None,
+    cwd: str = "",
+    most: int = _OUTPUT,
+    extra: Mapping[str, str] | None = None,
 ) -> Ran:
     """Run a tool to its end with ``data`` on standard input.
 
@@ -140,7 +146,7 @@ def run(
     unless told) or prints more than ``most`` bytes; no process of its group is left then.
     """
     timeout = limits.CHECK_SECONDS if timeout is None else timeout
-    process = start(argv, cwd=cwd)
+    process = start(argv, cwd=cwd, extra=extra)
     try:
         out, err = _pump(process, data, Path(argv[0]).name, timeout=timeout, most=most)
         return Ran(process.wait(), out, err)
