@@ -282,7 +282,7 @@ def run_git(
     except ImportError as error:
         raise WorkspaceError("git is not installed, and the history needs it.") from error
     options = [word for pair in _OVERRIDES for word in ("-c", pair)]
-    command = [_git_program(), "--literal-pathspecs", *options, *arguments]
+    command = [_git_program(), *options, *arguments]
     with tempfile.TemporaryFile() as stdin:
         stdin.write(data)
         stdin.seek(0)

@@ -1,0 +1,225 @@
+"""One clean commit of a session on the user's own branch, when the user asks for it (``--commit``).
+
+Made with git's plumbing and our own index file: no hook, filter, signature or monitor runs, and nothing is
+staged but the session's files. Refused, with nothing changed, where a commit would take in more than the
+session did: a file that had uncommitted changes before it, was staged otherwise, was changed since, or
+goes through a filter such as LFS; and while a merge or rebase is going on. Ignored files are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rails.core.changes import FileChange
+from rails.core.errors import WorkspaceError
+from rails.core.text import one_line
+from rails.edits.apply import read_file
+from rails.edits.history import CLEAN, History, run_git
+
+_BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
+_GITDIR: Final = re.compile(r"gitdir: (.+)\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The new commit, the files in it, and those left out because the project ignores them."""
+
+    commit: str
+    files: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+
+
+def commit_session(project: Path, session: str, title: str) -> Committed:
+    """Commit what a session changed, as it is now, on the branch that is checked out.
+
+    Raises WorkspaceError where that is not possible cleanly; nothing is changed then.
+    """
+    changes = _net_changes(project, session)
+    repository = _Repository.around(project)
+    repository.check_idle()
+    names = [repository.name(change) for change in changes]
+    ignored = repository.ignored(names)
+    kept = [(name, change) for name, change in zip(names, changes, strict=True) if name not in ignored]
+    if not kept:
+        raise WorkspaceError(f"Session {session} changed nothing that git would keep. Nothing was committed.")
+    entries = repository.entries(kept)
+    message = f"{one_line(title, 200) or 'Changes by AI-Rails'}\n\nAI-Rails-Session: {session}\n"
+    commit = repository.commit(entries, message)
+    return Committed(commit, tuple(name for name, _ in kept), tuple(sorted(ignored)))
+
+
+def _net_changes(project: Path, session: str) -> list[FileChange]:
+    """Return each file of the session before its first step and after its last one, as it is on the disk."""
+    history = History(project)
+    net: dict[str, FileChange] = {}
+    for step in history.steps(session):
+        for change in history.restore_point(step).changes:
+            first = net.get(str(change.path), change)
+            net[str(change.path)] = FileChange(change.path, first.before, change.after, change.mode)
+    changes = [change for change in net.values() if change.before != change.after]
+    later = [str(change.path) for change in changes if read_file(project, change.path) != change.after]
+    if later:
+        raise WorkspaceError(f"Changed since the session: {', '.join(later)}. Nothing was committed; do it by hand.")
+    if not changes:
+        raise WorkspaceError(f"Session {session} has no changes in effect. Nothing was committed.")
+    return changes
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    """The user's repository: its work tree, its git folder, and what they share with other work trees."""
+
+    top: Path
+    folder: Path
+    common: Path
+    project: Path
+
+    @classmethod
+    def around(cls, project: Path) -> _Repository:
+        """Find the repository that the project lies in."""
+        start = project.resolve()
+        for top in (start, *start.parents):
+            dot = top / ".git"
+            if dot.is_dir():
+                folder = dot
+            elif dot.is_file() and (found := _GITDIR.match(dot.read_text(encoding="utf-8", errors="replace"))):
+                folder = (top / found[1].strip()).resolve()
+            else:
+                continue
+            shared = folder / "commondir"
+            common = (folder / shared.read_text(encoding="utf-8").strip()).resolve() if shared.is_file() else folder
+            return cls(top, folder, common, start)
+        raise WorkspaceError(f"{project} is not in a git repository. Nothing was committed.")
+
+    def check_idle(self) -> None:
+        """Refuse while another git command or a merge is going on."""
+        for name in _BUSY:
+            if (self.folder / name).exists():
+                raise WorkspaceError(f"The repository is busy ({name} exists). Nothing was committed.")
+
+    def name(self, change: FileChange) -> str:
+        """Return a file's path from the top of the work tree."""
+        return (self.project / str(change.path)).relative_to(self.top).as_posix()
+
+    def git(
+        self,
+        arguments: Sequence[str],
+        data: bytes = b"",
+        index: Path | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> tuple[int, bytes]:
+        """Run git on the user's repository. Returns exit status and output."""
+        environment = {
+            **CLEAN,
+            "GIT_DIR": str(self.folder),
+            "GIT_COMMON_DIR": str(self.common),
+            "GIT_OBJECT_DIRECTORY": str(self.common / "objects"),
+            "GIT_WORK_TREE": str(self.top),
+            "GIT_INDEX_FILE": str(index or self.folder / "index"),
+            **(more or {}),
+        }
+        status, out, _ = run_git(arguments, self.top, environment, data)
+        return status, out
+
+    def must(
+        self,
+        arguments: Sequence[str],
+        data: bytes = b"",
+        index: Path | None = None,
+        more: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Run git and return its output; raise WorkspaceError if it fails."""
+        status, out = self.git(arguments, data, index, more)
+        if status != 0:
+            raise WorkspaceError(f"git {arguments[0]} failed in your repository. Nothing was committed.")
+        return out
+
+    def ignored(self, names: Sequence[str]) -> set[str]:
+        """Return the names that the project's ignore files leave out."""
+        status, out = self.git(["check-ignore", "-z", "--stdin"], "".join(f"{name}\0" for name in names).encode())
+        if status not in (0, 1):  # 1: none is ignored
+            raise WorkspaceError("git could not say what the project ignores. Nothing was committed.")
+        return {name for name in out.decode("utf-8", "replace").split("\0") if name}
+
+    def head(self) -> str:
+        """Return the commit that is checked out, "" before the first one."""
+        status, out = self.git(["rev-parse", "--verify", "-q", "HEAD^{commit}"])
+        return out.decode().strip() if status == 0 else ""
+
+    def entries(self, kept: Sequence[tuple[str, FileChange]]) -> bytes:
+        """Write the new content as blobs and return index lines. Raises where more than ours would go in."""
+        head = self.head()
+        staged = self._listed(["ls-files", "-s", "-z"])
+        committed = self._listed(["ls-tree", "-r", "-z", head]) if head else {}
+        lines = []
+        for name, change in kept:
+            if staged.get(name) != committed.get(name):
+                raise WorkspaceError(f"{name} is staged otherwise. Nothing was committed; commit or unstage it first.")
+            content = self._content(name, change, committed.get(name))
+            if content is None:
+                lines.append(f"0 {'0' * 40}\t{name}\0")
+                continue
+            blob = self.must(["hash-object", "-w", "--stdin", "--no-filters"], content).decode().strip()
+            lines.append(f"{'100755' if change.mode & 0o111 else '100644'} {blob}\t{name}\0")
+        return "".join(lines).encode()
+
+    def _listed(self, arguments: Sequence[str]) -> dict[str, str]:
+        """Return the blob of each name, as the index or a tree has it."""
+        found = {}
+        for line in self.must(arguments).decode("utf-8", "surrogateescape").split("\0"):
+            facts, _, name = line.partition("\t")
+            if name:
+                found[name] = next(word for word in facts.split() if len(word) >= 40)
+        return found
+
+    def _content(self, name: str, change: FileChange, blob: str | None) -> bytes | None:
+        """Return what the blob shall hold: the bytes on disk, with the line ends that the repository keeps."""
+        kept = None if blob is None else self.must(["cat-file", "blob", blob])
+        if kept == change.before:
+            if blob is None and self._filtered(name):
+                raise WorkspaceError(f"{name} goes through a git filter. Nothing was committed; commit it by hand.")
+            return change.after
+        if kept is not None and change.before is not None and kept == change.before.replace(b"\r\n", b"\n"):
+            return None if change.after is None else change.after.replace(b"\r\n", b"\n")
+        raise WorkspaceError(
+            f"{name} had changes before the session that are not committed. Nothing was committed; commit by hand."
+        )
+
+    def _filtered(self, name: str) -> bool:
+        out = self.must(["check-attr", "-z", "--stdin", "filter"], f"{name}\0".encode())
+        words = out.decode("utf-8", "replace").split("\0")
+        return len(words) > 2 and words[2] not in ("unspecified", "unset")
+
+    def commit(self, entries: bytes, message: str) -> str:
+        """Make the commit, move the branch, and bring the user's index along for these files only."""
+        head = self.head()
+        with tempfile.TemporaryDirectory() as folder:
+            index = Path(folder) / "index"
+            self.must(["read-tree", head] if head else ["read-tree", "--empty"], index=index)
+            self.must(["update-index", "-z", "--index-info"], entries, index=index)
+            tree = self.must(["write-tree"], index=index).decode().strip()
+        parent = ["-p", head] if head else []
+        made = self.must(["commit-tree", tree, *parent, "-F", "-"], message.encode(), more=self._identity())
+        commit = made.decode().strip()
+        self.must(["update-index", "-z", "--index-info"], entries)
+        self.must(["update-ref", "-m", "commit: AI-Rails", "HEAD", commit, head or "0" * 40])
+        return commit
+
+    def _identity(self) -> dict[str, str]:
+        """Return author and committer as the user's own configuration names them."""
+        own = {"GIT_CONFIG_GLOBAL": str(Path.home() / ".gitconfig"), "GIT_CONFIG_NOSYSTEM": "1"}
+        name, mail = (
+            self.git(["config", "--get", key], more=own)[1].decode().strip() for key in ("user.name", "user.email")
+        )
+        name, mail = os.environ.get("GIT_AUTHOR_NAME") or name, os.environ.get("GIT_AUTHOR_EMAIL") or mail
+        found = {}
+        for role in ("AUTHOR", "COMMITTER"):
+            found[f"GIT_{role}_NAME"] = name or "AI-Rails"
+            found[f"GIT_{role}_EMAIL"] = mail or "ai-rails@localhost"
+        return found

@@ -1,0 +1,145 @@
+"""One clean commit on the user's branch, or a refusal that changes nothing."""
+
+import pytest
+
+from rails.core.changes import ChangeSet
+from rails.core.errors import WorkspaceError
+from rails.edits.apply import apply
+from rails.edits.commit import commit_session
+from rails.edits.history import History
+
+from .helpers import approved, change, save
+from .test_hostile_repository import fingerprint, git, hostile, traces
+
+
+@pytest.fixture
+def project(tmp_path):
+    project = tmp_path / "project"
+    project.mkdir()
+    git(project, "init", "-q", "-b", "main")
+    for name in ("a.txt", "b.txt", "gone.txt"):
+        save(project, name, "old\n")
+    save(project, ".gitignore", "*.log\n.rails/\n")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "first")
+    return project
+
+
+def step(project, *changes):
+    apply(approved(changes), project)
+    History(project).checkpoint(ChangeSet(changes), session="s1", message="m")
+
+
+def status(project):
+    return git(project, "status", "--porcelain").decode()
+
+
+def test_the_session_becomes_one_commit_and_nothing_else_does(project):
+    save(project, "b.txt", "mine, not committed\n")
+    save(project, "mine.txt", "untracked")
+    step(project, change("a.txt", b"old\n", b"new\n"), change("gone.txt", b"old\n", None))
+    step(project, change("a.txt", b"new\n", b"newer\n"), change("sub/run.sh", None, b"#!/bin/sh\n", 0o755))
+    made = commit_session(project, "s1", "Do the thing")
+    assert git(project, "log", "--format=%H %s").decode().split("\n")[0] == f"{made.commit} Do the thing"
+    assert b"AI-Rails-Session: s1" in git(project, "log", "-1", "--format=%B")
+    assert git(project, "show", "--name-status", "--format=", "HEAD").decode().split("\n")[:-1] == [
+        "M\ta.txt",
+        "D\tgone.txt",
+        "A\tsub/run.sh",
+    ]
+    assert git(project, "ls-files", "-s", "sub/run.sh").startswith(b"100755")
+    assert status(project) == " M b.txt\n?? mine.txt\n"
+    assert git(project, "symbolic-ref", "HEAD") == b"refs/heads/main\n"
+
+
+def test_ignored_files_are_left_out(project):
+    step(project, change("x.log", None, b"noise"), change("a.txt", b"old\n", b"new\n"))
+    made = commit_session(project, "s1", "t")
+    assert (made.files, made.ignored) == (("a.txt",), ("x.log",))
+
+
+def test_the_first_commit_of_a_repository(tmp_path):
+    git(tmp_path, "init", "-q", "-b", "main")
+    step(tmp_path, change("a.txt", None, b"1\n"))
+    made = commit_session(tmp_path, "s1", "t")
+    assert git(tmp_path, "show", f"{made.commit}:a.txt") == b"1\n"
+
+
+def test_a_project_below_the_top_of_its_repository(project):
+    inner = project / "inner"
+    inner.mkdir()
+    step(inner, change("c.txt", None, b"c\n"))
+    assert commit_session(inner, "s1", "t").files == ("inner/c.txt",)
+
+
+def test_line_ends_stay_as_the_repository_keeps_them(project):
+    git(project, "config", "core.autocrlf", "true")
+    (project / "a.txt").unlink()
+    git(project, "checkout", "-q", "a.txt")
+    assert (project / "a.txt").read_bytes() == b"old\r\n"
+    step(project, change("a.txt", b"old\r\n", b"new\r\n"))
+    commit_session(project, "s1", "t")
+    assert git(project, "cat-file", "blob", "HEAD:a.txt") == b"new\n"
+    assert status(project) == ""
+
+
+def changed_since(project):
+    step(project, change("a.txt", b"old\n", b"new\n"))
+    save(project, "a.txt", "by hand\n")
+
+
+def dirty_before(project):
+    save(project, "a.txt", "mine\n")
+    step(project, change("a.txt", b"mine\n", b"new\n"))
+
+
+def staged_otherwise(project):
+    save(project, "a.txt", "mine\n")
+    git(project, "add", "a.txt")
+    step(project, change("a.txt", b"mine\n", b"new\n"))
+
+
+def merging(project):
+    step(project, change("a.txt", b"old\n", b"new\n"))
+    save(project, ".git/MERGE_HEAD", "0" * 40)
+
+
+def locked(project):
+    step(project, change("a.txt", b"old\n", b"new\n"))
+    save(project, ".git/index.lock", "")
+
+
+def all_undone(project):
+    step(project, change("a.txt", b"old\n", b"new\n"))
+    History(project).undo("s1")
+
+
+def filtered(project):
+    save(project, ".gitattributes", "*.bin filter=lfs\n")
+    step(project, change("x.bin", None, b"large"))
+
+
+@pytest.mark.parametrize("make", [changed_since, dirty_before, staged_otherwise, merging, locked, all_undone, filtered])
+def test_what_would_take_in_more_than_the_session_is_refused(project, make):
+    make(project)
+    before = fingerprint(project / ".git")
+    with pytest.raises(WorkspaceError, match="Nothing was committed"):
+        commit_session(project, "s1", "t")
+    after = fingerprint(project / ".git")
+    assert {name: digest for name, digest in after.items() if not name.startswith("objects/")} == {
+        name: digest for name, digest in before.items() if not name.startswith("objects/")
+    }
+
+
+def test_without_a_repository_there_is_no_commit(tmp_path):
+    step(tmp_path, change("a.txt", None, b"1"))
+    with pytest.raises(WorkspaceError, match="not in a git repository"):
+        commit_session(tmp_path, "s1", "t")
+
+
+def test_nothing_of_a_hostile_repository_runs_for_a_commit(tmp_path):
+    project = hostile(tmp_path)
+    step(project, change("a.txt", b"old\n", b"new\n"))
+    commit_session(project, "s1", "t")
+    assert traces(tmp_path) == []
+    assert git(project, "log", "-1", "--format=%s") == b"t\n"
