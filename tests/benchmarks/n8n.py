@@ -1,4 +1,4 @@
-# ruff: noqa: RET503 - a mutation that applies returns nothing
+# ruff: noqa: RET503, E501 - a mutation that applies returns nothing; rows read better whole
 """n8n workflows: false alarms, recall and time, judged by n8n's own code.
 
     npm pack n8n-nodes-base @n8n/n8n-nodes-langchain n8n-mcp      # unpack each into PACKAGES

@@ -114,12 +114,16 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
 def _missing(node: model.Node, place: tuple[int, int], workflow_name: str) -> dict[str, Json]:
     added: dict[str, Json] = {}
     if "id" not in node.raw:
-        added["id"] = str(uuid.uuid5(_OURS, f"{workflow_name}\0{node.name}"))
+        added["id"] = _id(workflow_name, node.name)
     if node.type in _WITH_WEBHOOK and "webhookId" not in node.raw:
-        added["webhookId"] = str(uuid.uuid5(_OURS, f"{workflow_name}\0{node.name}\0webhook"))
+        added["webhookId"] = _id(workflow_name, node.name, "webhook")
     if "position" not in node.raw:
         added["position"] = [*place]
     return added
+
+
+def _id(*parts: str) -> str:
+    return str(uuid.uuid5(_OURS, json.dumps(parts)))
 
 
 def _ordered_workflow(value: Mapping[str, Json]) -> dict[str, Json]:

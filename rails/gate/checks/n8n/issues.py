@@ -54,7 +54,8 @@ def format_path(path: JsonPath) -> str:
             parts.append(f"[{segment}]")
         else:
             parts.append(f".{segment}" if parts else segment)
-    return "".join(parts) or "workflow"
+    # A lone surrogate can be in a JSON text, but in no file that a finding is written to.
+    return "".join(parts).encode("utf-8", "backslashreplace").decode() or "workflow"
 
 
 def shown(value: object) -> str:
