@@ -144,8 +144,8 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run.add_argument("--then", metavar="AGENT=TASK", action="append", default=[], help="then this agent with its task")
     run.add_argument("--model", help="anthropic:MODEL, openai:MODEL or recorded:FILE")
     run.add_argument("--base-url", help="a local or other server that speaks the provider's API")
-    run.add_argument("--max-attempts", type=int, default=3, metavar="N", help="failed attempts in a row (default: 3)")
-    run.add_argument("--max-turns", type=int, default=25, metavar="N", help="turns of an agent (default: 25)")
+    run.add_argument("--max-attempts", type=int, metavar="N", help="failed attempts in a row (default: the agent's, 3)")
+    run.add_argument("--max-turns", type=int, metavar="N", help="turns of an agent (default: the agent's, 25)")
     run.add_argument("--max-tokens", type=int, metavar="N", help="tokens of the whole run (default: no bound)")
     run.add_argument("--max-minutes", type=float, metavar="N", help="minutes of the whole run (default: no bound)")
     run.add_argument(

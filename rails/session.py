@@ -19,7 +19,7 @@ from rails.agents import Agent, first_message, registry_for, system_prompt, tool
 from rails.agents.overseer import watch
 from rails.approval.decision import Approver
 from rails.budget import Attempts, Totals
-from rails.core import limits, paths
+from rails.core import paths
 from rails.core.conversation import Message, NativeResult, Text, message_to_json
 from rails.core.errors import ModelError, ModelRetryable, UsageError
 from rails.core.events import Event, EventType, Record
@@ -51,14 +51,15 @@ _TOP_LEVEL: Final = 40
 class Job:
     """What a session shall do: the (agent, task) pairs in order, and its budgets.
 
-    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent;
+    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent (``None``:
+    as the agent's template says);
     ``max_tokens`` and ``max_seconds`` bound the whole session (``None``: no bound).
     """
 
     project: Path
     tasks: tuple[tuple[str, str], ...]
-    max_attempts: int = limits.MAX_ATTEMPTS
-    max_turns: int = limits.MAX_TURNS
+    max_attempts: int | None = None
+    max_turns: int | None = None
     approve: str = "ask"
     correction: Correction = "syntax"
     dialects: Sequence[str] = ()
@@ -132,7 +133,7 @@ class Session:
         self, setting: Setting, task: str, *, previous_tool_output: str = "", going_on: Standing | None = None
     ) -> Ending:
         """Let one agent work on one task until it is done or a budget is spent."""
-        attempts = Attempts(self.job.max_attempts)
+        attempts = Attempts(self.job.max_attempts or setting.agent.max_attempts)
         if going_on is None:
             first = first_message(task, _facts(self.job.project), previous_tool_output)
             setting.say(
@@ -148,10 +149,11 @@ class Session:
         else:
             messages = list(going_on.messages)
             setting.seen.update(going_on.seen)
-            for failed in going_on.codes:
-                attempts.spend(failed, "")
+            for earlier in going_on.codes:
+                attempts.spend(earlier, "")
         pending = going_on if going_on and going_on.pending else None
-        for _ in range(self.job.max_turns):
+        most_turns = self.job.max_turns or setting.agent.max_turns
+        for _ in range(most_turns):
             if why := self.totals.spent():
                 setting.say("ERROR", say("gave_up"), error=why)
                 return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
@@ -173,13 +175,13 @@ class Session:
             failed = [outcome.text for outcome in turn.outcomes if not outcome.ok]
             words = "\n".join([turn.answer.message.text, *failed]) if failed else ""
             if why := attempts.spend(codes, words):
-                setting.say("ERROR", say("gave_up"), error=why, limit=self.job.max_attempts)
+                setting.say("ERROR", say("gave_up"), error=why, limit=attempts.most)
                 return Ending("gave_up", f"{say('gave_up')} Reason: {why}.")
             if alert := self._oversee(setting):
                 return Ending("gave_up", f"{say('gave_up')} The overseer stopped the run, as nobody is asked: {alert}")
-            self._send(setting, turn, codes, attempts.most_spent)
+            self._send(setting, turn, codes, attempts)
             messages += [turn.answer.message, turn.reply]
-        return Ending("gave_up", f"{say('gave_up')} Reason: the limit of {self.job.max_turns} turns is reached.")
+        return Ending("gave_up", f"{say('gave_up')} Reason: the limit of {most_turns} turns is reached.")
 
     def publish(self, event: EventType, message: str, **details: object) -> None:
         """Log an event, then show it: nothing is shown that a kill could erase."""
@@ -229,7 +231,7 @@ class Session:
         critical = [alert.description for alert in fresh if alert.severity == "CRITICAL"]
         return critical[0] if critical and self.job.approve == "policy" else ""
 
-    def _send(self, setting: Setting, turn: Turn, codes: list[str], attempt: int) -> None:
+    def _send(self, setting: Setting, turn: Turn, codes: list[str], attempts: Attempts) -> None:
         assert turn.reply is not None, "called only with a reply"
         message = say("retry") if codes else "results"
         text = "\n\n".join(part.text for part in turn.reply.parts if isinstance(part, Text | NativeResult))
@@ -239,8 +241,8 @@ class Session:
             message,
             text=text,
             reply=reply,
-            attempt=attempt,
-            limit=self.job.max_attempts,
+            attempt=attempts.most_spent,
+            limit=attempts.most,
             codes=sorted(set(codes)),
         )
 

@@ -52,9 +52,7 @@ def run_scenario(case, project):
     registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
     agents = dict(load_agents([builtin_folder("agent_templates")]))
     model = open_model(f"recorded:{case / 'answers.jsonl'}")
-    job = Job(
-        project, tuple((t["agent"], t["task"]) for t in script["tasks"]), max_attempts=script.get("max_attempts", 3)
-    )
+    job = Job(project, tuple((t["agent"], t["task"]) for t in script["tasks"]), max_attempts=script.get("max_attempts"))
     approver = ScriptedApprover(script.get("approvals", []))
     with SessionLog.create(project / ".rails") as log:
         start(job, log, model.name)

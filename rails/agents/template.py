@@ -25,14 +25,14 @@ _KNOWN_KEYS: Final = frozenset(
     | {"mcpServers", "hooks", "memory", "background", "isolation", "color", "kind", "temperature", "timeout_mins"}
     | {"x-rails"}
 )
-_OUR_KEYS: Final = frozenset({"gates", "max_attempts", "output", "title"})
+_OUR_KEYS: Final = frozenset({"max_attempts", "output", "title"})
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
     """A role. ``tools`` is ``None`` when the role may use all that the definitions allow it.
 
-    ``model`` is a model name or ``""`` for the session's; ``gates`` are names of further checks;
+    ``model`` is a model name or ``""`` for the session's;
     ``body`` is the template's text; ``source`` is the file. ``max_attempts`` bounds failures in a row.
     ``headings`` are the Markdown headings that the role's final answer must have.
     """
@@ -42,7 +42,6 @@ class Agent:
     tools: tuple[str, ...] | None
     model: str
     max_turns: int
-    gates: tuple[str, ...]
     body: str
     source: str
     max_attempts: int = limits.MAX_ATTEMPTS
@@ -134,7 +133,6 @@ class _Fields:
             tools=self.names(self.raw, "tools"),
             model=self.text("model"),
             max_turns=self.number(self.raw, "maxTurns" if "maxTurns" in self.raw else "max_turns", limits.MAX_TURNS),
-            gates=self.names(ours, "gates") or (),
             body=body,
             source=self.source,
             max_attempts=self.number(ours, "max_attempts", limits.MAX_ATTEMPTS),
@@ -145,7 +143,7 @@ class _Fields:
     def ours(self) -> Mapping[str, Json]:
         value = self.raw.get("x-rails", {})
         if not isinstance(value, dict):
-            self.fail("x-rails must be a map", "Write x-rails: {gates: [ruff]}.")
+            self.fail("x-rails must be a map", "Write x-rails: {max_attempts: 3}.")
         for key in value:
             if key not in _OUR_KEYS:
                 fix = did_you_mean(key, _OUR_KEYS, f"Known: {', '.join(sorted(_OUR_KEYS))}.")

@@ -160,7 +160,7 @@ def test_a_users_template_replaces_the_shipped_one(tmp_path):
         (template("name: poet\ndescription: x\nx-rails: *a\n"), "anchors and aliases"),
         (template("name: poet\ndescription: !!python/object/apply:os.system [id]\n"), "tags are not allowed"),
         (template("name: poet\ndescription: x\ntool: [a]\n"), 'Did you mean "tools"?'),
-        (template("name: poet\ndescription: x\nx-rails: {gate: [a]}\n"), 'Did you mean "gates"?'),
+        (template("name: poet\ndescription: x\nx-rails: {max_attempt: 2}\n"), 'Did you mean "max_attempts"?'),
         (template("name: poet\ndescription: x\nmaxTurns: 1000\n"), "from 1 to 25"),
         (template("name: poet\ndescription: x\nmaxTurns: many\n"), "from 1 to 25"),
         (template("name: poet\ndescription: [x]\n"), "must be a text"),
