@@ -21,16 +21,23 @@ class IndentMap:
     """Search indentation to file indentation, and the step of each for depths the map has not seen.
 
     ``shifted``: the search is the file's text moved sideways as a whole, so what is deeper in one is as
-    much deeper in the other.
+    much deeper in the other. ``bare``: the first line was sent without its indentation, which is this one;
+    all other lines have theirs.
     """
 
     known: dict[str, str]
     search_unit: str
     file_unit: str
     shifted: bool
+    bare: str | None = None
 
-    def translate(self, blanks: str) -> str | None:
-        """Return the file's indentation for ``blanks``, or ``None`` where there is no safe answer."""
+    def translate(self, blanks: str, *, first: bool = False) -> str | None:
+        """Return the file's indentation for ``blanks``, or ``None`` where there is no safe answer.
+
+        ``first``: it is the first line of the replacement.
+        """
+        if first and not blanks and self.bare is not None:
+            return self.bare
         if blanks in self.known:
             return self.known[blanks]
         if shorter := [known for known in self.known if blanks.startswith(known)]:
@@ -80,6 +87,18 @@ class IndentMap:
         return scaled.pop() if len(scaled) == 1 else None
 
 
+def first_bare(search: Sequence[str], found: Sequence[str]) -> str | None:
+    """Return the first line's real indentation if it was sent without and all other lines with theirs."""
+    if not search[0].strip() or indent(search[0]) or not indent(found[0]):
+        return None
+    others = [
+        (indent(wanted), indent(line)) for wanted, line in zip(search[1:], found[1:], strict=True) if wanted.strip()
+    ]
+    if not others or any(wanted != line for wanted, line in others):
+        return None
+    return indent(found[0])
+
+
 def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     """Return which search indentation is which in the file, line by line, or ``None`` if there is no such map.
 
@@ -87,6 +106,8 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     search is shallower in the file: then the block has another structure, not another indentation.
     """
     known: dict[str, str] = {}
+    if first_bare(search, found) is not None:
+        search, found = search[1:], found[1:]
     for wanted, line in zip(search, found, strict=True):
         if wanted.strip() and known.setdefault(indent(wanted), indent(line)) != indent(line):
             return None
@@ -106,7 +127,7 @@ def learn(search: Sequence[str], found: Sequence[str], request: Sequence[str], f
     if known is None:
         return None
     if all(wanted == found for wanted, found in known.items()):
-        return IndentMap(known, "", "", shifted=True)
+        return IndentMap(known, "", "", shifted=True, bare=first_bare(search, found))
     units = unit(request), unit(file)
     return IndentMap(known, *units, _is_shift(known) and not _is_scale(known, *units))
 

@@ -213,7 +213,7 @@ def _accepted(view: View, wanted: Wanted) -> Match | Miss | None:
             block = as_lines(flatten(wanted.old), flatten(wanted.new))
             start = candidate.first_line - 1
             window = tuple(view.lines[start : candidate.last_line])
-            there = Blocks(8, (start,), window, block.new)
+            there = Blocks(8, (start,), block.old if len(block.old) == len(window) else window, block.new)
             span = span_at(view, there, start)
             note = f"lines {candidate.first_line}–{candidate.last_line} accepted by handle: a fuzzy match"
             return Match(8, (span,), (note,), fuzzy=True) if span else None

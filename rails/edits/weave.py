@@ -60,7 +60,7 @@ def _mixed_ends(view: View, found: Pieces, start: int) -> str:
     index = view.line_of(start) - 1
     old, new = found.old.split("\n"), found.new.split("\n")
     real = [(text, view.real_line(index + n)[1]) for n, text in enumerate(old)]
-    return _weave(real, old, new, str, view.eol)
+    return _weave(real, old, new, lambda line, _: line, view.eol)
 
 
 def _block_span(view: View, found: Blocks, start: int) -> Span | None:
@@ -84,14 +84,14 @@ class _UnclearError(Exception):
     """A new line has an indentation that the map does not cover."""
 
 
-def _translator(view: View, found: Blocks, start: int) -> Callable[[str], str]:
+def _translator(view: View, found: Blocks, start: int) -> Callable[[str, bool], str]:
     known = map_at(view, start, found)
 
-    def translate(line: str) -> str:
+    def translate(line: str, first: bool) -> str:
         if not line.strip():
             return ""
         blanks = indent(line)
-        there = known.translate(blanks) if known else blanks
+        there = known.translate(blanks, first=first) if known else blanks
         if there is None:
             raise _UnclearError
         return there + line[len(blanks) :]
@@ -103,7 +103,7 @@ def _weave(
     real: Sequence[tuple[str, str]],
     old: Sequence[str],
     new: Sequence[str],
-    translate: Callable[[str], str],
+    translate: Callable[[str, bool], str],
     eol: str,
 ) -> str:
     """Return the new lines, those that the request left alone as the file has them, line ends included."""
@@ -114,7 +114,7 @@ def _weave(
         else:
             last = min(max(i1, i2 - 1), len(real) - 1)
             ends = (real[min(i1 + n, last)][1] or real[max(0, last - 1)][1] or eol for n in range(j2 - j1))
-            out.extend(zip((translate(line) for line in new[j1:j2]), ends, strict=True))
+            out.extend(zip((translate(new[j], j == 0) for j in range(j1, j2)), ends, strict=True))
     return "".join(line + (end or eol) for line, end in out[:-1]) + out[-1][0]
 
 

@@ -75,6 +75,13 @@ LADDER = {
     "5 blank lines stay blank": (5, "    a\n\n    b\n", "a\n\nb", "a\n\n\nb", "    a\n\n\n    b\n"),
     "5 one line, too deep": (5, "  a = 1\n", "      a = 1", "      a = 1\n      b = 2", "  a = 1\n  b = 2\n"),
     "5 list under its key": (5, "k:\n- a\n- b\n", "k:\n  - a\n  - b", "k:\n  - a\n  - c\n  - b", "k:\n- a\n- c\n- b\n"),
+    "5 first line bare, and trailing blanks": (
+        5,
+        "        a = 1 \n        b = 2\nc = 3\n",
+        "a = 1\n        b = 2\nc = 3",
+        "a = 1\n        if b:\n            b = 2\nelse_ = 4\nc = 3",
+        "        a = 1 \n        if b:\n            b = 2\nelse_ = 4\nc = 3\n",
+    ),
     "6 tokens": (6, "f(a, b)\ng( c )\n", "f(a,b)\ng(c)", "f(a,b)\nh(c)", "f(a, b)\nh(c)\n"),
     "6 and indentation": (6, "    f(a, b)\n    g()\n", "f(a,b)\ng()", "f(a,b)\nh()", "    f(a, b)\n    h()\n"),
     "7 blank borders": (7, "x\na\nb\ny\n", "\na\nb\n\n", "\na\nB\n\n", "x\na\nB\ny\n"),
@@ -150,6 +157,13 @@ def test_a_handle_accepts_the_place_that_was_offered(old):
     assert isinstance(found, Match)
     assert found.fuzzy == ("\n" in old)
     assert result(text, old, new, handle=handle)[1] == "def f(a):\n    return 0\n\ndef g(a):\n    return a\n"
+
+
+def test_an_accepted_place_keeps_the_lines_that_the_edit_leaves_alone():
+    text = "    one = renamed(1)\n    two = 2\n"
+    old, new = "one = called(1)\ntwo = 2", "one = called(1)\ntwo = 3"
+    handle = refusal(text, old, new).candidates[0].handle
+    assert result(text, old, new, handle=handle) == (8, "    one = renamed(1)\n    two = 3\n")
 
 
 def test_a_handle_dies_with_the_file():
