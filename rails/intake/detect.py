@@ -229,13 +229,11 @@ class Scanner:
         return stretch
 
     def _json(self, mark: str, used: int) -> JsonFence:
-        closing = re.compile(rf"^[ \t]*{mark[0]}{{{len(mark)},}}[ \t\r]*(?:\n|\Z)", re.M)
         return JsonFence(
             self.offset,
             self.offset + used,
             "json",
             char=mark[0],
             length=len(mark),
-            closing=closing,
             reads=self._reads,
         )

@@ -13,7 +13,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from operator import countOf
 from typing import Final, NoReturn
 
@@ -74,8 +74,6 @@ def real(token: str) -> float:
 
 
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant, parse_float=real)
-_DIGITS_TO_ZERO: Final = bytes(48 if 48 <= byte <= 57 else 32 for byte in range(256))
-_LONG_RUN: Final = b"0" * (limits.NUMBER_CHARS + 1)
 _LARGEST: Final = 10**limits.NUMBER_CHARS
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _STRING_OR_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
@@ -86,7 +84,7 @@ def strict(text: str) -> Parsed | Fault:
     if len(text) > limits.BLOCK_CHARS:
         return Fault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
     try:
-        data = text.encode()
+        text.encode()
         value: Json = _DECODER.decode(text)
     except UnicodeEncodeError as error:
         return Fault("surrogate", "there is a lone surrogate, which is not a character", error.start)
@@ -98,32 +96,15 @@ def strict(text: str) -> Parsed | Fault:
         return _too_deep(text)
     except ValueError:
         return Fault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
-    return _bounds(text, data, value) or Parsed(value)
+    return _bounds(text, value) or Parsed(value)
 
 
-def _levels(value: Json) -> Iterator[tuple[list[dict[str, Json]], list[list[Json]]]]:
-    """Yield the objects and arrays of each nesting level, outermost first. No recursion."""
-    objects: list[dict[str, Json]] = [value] if isinstance(value, dict) else []
-    arrays: list[list[Json]] = [value] if isinstance(value, list) else []
-    while objects or arrays:
-        yield objects, arrays
-        values = sum(map(len, objects)) + sum(map(len, arrays))
-        if countOf(map(type, _inside(objects, arrays)), str) == values:
-            return
-        inside = list(_inside(objects, arrays))
-        objects = [item for item in inside if isinstance(item, dict)]
-        arrays = [item for item in inside if isinstance(item, list)]
-
-
-def _inside(objects: list[dict[str, Json]], arrays: list[list[Json]]) -> Iterator[Json]:
-    return chain(chain.from_iterable(map(dict.values, objects)), chain.from_iterable(arrays))
-
-
-def _bounds(text: str, data: bytes, value: Json) -> Fault | None:
-    """Check what the decoder lets through. Each test is skipped when a cheap look rules it out."""
-    if text.count("{") + text.count("[") > limits.JSON_DEPTH and deeper_than(value, limits.JSON_DEPTH):
+def _bounds(text: str, value: Json) -> Fault | None:
+    """Check what the decoder lets through: nesting, huge integers, lone surrogate escapes."""
+    code = _beyond(value)
+    if code == "depth":
         return _too_deep(text)
-    if _LONG_RUN in data.translate(_DIGITS_TO_ZERO) and _has_huge_integer(value):
+    if code == "number":
         return Fault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
     found = _SURROGATE_ESCAPE.search(text) if "\\u" in text else None
     if found and has_surrogate(value):
@@ -131,25 +112,36 @@ def _bounds(text: str, data: bytes, value: Json) -> Fault | None:
     return None
 
 
-def _children(value: Json) -> list[Json]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+def _beyond(value: Json) -> str:
+    """Return "depth" or "number" for a value beyond the bounds, else "".
+
+    Level by level, without recursion; a level that holds nothing but strings is the last, and is
+    passed at the speed of C.
+    """
+    if type(value) is int and abs(value) >= _LARGEST:
+        return "number"
+    containers = [value] if isinstance(value, dict | list) else []
+    depth = 0
+    while containers:
+        depth += 1
+        if depth > limits.JSON_DEPTH:
+            return "depth"
+        if countOf(map(type, _inside(containers)), str) == sum(map(len, containers)):
+            return ""
+        others = [item for item in _inside(containers) if type(item) is not str]
+        if any(type(item) is int and abs(item) >= _LARGEST for item in others):
+            return "number"
+        containers = [item for item in others if isinstance(item, dict | list)]
+    return ""
 
 
-def deeper_than(value: Json, limit: int) -> bool:
-    """Return whether containers are nested more than ``limit`` deep."""
-    return next(islice(_levels(value), limit, None), None) is not None
+def _inside(containers: list[dict[str, Json] | list[Json]]) -> Iterator[Json]:
+    return chain.from_iterable(one.values() if type(one) is dict else one for one in containers)
 
 
-def _has_huge_integer(value: Json) -> bool:
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, int) and abs(item) >= _LARGEST:
-            return True
-        waiting.extend(_children(item))
-    return False
+def too_deep(value: Json) -> bool:
+    """Return whether containers are nested more than ``limits.JSON_DEPTH`` deep."""
+    return _beyond(value) == "depth"
 
 
 def has_surrogate(value: Json) -> bool:
@@ -159,9 +151,12 @@ def has_surrogate(value: Json) -> bool:
         item = waiting.pop()
         if isinstance(item, str) and not _encodable(item):
             return True
-        if isinstance(item, dict) and not all(map(_encodable, item)):
-            return True
-        waiting.extend(_children(item))
+        if isinstance(item, dict):
+            if not all(map(_encodable, item)):
+                return True
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
     return False
 
 
@@ -204,7 +199,7 @@ def prefix(text: str, pos: int) -> tuple[Json, int] | Fault | None:
     except ValueError:
         return Fault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
     inside = text[pos:end]
-    return _bounds(inside, inside.encode(), value) or (value, end)
+    return _bounds(inside, value) or (value, end)
 
 
 def _too_deep(text: str) -> Fault:

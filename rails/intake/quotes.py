@@ -28,7 +28,7 @@ from rails.intake.results import Shapes
 #: Bounds that keep the search short: characters, quotation marks, steps, complete readings looked at.
 _CHARS: Final = 40_000
 _QUOTES: Final = 1_500
-_STEPS: Final = 12_000
+_STEPS: Final = 4_000
 _READINGS: Final = 32
 
 _NAMED: Final = re.compile(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")

@@ -38,7 +38,7 @@ class Reader:
 
     def __init__(self, tools: Shapes, *, id_prefix: str = "r", dialects: Collection[str] = ()) -> None:
         self._tools, self._prefix = tools, id_prefix
-        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+        self._decoder: codecs.IncrementalDecoder | None = None
         self._dialects = extras.check(frozenset(dialects))
         self._scanner = Scanner(tools, self._reads, self._dialects)
         self._announced: Tracker | Follower | None = None
@@ -70,7 +70,7 @@ class Reader:
 
     def _feed(self, chunk: str | bytes, *, whole: bool) -> list[Signal]:
         """Feed a chunk; ``whole`` says that nothing follows it, so its last line is complete."""
-        text = self._decode(chunk, whole) if isinstance(chunk, bytes) else chunk
+        text = self._decoded(chunk, whole) if isinstance(chunk, bytes) else chunk
         room = limits.ANSWER_CHARS - self._size
         self._size += len(text)
         signals: list[Signal] = []
@@ -85,7 +85,8 @@ class Reader:
             raise ValueError("the reader was flushed")
         late: list[Signal] = []
         whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
-        for item in (*self._scanner.feed(self._decode(b"", True)), *self._scanner.flush()):
+        rest = self._decoded(b"", True) if self._decoder is not None else ""
+        for item in (*self._scanner.feed(rest), *self._scanner.flush()):
             self._take(item, late, whole=whole)
         remnant = self._remnant or self._scanner.orphan >= self._doubt
         quoted = self._doubt if not whole or remnant else _NOWHERE
@@ -111,6 +112,12 @@ class Reader:
             dict(self._blocks),
             tuple(late),
         )
+
+    def _decoded(self, chunk: bytes, final: bool) -> str:
+        """Decode UTF-8 whose characters may be split between chunks; bad bytes become U+FFFD."""
+        if self._decoder is None:
+            self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        return self._decoder.decode(chunk, final)
 
     def _text(self) -> str:
         """Return the prose, without the <action> lines around XML calls."""

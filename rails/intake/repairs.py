@@ -24,7 +24,7 @@ from typing import Final, TypeAlias
 
 from rails.core import limits
 from rails.core.requests import Json, Repair
-from rails.intake.jsontext import Fault, Parsed, deeper_than, has_surrogate, prefix, real, strict
+from rails.intake.jsontext import Fault, Parsed, has_surrogate, prefix, real, strict, too_deep
 
 #: The decoder's own string scanner: (text, start after the quotation mark, strict) to (value, end).
 _scanstring: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
@@ -121,7 +121,7 @@ def repair(text: str, *, known: Known = frozenset, closers: bool = False) -> Par
 
 
 def _checked(parsed: Parsed, text: str) -> Parsed | Fault:
-    if deeper_than(parsed.value, limits.JSON_DEPTH):
+    if too_deep(parsed.value):
         return Fault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
     if (not text.isascii() or "\\" in text) and has_surrogate(parsed.value):
         return Fault("surrogate", "there is a lone surrogate, which is not a character")
@@ -297,7 +297,8 @@ class _Reader:
         key = self._key(char)
         self._space()
         if self.text[self.pos : self.pos + 1] != ":":
-            raise Stop("syntax", "expecting ':' after a key", self.pos)
+            code = "inner_quotes" if char in ('"', "'") else "syntax"
+            raise Stop(code, "expecting ':' after a key", self.pos)
         self.pos += 1
         container = self.stack[-1]
         if key in container:
@@ -357,7 +358,8 @@ class _Reader:
                 raise Stop("syntax", "a comma seems to have slipped into a string", value_end - 2)
             self.note("missing_comma", value_end, "", ",")
             return self._member if in_object else self._value
-        raise Stop("syntax", "expecting ',' or a closing bracket after a value", self.pos)
+        code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" else "syntax"
+        raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
 
     def _comma(self, in_object: bool) -> Step | None:
         start = self.pos

@@ -52,7 +52,7 @@ _CALL_LIKE: Final = re.compile(
 #: Repairs that are believed only if the answer was not cut off.
 _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
 #: Faults that unescaped quotation marks can cause.
-_QUOTE_FAULTS: Final = frozenset({"syntax", "unclosed_string", "extra_data", "cut"})
+_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: How many places for missing brackets are tried before there are too many to be sure.
 _MOVES: Final = 400
 #: A tool key and a name, with any of the quotation marks and the colon lost.
@@ -255,7 +255,7 @@ def _refused(fault: Fault, mended: Fault, block: Block) -> Refusal:
     first = f"Tool call JSON is malformed: {explain(block.body, fault)}."
     second = f" It cannot be repaired safely: {mended.message}." if mended.message != fault.message else ""
     at = block.offset + fault.offset
-    code = mended.code if mended.code != "syntax" else fault.code
+    code = fault.code if mended.code in ("syntax", "inner_quotes") else mended.code
     return Refusal(code, first + second, _HINT, at, min(at + 1, block.end))
 
 

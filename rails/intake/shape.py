@@ -16,6 +16,10 @@ from rails.core.requests import Json
 Schema: TypeAlias = "Mapping[str, Json] | Json"
 
 _DEPTH: Final = 32
+#: Keywords beside "type" that allow or forbid nothing here: most schemas of a text are like this.
+_SAYS_NOTHING_MORE: Final = frozenset(
+    {"type", "description", "title", "default", "examples", "format", "minLength", "maxLength", "pattern"}
+)
 
 
 def type_name(value: Json) -> str:
@@ -97,8 +101,10 @@ def fits(schema: Schema, value: Json, depth: int = 0) -> bool:
     """Return whether ``value`` satisfies the keywords named above. Too deep a nesting does not fit."""
     if depth > _DEPTH:
         return False
-    if not isinstance(schema, Mapping):
+    if type(schema) is not dict and not isinstance(schema, Mapping):
         return schema is not False
+    if type(value) is str and schema.get("type") == "string" and schema.keys() <= _SAYS_NOTHING_MORE:
+        return True
     return (
         _fits_type(schema, value)
         and _fits_choices(schema, value)

@@ -20,6 +20,9 @@ Kind = Literal["json", "xml", "quote"]
 FENCE: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
 JSON_INFO: Final = re.compile(r"(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
 _BARE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
+_BARE_LINE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*(?:\n|\Z)")
+#: How far a fence may be indented for the shortcut to see it.
+_INDENT: Final = 100
 #: How often, and up to what size, a doubtful end is tested by reading the body so far.
 _TRIES: Final = 3
 #: How many closing tags of an opt-in dialect are looked at, before the rest counts as content.
@@ -143,7 +146,6 @@ class JsonFence(Stretch):
 
     char: str = "`"
     length: int = 3
-    closing: re.Pattern[str] = _BARE
     reads: Callable[[str], bool] = bool
     tracker: Tracker = field(default_factory=Tracker)
     candidates: list[tuple[int, int]] = field(default_factory=list)
@@ -161,7 +163,7 @@ class JsonFence(Stretch):
 
         A shortcut: strict JSON has no line ends in strings, so its first fence line is its end.
         """
-        fence = self.closing.search(text, pos, end)
+        fence = self._closing_line(text, pos, end)
         if fence is None:
             return None
         body = text[pos : fence.start()]
@@ -172,6 +174,17 @@ class JsonFence(Stretch):
         span = Stretch.span(self, closed=True)
         span.body_end, span.first = span.body_start + len(body), self.first
         return span
+
+    def _closing_line(self, text: str, pos: int, end: int) -> re.Match[str] | None:
+        """Return the first line in ``text[pos:end]`` that can close the fence."""
+        mark, found = self.char * self.length, pos
+        while (found := text.find(mark, found, end)) >= 0:
+            start = text.rfind("\n", max(pos - 1, found - _INDENT), found) + 1 or pos
+            line = _BARE_LINE.match(text, start, end)
+            if line and line.end(1) - line.start(1) >= self.length:
+                return line
+            found += self.length
+        return None
 
     def peek(self, text: str) -> None:
         """Follow the JSON text."""
