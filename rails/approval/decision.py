@@ -61,6 +61,7 @@ class Decision:
 
     ``reason`` of a denial goes to the agent word for word. ``edited`` is what was approved in place of
     the request, where the human changed the proposal; it has passed the gate and was shown again.
+    ``of`` is the digest of the request that was answered; an answer to another one can't be signed.
     """
 
     answer: Answer
@@ -70,6 +71,7 @@ class Decision:
     seconds: float = 0.0
     scope: str = "once"
     edited: ApprovalRequest | None = field(default=None, repr=False, compare=False)
+    of: str = field(default="", repr=False, compare=False)
 
 
 class Approver(Protocol):
@@ -186,6 +188,8 @@ def _require_yes(request: ApprovalRequest, decision: Decision, kind: str) -> Non
         raise ValueError(f"This request is about {request.kind}, not about {kind}.")
     if decision.edited is not None and decision.edited.digest != request.digest:
         raise StaleError("The human approved an edited proposal, not this one. Nothing was changed.")
+    if decision.of and decision.of != request.digest:
+        raise StaleError("The approval was given for another request. Nothing was changed.")
     if digest_of(request) != request.digest:
         raise StaleError("The request is not what was shown. Nothing was changed; it has to be asked again.")
 

@@ -102,7 +102,7 @@ def file_diff(
 
 def _binary(change: FileChange) -> FileDiff:
     sizes = ["absent" if data is None else f"{len(data)} bytes" for data in (change.before, change.after)]
-    line = Line("note", f"Not text: {sizes[0]} before, {sizes[1]} after.")
+    line = Line("note", f"Not text: {sizes[0]} before, {sizes[1]} after; SHA-256 after: {change.after_sha256}")
     return FileDiff(str(change.path), change.kind, (line,), 0, 0, 0, 0)
 
 
@@ -111,6 +111,8 @@ def _file_notes(change: FileChange, old_bom: bool, new_bom: bool, old: str, new:
         yield Line("note", f"The byte-order mark is {'added' if new_bom else 'removed'}.")
     elif new_bom and change.before is None:
         yield Line("note", "Starts with a byte-order mark.")
+    if not old and not new and change.kind != "modify":
+        yield Line("note", "The file is empty.")
     if old and new and _all_crlf(old) != _all_crlf(new):
         yield Line("note", f"Line endings: {_eol(old)} before, {_eol(new)} after.")
     for name, text in (("before", old), ("after", new)):

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Decision
+from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Decision
 from rails.approval.grants import Grants
 from rails.approval.policy_file import Example, read_tables
 from rails.approval.rules import Judgement, Policy, Rule
@@ -60,14 +60,18 @@ class PolicyApprover:
         started = time.monotonic()
         judgement = self.policy.judge(request)
         by = f"policy: {' and '.join(map(str, judgement.rules))}"
+
+        def decided(answer: Answer, reason: str, by: str, scope: str = "once") -> Decision:
+            return Decision(answer, reason, by, seconds=time.monotonic() - started, scope=scope, of=request.digest)
+
         if judgement.ruling == "deny":
-            return Decision("deny", _denial(judgement), by, seconds=time.monotonic() - started)
+            return decided("deny", _denial(judgement), by)
         if judgement.ruling == "allow":
-            return Decision("approve", judgement.why, by, seconds=time.monotonic() - started)
+            return decided("approve", judgement.why, by)
         if self.grants and (used := self.grants.take(request, self.policy.rules)):
-            return Decision("approve", "; ".join(map(str, used)), f"grant {used[0].number}", scope="grant")
+            return decided("approve", "; ".join(map(str, used)), f"grant {used[0].number}", "grant")
         if self.fallback is None:
-            return Decision("deny", NO_HUMAN, "headless", seconds=time.monotonic() - started)
+            return decided("deny", NO_HUMAN, "headless")
         return self.fallback.decide(request)
 
 

@@ -35,14 +35,13 @@ class ScriptedApprover:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Give the next answer of the script, whatever is asked."""
-        del request
         if not self.remaining:
             self._say("no more answers, so: deny")
-            return Decision("deny", "The script has no more answers.", self._by)
+            return Decision("deny", "The script has no more answers.", self._by, of=request.digest)
         scripted = self._answers[self._next]
         self._next += 1
         self._say(f"{scripted.answer}: {one_line(scripted.reason)}" if scripted.reason else scripted.answer)
-        return Decision(scripted.answer, scripted.reason, self._by, scope=scripted.scope)
+        return Decision(scripted.answer, scripted.reason, self._by, scope=scripted.scope, of=request.digest)
 
     def _say(self, answer: str) -> None:
         if self._announce:

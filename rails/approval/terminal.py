@@ -80,7 +80,7 @@ class TerminalApprover:
     def decide(self, request: ApprovalRequest) -> Decision:
         """Show ``request`` and return the answer. Whatever goes wrong here is a denial or an abort."""
         if not self._keys.is_terminal and not self._accept_pipe:
-            return Decision("deny", NO_HUMAN, "headless")
+            return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
         answer: Answer = "deny"
         scope, final = "once", request
@@ -95,7 +95,7 @@ class TerminalApprover:
             reason, by = f"the terminal failed: {error}", "error"
         instead = final if answer == "approve" and final is not request else None
         seconds = round(self._clock() - started, 3)
-        return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead)
+        return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead, of=final.digest)
 
     def show(self, request: ApprovalRequest, *, full: bool) -> int:
         """Draw ``request``, throw away what was typed meanwhile, and return how many lines were left out."""

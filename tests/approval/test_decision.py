@@ -1,10 +1,15 @@
 """A permission is a signature over exactly what was shown."""
 
+import io
 from dataclasses import replace
 
 import pytest
 
 from rails.approval.decision import Decision, digest_of, sign, sign_changes, sign_tool, still_valid
+from rails.approval.policy import Policy, PolicyApprover
+from rails.approval.rules import Rule
+from rails.approval.scripted import ScriptedApprover
+from rails.approval.terminal import TerminalApprover
 from rails.core.changes import ChangeSet
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
@@ -37,6 +42,21 @@ def test_an_approved_tool_run_carries_the_digest_of_the_request(make):
 def test_nothing_but_an_approval_can_be_signed(make, answer):
     with pytest.raises(ValueError, match="Only an approval"):
         sign(make.ask(), Decision(answer, "", "human"))
+
+
+def test_an_answer_to_another_request_cannot_be_signed(make):
+    first, second = make.ask(), make.ask(make.change(after=b"a = 3\n"))
+    with pytest.raises(StaleError, match="another request"):
+        sign(second, Decision("approve", "", "human", of=first.digest))
+    assert sign(first, Decision("approve", "", "human", of=first.digest))
+
+
+def test_every_approver_says_what_it_answered(make):
+    request = make.ask()
+    rules = [Policy(), *(Policy((Rule(1, ruling, "", tool=("*",)),)) for ruling in ("allow", "deny"))]
+    approvers = [ScriptedApprover(["approve"]), *map(PolicyApprover, rules)]
+    approvers += [TerminalApprover(io.StringIO("a\n"), io.StringIO(), accept_pipe=pipe) for pipe in (True, False)]
+    assert {approver.decide(request).of for approver in approvers} == {request.digest}
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,14 @@ def test_created_and_deleted_files_show_every_line(make):
 
 
 def test_what_is_not_text_is_said_with_its_size(make):
-    diff = file_diff(make.change(before=b"\x00\x01", after=b"\x00"))
-    assert [line.text for line in diff.lines] == ["Not text: 2 bytes before, 1 bytes after."]
+    change = make.change(before=b"\x00\x01", after=b"\x00")
+    said = f"Not text: 2 bytes before, 1 bytes after; SHA-256 after: {change.after_sha256}"
+    assert [line.text for line in file_diff(change).lines] == [said]
+
+
+def test_an_empty_file_is_said(make):
+    for before, after in ((None, b""), (b"", None)):
+        assert styles(file_diff(make.change(before=before, after=after))) == [("note", "The file is empty.")]
 
 
 def test_changes_that_a_diff_of_lines_would_hide_are_said(make):

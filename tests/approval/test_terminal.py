@@ -331,3 +331,25 @@ def test_a_line_of_the_agent_never_starts_at_the_left_edge(make):
     for line in piped("approve\n", make, request)[1].splitlines():
         assert not line.startswith(("[a]pprove  d", "done", "xx"))
         assert len(line) <= 100
+
+
+def test_on_a_terminal_an_edit_in_the_editor_is_shown_again_before_it_counts(tty, make, monkeypatch, tmp_path):
+    import sys
+
+    from rails.approval.terminal import Choices
+
+    script = tmp_path / "editor.py"
+    script.write_text("import sys\nopen(sys.argv[1], 'a').write('b = 3' + chr(10))\n")
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
+    terminal = tty(choices=Choices(judge=lambda changes: make.verdict(*changes.changes))).start()
+    terminal.until(PROMPT)
+    terminal.type(b"e\na\n")
+    terminal.until(b"b = 3")
+    terminal.seen = b""
+    terminal.until(PROMPT)
+    assert terminal.decision is None, "the a typed ahead of the second question was thrown away"
+    terminal.type(b"a\n")
+    decision = terminal.result()
+    assert decision.answer == "approve"
+    assert decision.edited.changes.changes[0].after == b"a = 2\nb = 3\n"
