@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
-#: Lines of a piece, both sides together, that difflib may pair (about 50 ms at worst).
-PAIRED_LINES: Final = 2_000
+#: Lines of a piece, both sides together, that difflib may pair (about 20 ms at worst).
+PAIRED_LINES: Final = 1_000
 
 
 class Block(NamedTuple):
