@@ -86,13 +86,12 @@ def file_diff(
     if _all_crlf(old.text) and _all_crlf(new.text):
         before, after = ([line.removesuffix("\r") for line in lines] for lines in (before, after))
     rows = _attributed(_rows(before, after), change, after)
-    lines = [*notes, *_lines(rows, found, context, full=max_lines is None)]
-    kept, hidden = _capped(lines, max_lines)
+    kept, hidden = _capped([*notes, *_lines(rows, found, context, full=max_lines is None)], max_lines)
     styles = [row.style for row in rows]
     return FileDiff(
         path=str(change.path),
         kind=change.kind,
-        lines=tuple(kept),
+        lines=tuple(_drawn(row, full=max_lines is None) for row in kept),
         added=styles.count("add") + styles.count("tool_add"),
         removed=styles.count("remove") + styles.count("tool_remove"),
         by_tools=styles.count("tool_add") + styles.count("tool_remove"),
@@ -170,7 +169,13 @@ def _author(row: _Row, agents_new: set[int], kept_by_agent: set[int]) -> _Row:
     return row
 
 
-def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full: bool) -> Iterator[Line]:
+def _drawn(row: _Row | Line, *, full: bool) -> Line:
+    if isinstance(row, Line):
+        return row
+    return Line(row.style, show(row.text, full=full, changed=row.style != "context"), row.old, row.new)
+
+
+def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full: bool) -> Iterator[_Row | Line]:
     by_line: dict[int, list[Finding]] = defaultdict(list)
     for finding in found[:FINDINGS_SHOWN]:
         by_line[finding.line].append(finding)
@@ -178,10 +183,7 @@ def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full
     for start, end in _wanted(rows, context, set(by_line)):
         yield _hunk_line(rows[start:end])
         for row in rows[start:end] if full else _collapsed(rows[start:end]):
-            if isinstance(row, Line):
-                yield row
-                continue
-            yield Line(row.style, show(row.text, full=full, changed=row.style != "context"), row.old, row.new)
+            yield row
             if row.new and row.new in by_line and row.new not in drawn:
                 drawn.add(row.new)
                 yield from (_finding_line(finding) for finding in by_line[row.new])
@@ -229,7 +231,7 @@ def _finding_line(finding: Finding) -> Line:
     )
 
 
-def _capped(lines: list[Line], limit: int | None) -> tuple[list[Line], int]:
+def _capped(lines: list[_Row | Line], limit: int | None) -> tuple[list[_Row | Line], int]:
     if limit is None or len(lines) <= limit:
         return lines, 0
     head, tail = limit * 2 // 3, limit - limit * 2 // 3
