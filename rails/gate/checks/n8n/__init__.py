@@ -13,7 +13,6 @@ from typing import Any
 
 from rails.core.errors import UsageError
 from rails.core.requests import Json
-from rails.core.text import line_column
 from rails.core.verdict import Finding
 from rails.gate.checks.n8n import (
     catalogue,
@@ -22,11 +21,11 @@ from rails.gate.checks.n8n import (
     document,
     dynamic,
     fields,
+    findings,
     flow,
     model,
     nodetypes,
     ports,
-    positions,
     secrets,
     structure,
     triggers,
@@ -35,7 +34,7 @@ from rails.gate.checks.n8n import (
 from rails.gate.checks.n8n.catalogue import Catalogue
 from rails.gate.checks.n8n.catalogue_build import CatalogueInfo, build_catalogue, catalogue_info
 from rails.gate.checks.n8n.destination import PROFILES
-from rails.gate.checks.n8n.issues import Issue, JsonPath, format_path, shown
+from rails.gate.checks.n8n.issues import Issue
 from rails.gate.checks.n8n.rules import RULES, Rule
 
 __all__ = [
@@ -50,7 +49,6 @@ __all__ = [
     "rules_table",
 ]
 
-TOOL = "n8n"
 #: Keys that n8n's exports have and other graph files don't.
 _TELLTALE_KEYS = ("pinData", "staticData", "versionId", "settings")
 _NODE_KEYS = frozenset({"type", "typeVersion", "parameters", "position"})
@@ -95,14 +93,11 @@ def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue |
         raise UsageError(f"Unknown n8n profile {profile!r}: use one of {', '.join(PROFILES)}.")
     read = document.read(data)
     if isinstance(read, document.Unreadable):
-        line, column = line_column(read.text, read.offset)
-        return [_finding(read.issue, path, (line, column, 0, 0))]
+        return [findings.at_offset(read, path)]
     known = known or catalogue.current()
     issues = list(destination.weigh(_issues(read.value, profile, known), profile))
-    repeated = positions.repeated_keys(read.text) if read.repeated_keys else []
-    if not issues and not repeated:
-        return []
-    return sorted(_placed(read.text, path, issues, repeated), key=lambda finding: (finding.line, finding.column))
+    placed = findings.placed(read, path, issues)
+    return sorted(placed, key=lambda finding: (finding.line, finding.column))
 
 
 def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
@@ -157,55 +152,6 @@ def _as_they_run(issues: Iterable[Issue], never: set[int]) -> Iterator[Issue]:
     for issue in issues:
         idle = issue.severity == "error" and len(issue.path) > 1 and issue.path[1] in never
         yield replace(issue, severity="warning") if idle else issue
-
-
-def _placed(
-    text: str, path: str, issues: Iterable[Issue], repeated: Iterable[tuple[JsonPath, positions.Place]]
-) -> Iterator[Finding]:
-    lines = positions.Lines(text)
-    issues = list(issues)
-    wanted = {issue.path[:length] for issue in issues for length in range(len(issue.path) + 1)}
-    places = positions.locate(text, wanted)
-    for issue in issues:
-        start, end = _span(text, places, issue)
-        yield _finding(issue, path, (*lines.at(start), *lines.at(end)))
-    for key_path, place in repeated:
-        message = f"The key {shown(key_path[-1])} occurs twice in one object: only the last one counts"
-        issue = Issue("N8N003", key_path, message, "Merge the two, or rename one.", "warning")
-        yield _finding(issue, path, (*lines.at(place.start), *lines.at(place.end)))
-
-
-def _span(text: str, places: Mapping[JsonPath, positions.Place], issue: Issue) -> tuple[int, int]:
-    """Return the offsets of an issue; where its path is not in the text, those of the nearest parent."""
-    for length in range(len(issue.path), -1, -1):
-        place = places.get(issue.path[:length])
-        if place is None:
-            continue
-        if length == len(issue.path) and issue.start >= 0:
-            return positions.inside(text, place, issue.start), positions.inside(
-                text, place, max(issue.end, issue.start)
-            )
-        if length == len(issue.path) and issue.on_key:
-            return place.key_start, place.key_end
-        return (place.start, place.end) if length == len(issue.path) else (place.start, place.start + 1)
-    return 0, 0
-
-
-def _finding(issue: Issue, path: str, span: tuple[int, int, int, int]) -> Finding:
-    code = f" ({issue.code})" if issue.code else ""
-    return Finding(
-        path=path,
-        line=span[0],
-        column=span[1],
-        rule=issue.rule,
-        message=f"{issue.message}{code}",
-        tool=TOOL,
-        severity=issue.severity,
-        end_line=span[2],
-        end_column=span[3],
-        remedy=issue.remedy,
-        json_path=format_path(issue.path),
-    )
 
 
 def rules_table() -> list[tuple[str, str, str, str]]:

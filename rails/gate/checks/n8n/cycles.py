@@ -9,13 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from rails.gate.checks.n8n.catalogue import CORE_PACKAGES
 from rails.gate.checks.n8n.issues import Issue, listed
 from rails.gate.checks.n8n.model import Workflow
 
-#: Only these always pass on what they get. Any other type may end a loop by itself: a Code node can
-#: return nothing, a Filter drops items, a request can fail.
-_ALWAYS_PASS_ON: Final = frozenset(
-    f"n8n-nodes-base.{name}" for name in ("dateTime", "merge", "noOp", "renameKeys", "set")
+#: Core types that can send items elsewhere or hold them back. A community node may do so too.
+_CAN_STOP: Final = frozenset(
+    f"n8n-nodes-base.{name}"
+    for name in (
+        "code",
+        "compareDatasets",
+        "evaluation",
+        "filter",
+        "function",
+        "functionItem",
+        "if",
+        "limit",
+        "removeDuplicates",
+        "splitInBatches",
+        "splitOut",
+        "stopAndError",
+        "switch",
+    )
+) | frozenset(
+    f"@n8n/n8n-nodes-langchain.{name}" for name in ("code", "guardrails", "sentimentAnalysis", "textClassifier")
 )
 
 
@@ -43,7 +60,8 @@ def _has_exit(workflow: Workflow, cycle: set[str]) -> bool:
     for name in cycle:
         node = workflow.by_name[name]
         outputs = [wire.output for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main"]
-        if max(outputs, default=0) > 0 or node.disabled or node.type not in _ALWAYS_PASS_ON:
+        is_core = node.type.rpartition(".")[0] in CORE_PACKAGES
+        if max(outputs, default=0) > 0 or node.disabled or node.type in _CAN_STOP or not is_core:
             return True
     return False
 

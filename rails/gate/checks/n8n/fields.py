@@ -153,10 +153,9 @@ class _Walker:
         elif item.type == "fixedCollection":
             yield from self._fixed(item, value, kept[item.name], path)
         elif item.type in {"options", "multiOptions"}:
-            # In a row, or as one of several, a wrong choice is most often skipped or taken for the usual one.
-            lenient = item.type == "multiOptions" or any(isinstance(part, int) for part in path)
             for issue in self._options(item, found, value, path):
-                yield replace(issue, severity="warning") if lenient else issue
+                # One wrong choice among several is most often skipped.
+                yield replace(issue, severity="warning") if item.type == "multiOptions" else issue
         elif item.type == "filter":
             yield from self._filter(value, path)
         elif item.type in {"number", "boolean"}:

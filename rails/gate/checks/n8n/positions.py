@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -63,12 +63,13 @@ class Lines:
         return line, offset - self._starts[line - 1] + 1
 
 
-def locate(text: str, paths: Iterable[JsonPath]) -> dict[JsonPath, Place]:
+def locate(text: str, paths: Collection[JsonPath], *, unique: bool = False) -> dict[JsonPath, Place]:
     """Return the places of ``paths`` in ``text``. A path that is not there is left out.
 
-    Where an object has a key twice the last one counts, as for every JSON reader.
+    Where an object has a key twice the last one counts, as for every JSON reader. ``unique`` promises that
+    none has, so that the pass can end when everything is found.
     """
-    return _Scan(_tree(paths)).run(text)
+    return _Scan(_tree(paths), len(paths) if unique else -1).run(text)
 
 
 def repeated_keys(text: str) -> list[tuple[JsonPath, Place]]:
@@ -103,8 +104,9 @@ def _tree(paths: Iterable[JsonPath]) -> _Wanted:
 class _Scan:
     """One pass over the tokens with an explicit stack, so that no document is too deep."""
 
-    def __init__(self, wanted: _Wanted | None) -> None:
+    def __init__(self, wanted: _Wanted | None, enough: int = -1) -> None:
         self._root = wanted
+        self._enough = enough
         self._find_repeated = wanted is None
         self._stack: list[_Open] = []
         self._expect_key = False
@@ -114,6 +116,8 @@ class _Scan:
     def run(self, text: str) -> dict[JsonPath, Place]:
         stack = self._stack
         for match in _TOKEN.finditer(text):
+            if len(self.places) == self._enough:
+                break
             token = match[0]
             first = token[0]
             if first == ",":
