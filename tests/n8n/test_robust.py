@@ -13,7 +13,8 @@ from n8n_workflows import chain, findings
 
 from rails.gate.checks.n8n import PROFILES, check, looks_like_workflow, rules_table, structure
 from rails.gate.checks.n8n.catalogue import from_json
-from rails.gate.checks.n8n.catalogue_build import Package, compact
+from rails.gate.checks.n8n.catalogue_build import compact
+from rails.gate.checks.n8n.packages import Package
 from rails.gate.checks.n8n.rules import RULES
 
 LEAF = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.text(max_size=8)

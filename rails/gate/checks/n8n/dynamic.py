@@ -17,6 +17,8 @@ from rails.gate.checks.n8n.model import Node, Workflow
 _LITERAL: Final = re.compile(r"\{\{\s*\$[A-Za-z_(]")
 #: Nodes and fields that replace ``{{ … }}`` themselves, with or without "=".
 _RESOLVES_ITSELF: Final = frozenset({"html", "query", "jsCode", "pythonCode", "functionCode", "jsonOutput", "code"})
+#: Fields that hold code: n8n takes a leading "=" off them and evaluates nothing.
+_CODE_FIELDS: Final = frozenset({"jsCode", "pythonCode", "functionCode"})
 _RESOLVING_TYPES: Final = re.compile(r"(?i)\.(?:html|form|formTrigger|ldap|merge|postgres|mySql|microsoftSql|snowflake|"
                                      r"googleBigQuery|oracleDatabase|stickyNote)$")  # fmt: skip
 #: Ancestors are searched for in graphs up to this size: the search is one walk for each node that refers.
@@ -96,7 +98,7 @@ class _Checker:
         if not text.startswith("="):
             yield from self._missing_sign(path, text)
             return
-        if "{{" not in text:
+        if "{{" not in text or path[-1] in _CODE_FIELDS:
             return
         for segment in expressions.segments(text):
             yield from self._segment(path, segment)
