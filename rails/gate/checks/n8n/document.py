@@ -50,8 +50,8 @@ class _Reader:
 
 
 def _number(digits: str) -> int | float:
-    # Python refuses integers of more than 4,300 digits; JavaScript reads them as a float.
-    return int(digits) if len(digits) < 400 else float(digits)
+    # What no float can hold becomes infinite, as in JavaScript; Python's own integers have no such end.
+    return int(digits) if len(digits) < 300 else float(digits)
 
 
 def _constant(name: str) -> Json:

@@ -77,7 +77,10 @@ def canonical(data: bytes) -> bytes:
         return data
     if read.repeated_keys or not isinstance(read.value, dict):
         return data
-    text = _dump(_ordered_workflow(read.value))
+    try:
+        text = _dump(_ordered_workflow(read.value))
+    except ValueError:
+        return data  # a number too large for any JSON writer
     return decoded.encode(text + "\n" if decoded.text.endswith("\n") else text)
 
 
@@ -108,7 +111,10 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     fixed = tuple(Fixed(path, f"missing {name}", "n8n", count) for name, count in counts.items() if count)
     if not fixed:
         return data, ()
-    return canonical(json.dumps(made).encode()), fixed
+    try:
+        return canonical(json.dumps(made, allow_nan=False).encode()), fixed
+    except ValueError:
+        return data, ()
 
 
 def _missing(node: model.Node, place: tuple[int, int], workflow_name: str) -> dict[str, Json]:
@@ -140,7 +146,7 @@ def _ordered(value: Mapping[str, Json], order: tuple[str, ...]) -> dict[str, Jso
 
 
 def _dump(value: Json) -> str:
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
     return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Final, TypeAlias
 
 from rails.core.text import one_line
@@ -21,8 +22,8 @@ JsonPath: TypeAlias = "tuple[str | int, ...]"
 
 #: Similar names are looked for this often in one document, among this many names: comparing every
 #: wrong name with every right one would make a hostile workflow quadratic.
-_NEAREST_LOOKUPS: Final = 60
-_NEAREST_NAMES: Final = 1_500
+_NEAREST_LOOKUPS: Final = 25
+_NEAREST_NAMES: Final = 800
 _SHOWN_CHARS: Final = 80
 _SEPARATORS: Final = re.compile(r"[\W_]+")
 
@@ -78,7 +79,7 @@ def kind(value: object) -> str:
 
 def listed(names: Iterable[str], limit: int = 12) -> str:
     """Return names as ``"a", "b" and 3 more``."""
-    items = list(names)
+    items = names if isinstance(names, list | tuple) else list(names)
     text = ", ".join(shown(name) for name in items[:limit])
     return f"{text} and {len(items) - limit} more" if len(items) > limit else text
 
@@ -106,7 +107,7 @@ class Names:
         if self._left <= 0 or len(name) > 4 * _SHOWN_CHARS:
             return None
         self._left -= 1
-        close = difflib.get_close_matches(_plain(name), list(self._plain)[:_NEAREST_NAMES], n=1, cutoff=0.6)
+        close = difflib.get_close_matches(_plain(name), list(islice(self._plain, _NEAREST_NAMES)), n=1, cutoff=0.6)
         return self._plain[close[0]] if close else None
 
     def hint(self, name: str, what: str) -> str:

@@ -87,7 +87,7 @@ def _count(values: Values, name: str, otherwise: int) -> int:
     number = _at(values, name)
     if isinstance(number, bool) or not isinstance(number, int | float):
         return otherwise
-    return min(max(int(number), 0), _MOST) or otherwise
+    return int(min(max(number, 0), _MOST)) or otherwise
 
 
 def _rows(values: Values, *path: str) -> list[Any]:
