@@ -54,7 +54,7 @@ def climb(view: View, wanted: Wanted) -> Found | None:
     block = as_lines(old, new)
     if not any(line.strip() for line in block.old):
         return exact
-    return _climb_lines(view, block) or _climb_bare(view, block) or exact
+    return _climb_lines(view, block, inside="\n" not in old) or _climb_bare(view, block) or exact
 
 
 def _pieces(rung: int, hay: str, old: str, new: str) -> Pieces | None:
@@ -82,12 +82,13 @@ def as_lines(old: str, new: str) -> Blocks:
     return Blocks(0, (), lines, tuple(new.removesuffix("\n").split("\n")) if new else None)
 
 
-def _climb_lines(view: View, block: Blocks) -> Found | None:
+def _climb_lines(view: View, block: Blocks, *, inside: bool) -> Found | None:
+    """Rungs 3 to 6. ``inside``: the text is a piece of a line, so rung 4 may find it inside one."""
     for rung, key in _KEYS:
-        if rung == 4 and len(block.old) == 1 and block.new is not None:
-            inside = _pieces(4, fold(view.flat), fold(block.old[0]), "\n".join(block.new))
-            if inside:
-                return replace(inside, old=block.old[0])
+        if rung == 4 and inside and block.new is not None:
+            found = _pieces(4, fold(view.flat), fold(block.old[0]), "\n".join(block.new))
+            if found:
+                return replace(found, old=block.old[0])
         at = line_places(block.old, view.lines, key, PLACES)
         if rung == 5:
             at = _mapped_places(view, block, at)
@@ -113,7 +114,7 @@ def _climb_bare(view: View, block: Blocks) -> Found | None:
     bare = Blocks(7, (), lines[head : len(lines) - tail], new)
     if at := line_places(bare.old, view.lines, str, PLACES):
         return replace(bare, at=tuple(at))
-    found = _climb_lines(view, bare)
+    found = _climb_lines(view, bare, inside=False)
     return replace(found, rung=7) if found else None
 
 

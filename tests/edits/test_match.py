@@ -117,6 +117,8 @@ REFUSED = {
     "nested otherwise": ("not_found", "if a:\n    b()\nc()\n", "if a:\n    b()\n    c()", "if a:\n    b()\n    d()"),
     "un-nested": ("not_found", "if a:\n    b()\n    c()\n", "if a:\n    b()\nc()", "if a:\n    b()\nd()"),
     "too few tokens": ("not_found", "a  b\n", "a b", "x"),
+    "blank borders, half a word": ("not_found", "a\nreturn xyz\nb\n", "\nreturn x\n", "y"),
+    "a whole line, half a word": ("not_found", "say “x” and more\n", 'say "x"\n', "y"),
     "nothing but blanks": ("not_found", "a\nb\n", "\n\n\n", "x"),
     "already there": ("already_applied", "a\nnew line here\nb\n", "old line here", "new line here"),
     "empty": ("format", "a", "", "x"),
