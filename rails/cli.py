@@ -221,6 +221,14 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     log.add_argument("--format", default="markdown", help="markdown, transcript, atif or recording")
     _project(log)
 
+    serve = _verb(verbs, "serve", "the sessions as a page in the browser, on this machine only")
+    serve.add_argument("--port", type=int, default=0, metavar="N", help="which port (default: a free one)")
+    _project(serve)
+
+    why = _verb(verbs, "why", "which edit made a line, and who approved it")
+    why.add_argument("place", metavar="FILE:LINE", help="the line, for example src/app.py:12")
+    _project(why)
+
 
 def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     tools = _verb(
@@ -247,6 +255,9 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help="build the catalogue from your n8n: an export:nodes file, a folder or .tgz files",
     )
     n8n.add_argument("--json", action="store_true", help="the result as JSON")
+
+    policy = _verb(verbs, "policy", "check your policy file and try it on past sessions")
+    _project(policy)
 
     agents = _verb(verbs, "agents", "list the agents")
     agents.add_argument("name", nargs="?", help="show this agent and the prompt it gets")

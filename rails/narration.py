@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest, Decision
+from rails.approval.edit import account_of
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.conversation import Answer, answer_to_json
 from rails.core.errors import Refusal
@@ -149,12 +150,12 @@ def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:
 def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:
     """The gate has spoken."""
     facts = {name: value for name, value in json_object(verdict).items() if name != "proposal"}
-    setting.say("GATE_VERDICT", f"gate: {verdict.status}", ids=ids, duration_ms=since(started), **facts)
+    diff = "\n".join(_diff(verdict.proposal))
+    setting.say("GATE_VERDICT", f"gate: {verdict.status}", ids=ids, duration_ms=since(started), diff=diff, **facts)
 
 
 def questioned(setting: Setting, asked: ApprovalRequest) -> None:
     """Somebody is asked."""
-    diff = [line for c in asked.changes.changes for line in unified_diff(c.before, c.after, str(c.path))]
     setting.say(
         "APPROVAL_REQUESTED",
         f"{', '.join(asked.tools)} by {asked.agent}",
@@ -162,7 +163,7 @@ def questioned(setting: Setting, asked: ApprovalRequest) -> None:
         digest=asked.digest,
         kind=asked.kind,
         tools=asked.tools,
-        diff="\n".join(diff),
+        diff="\n".join(_diff(asked.changes)),
         risks=asked.risks,
         notes=asked.notes,
         explanation=asked.explanation,
@@ -172,7 +173,8 @@ def questioned(setting: Setting, asked: ApprovalRequest) -> None:
 def decided(setting: Setting, asked: ApprovalRequest, decision: Decision) -> None:
     """Somebody has answered."""
     message = f"{decision.answer} by {decision.by}" + (f": {decision.reason}" if decision.reason else "")
-    setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, **json_object(decision))
+    account = account_of(asked, decision.edited) if decision.edited else ""
+    setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **json_object(decision))
 
 
 def writing(setting: Setting, ids: tuple[str, ...], asked: ApprovalRequest) -> None:
@@ -217,6 +219,10 @@ def ran(setting: Setting, request: ToolRequest, result: ToolResult) -> None:
         facts=result.facts,
         duration_ms=result.duration_ms,
     )
+
+
+def _diff(changes: ChangeSet) -> list[str]:
+    return [line for c in changes.changes for line in unified_diff(c.before, c.after, str(c.path))]
 
 
 def summary(changes: ChangeSet) -> str:

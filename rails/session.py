@@ -92,7 +92,7 @@ class Session:
     turns: int = 0
     records: list[Record] = field(default_factory=list)
     alerted: set[int] = field(default_factory=set)
-    gate: Gate = field(init=False)
+    gate: Gate | None = None
     history: History = field(init=False)
     totals: Totals = field(init=False)
 
@@ -106,7 +106,8 @@ class Session:
         for note in recover(self.job.project):
             self.publish("ERROR", note, error=note, recovered=True)
         self.history = History(self.job.project)
-        with Gate(self.job.project) as self.gate:
+        self.gate = self.gate or Gate(self.job.project)
+        with self.gate:
             yield
 
     def run(self, resumed: Standing | None = None) -> Ending:
@@ -253,6 +254,7 @@ class Session:
 
     def setting(self, role: str) -> Setting:
         """Return what a turn of ``role`` stands on; the session must be open. Raises UsageError."""
+        assert self.gate is not None, "the session is open"
         agent = self.agents.get(role)
         if agent is None:
             raise UsageError(f"There is no agent {role!r}. Known agents: {', '.join(sorted(self.agents))}.")

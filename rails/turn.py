@@ -28,6 +28,7 @@ from rails.approval.decision import (
     sign_tool,
     still_valid,
 )
+from rails.approval.edit import account_of
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Answer, Message, TextDelta
 from rails.core.errors import ModelError, StaleError, WorkspaceError
@@ -122,9 +123,11 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     asked = request_for_changes(
         ids[0], setting.agent.name, requests, verdict, planned.notes, from_project=setting.from_project
     )
-    decision = _ask(setting, asked)
+    original, decision = asked, _ask(setting, asked)
     if decision.answer != "approve":
         return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
+    asked = decision.edited or asked
+    verdict, account = asked.verdict or verdict, account_of(original, asked)
     approved = sign_changes(asked, decision)
     if not still_valid(approved, asked):
         return feedback.stale(ids, "What was approved is not what would be written; nothing was written.")
@@ -137,7 +140,7 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         tell.wrote(setting, outcome, ChangeSet(), started)
         return outcome
     setting.seen.update({str(change.path): change.after_sha256 or "" for change in written.changes})
-    outcome = feedback.applied(ids, written, verdict, planned.notes)
+    outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
     tell.wrote(setting, outcome, written, started)
     try:
         step = setting.history.checkpoint(written, session=setting.session_id, message=tell.summary(written))

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -354,6 +356,41 @@ def test_a_run_as_events_leaves_standard_output_to_the_protocol(rails):
     events = [json.loads(line) for line in done.stdout.splitlines()]
     assert {"json-tool-status", "json-tool-block", "text-delta", "end", "done"} <= {event["type"] for event in events}
     assert "Created hello.txt" in done.stderr
+
+
+def test_a_line_tells_which_edit_made_it(rails, project):
+    rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
+    assert "write_file" in rails("why", "hello.txt:1", code=0).stdout
+    (project / "mine.txt").write_text("mine\n", "utf-8")
+    rails("why", "mine.txt:1", code=1)
+    rails("why", "hello.txt", code=2)
+
+
+def test_the_policy_is_checked_and_tried_on_past_sessions(rails, environment):
+    rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
+    assert "1 rule" in rails("policy", code=0).stdout
+    file = Path(environment["AI_RAILS_CONFIG_DIR"]) / "policy.toml"
+    file.write_text('[[rule]]\ndecision = "perhaps"\n', "utf-8")
+    assert "rule 1" in rails("policy", code=2).stderr
+
+
+def test_the_page_is_served_on_loopback_and_only_with_its_key(rails, project, environment):
+    rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
+    command = [sys.executable, "-m", "rails", "serve"]
+    process = subprocess.Popen(command, cwd=project, env=environment, stdout=subprocess.PIPE, text=True)
+    try:
+        url = process.stdout.readline().split()[1]
+        assert url.startswith("http://127.0.0.1:")
+        base = url.split("#")[0]
+        with urllib.request.urlopen(base, timeout=20) as page:
+            assert page.status == 200
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(f"{base}api/sessions", timeout=20)
+        assert refused.value.code in (401, 403, 404)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+    assert process.returncode == 0
 
 
 def test_run_works_over_real_http_and_retries_an_overloaded_server(rails, project):

@@ -14,6 +14,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, U
 from rails.core.events import Record
 from rails.core.requests import Json
 from rails.core.text import printable
+from rails.gate.gate import Gate
 from rails.intake import Reader
 from rails.log.writer import SessionLog
 from rails.screen import Screen
@@ -97,15 +98,15 @@ def run(options: argparse.Namespace) -> int:
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
     screen = Screen(out, colour=not quiet and common.colour_wanted(sys.stdout), debug=options.debug)
-    approver: Approver = DryRun() if options.dry_run else common.approver_of(options, screen, project)
+    registry, agents, gate = common.registry_of(project), common.agents_of(project), Gate(project)
+    approver: Approver = DryRun() if options.dry_run else common.approver_of(options, screen, project, registry, gate)
     answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_text(options.file))]
     worst = EXIT_OK
     with SessionLog.create(common.state_of(project)) as log:
         tasks = ((options.agent, f"apply {options.file}"),)
         job = Job(project, tasks, approve=options.approve, correction=options.correction)
         start(job, log, "saved answer")
-        registry, agents = common.registry_of(project), common.agents_of(project)
-        session = Session(job, log, registry, agents, SavedAnswer().for_agent, approver)
+        session = Session(job, log, registry, agents, SavedAnswer().for_agent, approver, gate=gate)
         with session.open():
             for number, (item_id, text) in enumerate(answers, start=1):
                 collected = Collector()

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from rails.agents import Agent
     from rails.approval.decision import Approver
     from rails.core.events import Record
+    from rails.gate.gate import Gate
     from rails.models import Model
+    from rails.review.views import SessionView
     from rails.screen import Screen
     from rails.session import Ending
     from rails.tools.definitions import Registry
@@ -78,6 +80,11 @@ def agents_of(project: Path) -> dict[str, Agent]:
     return dict(load_agents(folders("agent_templates", project)))
 
 
+def untrusted(registry: Registry) -> frozenset[str]:
+    """Return the tools whose definition comes from the project and was not accepted by a human."""
+    return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
+
+
 def model_of(options: argparse.Namespace) -> Model:
     """Open the model that the command line, the environment or the default names."""
     from rails.models import open_model
@@ -85,16 +92,36 @@ def model_of(options: argparse.Namespace) -> Model:
     return open_model(options.model or os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL, base_url=options.base_url)
 
 
-def approver_of(options: argparse.Namespace, screen: Screen, project: Path) -> Approver:
+def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
     """Return who answers: a person at a terminal, or the policy file. Without a terminal, "ask" means no."""
+    from rails.approval.grants import Grants
     from rails.approval.policy import PolicyApprover
     from rails.approval.policy import load as load_policy
-    from rails.approval.terminal import TerminalApprover
+    from rails.approval.terminal import Choices, TerminalApprover
+    from rails.review.dryrun import rule_in_words
 
-    fallback = None
+    grants, fallback = Grants(), None
     if options.approve == "ask" and (keyboard := _keyboard()):
-        fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour)
-    return PolicyApprover(load_policy(project), fallback)
+        choices = Choices(
+            judge=gate.judge,
+            grants=grants,
+            dry_run=lambda rule: rule_in_words(rule, views_of(state_of(project))),
+            from_project=untrusted(registry),
+        )
+        fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour, choices=choices)
+    return PolicyApprover(load_policy(project), fallback, grants)
+
+
+def views_of(state: Path) -> list[SessionView]:
+    """Return every session of a project as people see it."""
+    from rails.log.reader import full, read_lenient, sessions
+    from rails.review.queries import session_view
+
+    views = []
+    for session in sessions(state):
+        records, damages = read_lenient(session.path)
+        views.append(session_view(records, damages, load=lambda record: full(record, state)))
+    return views
 
 
 def _keyboard() -> TextIO | None:

@@ -13,6 +13,7 @@ from rails.core.errors import UsageError
 from rails.core.events import Event
 from rails.core.text import one_line
 from rails.doors.events import EventStream
+from rails.gate.gate import Gate
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
 from rails.resume import Standing
@@ -27,7 +28,8 @@ def run(options: argparse.Namespace) -> int:
     # Standard output belongs to the protocol when another program listens.
     out = sys.stderr if options.events else sys.stdout
     screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug)
-    approver = common.approver_of(options, screen, project)
+    gate = Gate(project)
+    approver = common.approver_of(options, screen, project, registry, gate)
     model = common.model_of(options)
     if options.resume is None:
         if not options.task:
@@ -46,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model.name)}", "bold")
     events = EventStream(sys.stdout, options.events) if options.events else None
     watch = both(screen, events) if events else screen
-    session = Session(job, log, registry, agents, model.for_agent, approver, watch=watch)
+    session = Session(job, log, registry, agents, model.for_agent, approver, gate=gate, watch=watch)
     if resumed:
         session.record(Event("SESSION_RESUMED", f"Going on after turn {resumed.turns}", {"turns": resumed.turns}))
     try:

@@ -39,15 +39,15 @@ def work(tmp_path, monkeypatch):
     project = tmp_path / "project"
     project.mkdir()
 
-    def session(answers, approvals, watch, wait, job, open_log):
+    def session(answers, approvals, watch, wait, job, open_log, approver=None):
         model = ScriptedModel(list(answers))
         registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
         agents = dict(load_agents([builtin_folder("agent_templates")]))
         task = Job(project, **{"tasks": (("coder", "the task"),), **job})
         with open_log(task, model) as log:
             standing = where(project, log) if open_log is reopened else None
-            approver = ScriptedApprover(list(approvals))
-            one = Session(task, log, registry, agents, model.for_agent, approver, watch=watch, wait=wait)
+            asked = approver or ScriptedApprover(list(approvals))
+            one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait)
             return Worked(project, one.run(standing), read_strict(log.path), model)
 
     def created(task, model):
@@ -58,8 +58,8 @@ def work(tmp_path, monkeypatch):
     def reopened(_task, _model):
         return SessionLog.reopen(project / ".rails", sessions(project / ".rails")[-1].session_id)
 
-    def run(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **job):
-        return session(answers, approvals, watch, wait, job, created)
+    def run(*answers, approvals=(), approver=None, watch=lambda _: None, wait=lambda _: None, **job):
+        return session(answers, approvals, watch, wait, job, created, approver)
 
     def resume(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **job):
         return session(answers, approvals, watch, wait, job, reopened)

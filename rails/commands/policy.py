@@ -1,0 +1,21 @@
+"""``ai-rails policy``: check the policy file, and what it would have answered in past sessions."""
+
+from __future__ import annotations
+
+import argparse
+
+from rails.approval.policy import POLICY_NAME, config_folder, load
+from rails.commands import common
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK
+from rails.review.dryrun import as_text, dry_run
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load the policy, which checks its examples, and try it; exit 1 when a past denial would slip through."""
+    project = common.project_of(options)
+    policy = load(project)
+    count = len(policy.rules)
+    print(f"{count} rule{'' if count == 1 else 's'} in {config_folder() / POLICY_NAME} and the project; examples hold.")
+    report = dry_run(policy, common.views_of(common.state_of(project)))
+    print(as_text(report))
+    return EXIT_FINDINGS if report.slipped else EXIT_OK

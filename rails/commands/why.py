@@ -1,0 +1,27 @@
+"""``ai-rails why FILE:LINE``: which edit made a line, who asked for it, who approved it, and why."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rails.commands import common
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.text import one_line, sha256
+from rails.review.why import as_text, line_story
+
+
+def run(options: argparse.Namespace) -> int:
+    """Tell the line's story; exit 1 when no session has touched it."""
+    project = common.project_of(options)
+    name, colon, number = options.place.rpartition(":")
+    if not colon or not number.isdigit() or not int(number):
+        raise UsageError(f"Name a file and a line, for example src/app.py:12, not {one_line(options.place)!r}.")
+    file = (Path.cwd() / name).resolve()
+    if not file.is_file() or not file.is_relative_to(project):
+        raise UsageError(f"{one_line(name)} is not a file of the project {project}.")
+    views = common.views_of(common.state_of(project))
+    path = file.relative_to(project).as_posix()
+    story = line_story(views, path, int(number), sha256(file.read_bytes()))
+    print(as_text(story))
+    return EXIT_OK if story.origin else EXIT_FINDINGS
