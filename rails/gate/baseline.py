@@ -46,12 +46,17 @@ class _Span(NamedTuple):
 def line_map(old: Sequence[str], new: Sequence[str]) -> list[int]:
     """Return for each line of ``new`` its 0-based place in ``old``, or -1 where it was added or changed."""
     result = [-1] * len(new)
-    for start_old, start_new, length in _blocks(old, new, _Span(0, len(old), 0, len(new))):
+    for start_old, start_new, length in equal_blocks(old, new):
         result[start_new : start_new + length] = range(start_old, start_old + length)
     return result
 
 
-def _blocks(old: Sequence[str], new: Sequence[str], span: _Span) -> Iterator[tuple[int, int, int]]:
+def equal_blocks(old: Sequence[str], new: Sequence[str], *, pairs: int = _PAIRS) -> Iterator[tuple[int, int, int]]:
+    """Yield runs of equal lines as places on both sides and length. Fewer ``pairs``: faster, not always least."""
+    return _blocks(old, new, _Span(0, len(old), 0, len(new)), pairs)
+
+
+def _blocks(old: Sequence[str], new: Sequence[str], span: _Span, pairs: int) -> Iterator[tuple[int, int, int]]:
     """Yield runs of equal lines: common head and tail, then between lines that occur once on both sides."""
     old_lo, old_hi, new_lo, new_hi = span
     head = _common(old, new, old_lo, new_lo, limit=min(old_hi - old_lo, new_hi - new_lo))
@@ -67,17 +72,18 @@ def _blocks(old: Sequence[str], new: Sequence[str], span: _Span) -> Iterator[tup
     if old_lo == old_hi or new_lo == new_hi:
         return
     rest = _Span(old_lo, old_hi, new_lo, new_hi)
-    if (old_hi - old_lo) * (new_hi - new_lo) <= _PAIRS:
+    if (old_hi - old_lo) * (new_hi - new_lo) <= pairs:
         matcher = difflib.SequenceMatcher(None, old[old_lo:old_hi], new[new_lo:new_hi], autojunk=False)
         blocks = matcher.get_matching_blocks()
         yield from ((old_lo + block.a, new_lo + block.b, block.size) for block in blocks if block.size)
         return
     for next_old, next_new in _anchors(old, new, rest):
-        yield from _blocks(old, new, _Span(old_lo, next_old, new_lo, next_new))
+        if next_old > old_lo and next_new > new_lo:
+            yield from _blocks(old, new, _Span(old_lo, next_old, new_lo, next_new), pairs)
         yield next_old, next_new, 1
         old_lo, new_lo = next_old + 1, next_new + 1
     if old_lo > rest.old_lo:
-        yield from _blocks(old, new, _Span(old_lo, old_hi, new_lo, new_hi))
+        yield from _blocks(old, new, _Span(old_lo, old_hi, new_lo, new_hi), pairs)
 
 
 def _common(old: Sequence[str], new: Sequence[str], at_old: int, at_new: int, *, limit: int) -> int:

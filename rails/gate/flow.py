@@ -67,6 +67,9 @@ class Language(Protocol):
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted."""
 
+    def looks_formatted(self, path: str, data: bytes, /) -> bool:
+        """A cheap guess whether :meth:`format` would leave ``data`` as it is; True costs a real look."""
+
     def others(self) -> tuple[str, ...]:
         """The names of further linters."""
 
@@ -141,13 +144,11 @@ class Road:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
         data = self.job.after
         seen = {data}
-        whole = False
-        for _ in range(_ROUNDS):
+        for number in range(_ROUNDS):
             fixed = self._fixes(data, decoded, before, unknown)
-            if whole and fixed == data:
+            if number and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
-            whole = formatted == self._format(fixed)
             if formatted == data:
                 break
             data = formatted
@@ -213,9 +214,13 @@ class Road:
             return formatted
         texts = plain(before) or "", decoded.text, plain(formatted) or ""
         partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
-        if partial == formatted or self._unreadable(before) or self._format(before) != before:
+        if partial == formatted or self._unreadable(before) or not self._was_formatted(before):
             return partial
         return formatted
+
+    def _was_formatted(self, before: bytes) -> bool:
+        guess = self._try(self.tools.formatter_name, lambda: self.tools.looks_formatted(self.job.path, before))
+        return bool(guess) and self._format(before) == before
 
     def _format(self, data: bytes) -> bytes:
         formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))

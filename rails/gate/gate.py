@@ -7,8 +7,10 @@ A check that is missing, crashes, hangs or did not look at a file makes the verd
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -27,6 +29,7 @@ from rails.gate import suppressions, weakening
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
 from rails.gate.commands import Command, check
+from rails.gate.overlay import Overlay
 from rails.gate.ruff import plain
 from rails.gate.workers import PythonPool
 
@@ -59,6 +62,9 @@ class Gate:
         self.project = project.resolve()
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
         self._owns_pool = pool is None
+        self._closed = False
+        self._overlay = Overlay()
+        self._turn = threading.RLock()
         self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted)
 
     def judge(self, changes: ChangeSet) -> Verdict:
@@ -69,8 +75,25 @@ class Gate:
             if change.after is not None
         ]
         gone = [change for change in changes.changes if change.after is None]
-        self._desk.fix = True
-        return self._verdict(files, gone)
+        with self._turn:
+            self._desk.fix = True
+            return self._verdict(files, gone)
+
+    def speculate(self, changes: ChangeSet) -> None:
+        """Judge in the background what will probably be judged soon, so that the answers are known then.
+
+        Commands are not run ahead. A judgement that comes meanwhile waits for this one.
+        """
+        threading.Thread(target=self._speculate, args=(changes,), daemon=True, name="gate speculation").start()
+
+    def _speculate(self, changes: ChangeSet) -> None:
+        with self._turn, contextlib.suppress(Exception):
+            if not self._closed:
+                commands, self.commands = self.commands, ()
+                try:
+                    self.judge(changes)
+                finally:
+                    self.commands = commands
 
     def check_files(self, paths: Sequence[WorkspacePath], *, base: str | None = None, fix: bool = False) -> Verdict:
         """Judge files as they are on disk.
@@ -91,18 +114,22 @@ class Gate:
             else:
                 data, mode = read
                 files.append(_File(str(path), FileChange(path, data, data, mode), old.get(str(path)), data, mode))
-        self._desk.fix = fix
-        verdict = self._verdict(files, [], not_checked)
+        with self._turn:
+            self._desk.fix = fix
+            verdict = self._verdict(files, [], not_checked)
         repaired = [change for change in verdict.proposal.changes if change.after != change.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
     def close(self) -> None:
         """Stop every tool."""
-        if self._owns_pool:
-            self._desk.pool.close()
-        for resource in self._desk.resources.values():
-            resource.close()
-        self._desk.resources.clear()
+        with self._turn:
+            self._closed = True
+            if self._owns_pool:
+                self._desk.pool.close()
+            for resource in self._desk.resources.values():
+                resource.close()
+            self._desk.resources.clear()
+            self._overlay.close()
 
     def __enter__(self) -> Self:
         return self
@@ -119,6 +146,8 @@ class Gate:
         self._desk.hits.clear()
         self._desk.created = frozenset(file.path for file in files if file.change.before is None)
         self._desk.gone = frozenset(str(change.path) for change in gone)
+        self._desk.modules = self._overlay.show(self._desk.created)
+        self._desk.overlay = self._overlay.folder
         by_path = {file.path: file for file in files}
         for name in (*CHECKS, FALLBACK):
             jobs = [file.job for file in files if name in wanted(file.path)]

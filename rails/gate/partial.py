@@ -5,13 +5,13 @@ A file that was never formatted shall not be reformatted because an agent edited
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from rails.gate.baseline import line_map, split_lines
+from rails.gate.baseline import equal_blocks, line_map, split_lines
 
+_ROUNDS: Final = 4
 #: A line with its end, as compilers count lines.
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
@@ -22,9 +22,19 @@ def touched_only(before: str, text: str, formatted: str, *, same: Callable[[str,
     Line by line where formatting keeps the number of lines, else in blocks. A mixture is only taken when
     it is still the ``same`` program; else ``text`` comes back.
     """
+    for _ in range(_ROUNDS):
+        # What was taken touches its neighbours, which a formatter may want to change with it.
+        mixed = _once(before, text, formatted, same)
+        if mixed == text:
+            break
+        text = mixed
+    return text
+
+
+def _once(before: str, text: str, formatted: str, same: Callable[[str, str], bool]) -> str:
     new, wanted = _LINE.findall(text), _LINE.findall(formatted)
     changed = [place < 0 for place in line_map(split_lines(before), split_lines(text))]
-    opcodes = difflib.SequenceMatcher(None, new, wanted, autojunk=False).get_opcodes()
+    opcodes = list(_differences(new, wanted))
     for single in (True, False):
         joined = "".join(_mixed(new, wanted, changed, opcodes, single))
         if joined == formatted or same(text, joined):
@@ -32,20 +42,30 @@ def touched_only(before: str, text: str, formatted: str, *, same: Callable[[str,
     return text
 
 
+def _differences(new: Sequence[str], wanted: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
+    """Yield the stretches of both texts in order: whether they are equal, and their bounds."""
+    at = other_at = 0
+    for start, other_start, length in [*sorted(equal_blocks(new, wanted, pairs=2_500)), (len(new), len(wanted), 0)]:
+        if start > at or other_start > other_at:
+            yield False, at, start, other_at, other_start
+        yield True, start, start + length, other_start, other_start + length
+        at, other_at = start + length, other_start + length
+
+
 def _mixed(
     new: Sequence[str],
     wanted: Sequence[str],
     changed: Sequence[bool],
-    opcodes: Sequence[tuple[str, int, int, int, int]],
+    opcodes: Sequence[tuple[bool, int, int, int, int]],
     single: bool,
 ) -> Iterator[str]:
-    for tag, start, end, other_start, other_end in opcodes:
+    for equal, start, end, other_start, other_end in opcodes:
         # An insertion sits between two lines and belongs to both of them.
         first, last = (max(start - 1, 0), end + 1) if start == end else (start, end)
-        if single and tag == "replace" and end - start == other_end - other_start:
+        if single and not equal and 0 < end - start == other_end - other_start:
             pairs = zip(new[start:end], wanted[other_start:other_end], changed[start:end], strict=False)
             yield from (theirs if touched else ours for ours, theirs, touched in pairs)
-        elif tag == "equal" or any(changed[first:last]):
+        elif equal or any(changed[first:last]):
             yield from wanted[other_start:other_end]
         else:
             yield from new[start:end]

@@ -78,9 +78,18 @@ class PythonTools:
         """Whether a comment excuses the whole file from ruff."""
         return suppressions.whole_file(data, "ruff")
 
-    def same_program(self, _path: str, one: str, other: str) -> bool:
-        """Whether two texts have the same syntax tree."""
+    def same_program(self, path: str, one: str, other: str) -> bool:
+        """Whether ruff's formatter makes the same of both, which is fast to ask, or their syntax trees are equal."""
+        try:
+            if self.ruff_tool and self._ruff_format(path, one.encode()) == self._ruff_format(path, other.encode()):
+                return True
+        except CheckError:
+            pass
         return syntax.same_program(one, other)
+
+    def looks_formatted(self, path: str, data: bytes) -> bool:
+        """Ask ruff's formatter, which agrees with black about nearly every file and takes a hundredth of its time."""
+        return self.ruff_tool is None or self._ruff_format(path, data) == data
 
     def _newer(self) -> bool:
         target = self.config.target
@@ -109,7 +118,9 @@ class PythonTools:
         """How ruff runs on ``path``."""
         folder = path.rpartition("/")[0]
         if folder not in self._ruff_settings:
-            self._ruff_settings[folder] = settings.ruff_for(self.desk.project, path, self.config)
+            self._ruff_settings[folder] = settings.ruff_for(
+                self.desk.project, path, self.config, self.desk.overlay if self.desk.modules else ""
+            )
         return self._ruff_settings[folder]
 
     def lint(self, path: str, data: bytes) -> Findings:
@@ -123,7 +134,7 @@ class PythonTools:
         return Findings(_as_findings(path, found), tuple(found))
 
     def _diagnostics(self, path: str, data: bytes, how: RuffSettings) -> list[Diagnostic]:
-        key = ("ruff", self.ruff.tool.version, self.config.digest, how, path, data)
+        key = ("ruff", self.ruff.tool.version, self.config.digest, how, self.desk.modules, path, data)
         return self.desk.once(key, lambda: self.ruff.lint(path, data, how))
 
     def seen_settings(self) -> Collection[RuffSettings]:

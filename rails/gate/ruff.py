@@ -7,6 +7,7 @@ https://docs.astral.sh/ruff/settings/#output-format ; rows and columns are 1-bas
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,6 +42,7 @@ class Diagnostic:
     remedy: str = ""
 
 
+_LINE_END: Final = re.compile(r"\r\n|\r|\n")
 SYNTAX: Final = "invalid-syntax"
 
 
@@ -159,13 +161,7 @@ def _overlap(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
 
 
 def _line_starts(text: str) -> list[int]:
-    starts, at = [0], 0
-    while at < len(text):
-        char = text[at]
-        at += 1
-        if char == "\n" or (char == "\r" and text[at : at + 1] != "\n"):
-            starts.append(at)
-    return starts
+    return [0, *(found.end() for found in _LINE_END.finditer(text))]
 
 
 def _offset(starts: Sequence[int], place: tuple[int, int], size: int) -> int:

@@ -113,7 +113,7 @@ class RuffServer:
                 "workspaceFolders": [folder],
             },
         )
-        self._tell("initialized", {})
+        self._pipe.send(_notification("initialized", {}))
 
     def _about(self, path: str, data: bytes, method: str, parameters: Mapping[str, Json]) -> Json:
         text = ruff.plain(data)
@@ -121,23 +121,23 @@ class RuffServer:
             raise CheckError(f"{path} is not UTF-8 text.")
         document: dict[str, Json] = {"uri": _uri(f"{self.project}/{path}")}
         with self._lock:
-            self._tell(
-                "textDocument/didOpen",
-                {"textDocument": {**document, "languageId": "python", "version": 1, "text": text}},
+            opened: dict[str, Json] = {**document, "languageId": "python", "version": 1, "text": text}
+            answer = self._ask(
+                method,
+                {"textDocument": document, **parameters},
+                before=_notification("textDocument/didOpen", {"textDocument": opened}),
+                after=_notification("textDocument/didClose", {"textDocument": document}),
             )
-            answer = self._ask(method, {"textDocument": document, **parameters})
-            self._tell("textDocument/didClose", {"textDocument": document})
             if self._complaint:
                 raise BadConfigurationError(self._complaint)
         return answer
 
-    def _tell(self, method: str, parameters: Mapping[str, Json]) -> None:
-        self._pipe.send(_message({"jsonrpc": "2.0", "method": method, "params": dict(parameters)}))
-
-    def _ask(self, method: str, parameters: Mapping[str, Json]) -> Json:
+    def _ask(self, method: str, parameters: Mapping[str, Json], *, before: bytes = b"", after: bytes = b"") -> Json:
+        """Send a request, with notifications around it in the same write, and wait for its answer."""
         self._number += 1
         wanted = self._number
-        self._pipe.send(_message({"jsonrpc": "2.0", "id": wanted, "method": method, "params": dict(parameters)}))
+        request = _message({"jsonrpc": "2.0", "id": wanted, "method": method, "params": dict(parameters)})
+        self._pipe.send(before + request + after)
         deadline = time.monotonic() + limits.CHECK_SECONDS
         while True:
             try:
@@ -167,6 +167,10 @@ def _uri(path: str) -> str:
     if os.name == "nt":
         return Path(path).as_uri()
     return "file://" + "".join(chr(byte) if byte in _URI_SAFE else f"%{byte:02X}" for byte in path.encode())
+
+
+def _notification(method: str, parameters: Mapping[str, Json]) -> bytes:
+    return _message({"jsonrpc": "2.0", "method": method, "params": dict(parameters)})
 
 
 def _message(value: Json) -> bytes:

@@ -58,6 +58,7 @@ _FLAKE8_SAFE: Final = frozenset(
     }
 )
 
+Option = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
 
 
@@ -66,7 +67,7 @@ class RuffSettings:
     """How ruff runs on a file: with the project's own configuration, or isolated with ``options``."""
 
     project: bool
-    options: tuple[tuple[str, str | int | tuple[str, ...]], ...] = ()
+    options: tuple[Option, ...] = ()
     origin: str = ""
     digest: str = ""
 
@@ -105,43 +106,61 @@ def read(project: Path) -> PythonSettings:
     return _Reader(project).settings()
 
 
-def ruff_for(project: Path, path: str, settings: PythonSettings) -> RuffSettings:
-    """Return how ruff runs on ``path``: by the nearest configuration inside the project, or by ours."""
+def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str = "") -> RuffSettings:
+    """Return how ruff runs on ``path``: by the nearest configuration inside the project, or by ours.
+
+    ``more_src`` is a further folder whose modules are the project's own (for sorting imports). Raises
+    CheckError for configuration that cannot be read.
+    """
     folder = project.joinpath(path).parent
     while True:
         for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
             file = folder / name
             if file.is_file() and (name != "pyproject.toml" or "ruff" in table(_toml_file(file), "tool")):
                 origin = file.relative_to(project).as_posix()
-                return RuffSettings(True, origin=origin, digest=_chain_digest(project, file))
+                digest, src = _chain(project, file)
+                options = (("src", (*src, more_src)),) if more_src else ()
+                return RuffSettings(True, options, origin, digest)
         if folder == project or project not in folder.parents:
             break
         folder = folder.parent
+    return RuffSettings(False, _own_options(project, settings, more_src), _own_origin(settings))
+
+
+def _own_origin(settings: PythonSettings) -> str:
+    return "AI-Rails' default profile" if settings.default else "AI-Rails' correctness rules"
+
+
+def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tuple[Option, ...]:
     target = settings.target or (3, 10)
-    options = (
+    src = (str(project), str(project / "src"), *([more_src] if more_src else []))
+    return (
         ("exclude", ()),
-        ("src", (str(project), str(project / "src"))),
+        ("src", src),
         ("target-version", f"py3{min(max(target[1], 7), 15)}"),
         ("line-length", _int(settings.black.get("line-length"), DEFAULT_LINE)),
         ("lint.select", tuple((DEFAULT_SELECT if settings.default else SAFE_SELECT).split(","))),
     )
-    origin = "AI-Rails' default profile" if settings.default else "AI-Rails' correctness rules"
-    return RuffSettings(False, options, origin)
 
 
-def _chain_digest(project: Path, file: Path) -> str:
-    """Return a digest of a ruff configuration and of everything it extends.
+def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...]]:
+    """Return a digest of a ruff configuration and of everything it extends, and its source folders.
 
     Raises CheckError when it extends a file outside the project: ruff would quote that file's lines.
     """
     seen = hashlib.sha256()
+    src = [str(file.parent), str(file.parent / "src")]
+    found = False
     for _ in range(10):
         data = read_file(file)
         seen.update(data)
         whole = parse_toml(data, file.name)
-        extended = (table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole).get("extend")
+        options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
+        extended, folders = options.get("extend"), options.get("src")
+        if isinstance(folders, list) and not found:
+            src, found = [str(file.parent / str(folder)) for folder in folders], True
         if not isinstance(extended, str):
-            return seen.hexdigest()
+            return seen.hexdigest(), tuple(src)
         file = (file.parent / extended).resolve()
         if project not in file.parents:
             raise CheckError(f"ruff's configuration extends {extended}, which is outside the project.")

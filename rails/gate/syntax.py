@@ -14,6 +14,7 @@ from rails.core.text import decode, one_line
 from rails.core.verdict import Finding
 
 RULE: Final = "syntax-error"
+_WITH_BODY: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # Warning filters belong to the whole process, so only one thread at a time may change them.
 _LOCK: Final = threading.Lock()
 
@@ -42,9 +43,32 @@ def same_program(one: str, other: str) -> bool:
     """Whether two Python texts have the same syntax tree."""
     try:
         with quietly():
-            return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
+            trees = ast.parse(one), ast.parse(other)
+        return _same(*trees, one.splitlines(), other.splitlines())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
+
+
+def _same(one: ast.AST, other: ast.AST, lines: list[str], others: list[str]) -> bool:
+    """Compare two trees, skipping statements whose text is the same: dumping a whole file takes 10 ms."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, ast.stmt) and isinstance(other, ast.stmt):
+        ours, theirs = lines[one.lineno - 1 : one.end_lineno], others[other.lineno - 1 : other.end_lineno]
+        if ours == theirs:
+            return True
+    if not isinstance(one, _WITH_BODY) or not isinstance(other, _WITH_BODY):
+        return ast.dump(one) == ast.dump(other)
+    heads = ([(name, value) for name, value in ast.iter_fields(node) if name != "body"] for node in (one, other))
+    if len(one.body) != len(other.body) or [_dumped(head) for head in next(heads)] != [_dumped(h) for h in next(heads)]:
+        return False
+    return all(_same(ours, theirs, lines, others) for ours, theirs in zip(one.body, other.body, strict=True))
+
+
+def _dumped(field: tuple[str, object]) -> tuple[str, list[str]]:
+    name, value = field
+    parts = value if isinstance(value, list) else [value]
+    return name, [ast.dump(part) if isinstance(part, ast.AST) else repr(part) for part in parts]
 
 
 def _compile_error(path: str, data: bytes) -> Finding | None:

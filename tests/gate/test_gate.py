@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from rails.core.changes import ChangeSet
+from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError, UsageError
+from rails.core.paths import WorkspacePath
 from rails.gate import Gate, checks, report, tools
 
 
@@ -203,3 +204,33 @@ def test_a_window_shows_the_enclosing_function():
     assert shown.splitlines() == ["  4 | def one():", "  5 |     a = 1", "  6 |     if a:", "> 7 |         return b"]
     assert report.window(Finding("a.py", 1, 1, "F821", "m", "ruff"), text).startswith("> 1 | x = 1")
     assert report.window(Finding("a.py", 99, 1, "F821", "m", "ruff"), text) == ""
+
+
+def test_what_was_speculated_on_is_known_when_it_is_judged(world):
+    changes = ChangeSet((FileChange(WorkspacePath("a.py"), None, b"import os\nx = {'a':1}\n"),))
+    world.gate.speculate(changes)
+    verdict = world.gate.judge(changes)
+    assert verdict.status == "pass"
+    again = world.gate.judge(changes)
+    assert again.proposal == verdict.proposal
+    assert all(run.cached for run in again.checks)
+
+
+def test_judging_from_two_threads_gives_each_its_own_answer(world):
+    import threading
+
+    verdicts = {}
+
+    def judge(name):
+        text = f"print(undefined_{name})\n".encode()
+        changes = ChangeSet((FileChange(WorkspacePath(f"{name}.py"), None, text),))
+        verdicts[name] = world.gate.judge(changes)
+
+    threads = [threading.Thread(target=judge, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {name: [f.path for f in verdict.findings] for name, verdict in verdicts.items()} == {
+        name: [f"{name}.py"] for name in "abcd"
+    }

@@ -198,3 +198,20 @@ def test_black_ruff_and_flake8_agree_on_the_default_profile(world):
     )
     verdict = world.judge(("a.py", text))
     assert verdict.status == "pass", verdict.findings
+
+
+@pytest.mark.parametrize(
+    "config", [None, "[tool.ruff.lint]\nselect = ['I']\n[tool.ruff.format]\nline-ending = 'auto'\n"]
+)
+@pytest.mark.parametrize("folder", ["todo", "src/todo"])
+def test_a_package_of_the_same_change_is_the_projects_own(world, config, folder):
+    if config:
+        world.put("pyproject.toml", config)
+    text = "import sys\n\nimport pytest\n\nfrom todo.cli import main\n\nprint(sys, pytest, main)\n"
+    files = (f"{folder}/cli.py", "def main():\n    return 0\n"), ("tests/test_cli.py", text)
+    verdict = world.judge(*files)
+    assert verdict.status == "pass", verdict
+    assert after(verdict, 1) == text
+    for name, content in files:
+        world.put(name, content)
+    assert world.check(*(name for name, _ in files)).status == "pass"

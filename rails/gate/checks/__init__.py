@@ -61,7 +61,8 @@ class Desk:
 
     ``fix`` is whether fixes and formatting may change the text. ``trusted`` is whether configuration of the
     project that is a program may be executed. ``created`` and ``gone`` are the paths that the change set at
-    hand brings and takes away. ``known`` holds results by everything
+    hand brings and takes away; ``overlay`` is a folder outside the workspace with an empty stand-in for each
+    Python file that they bring, ``modules`` are their places. ``known`` holds results by everything
     they depend on (tool, version, configuration, path, content), so that no text is checked twice.
     """
 
@@ -71,6 +72,8 @@ class Desk:
     trusted: bool = False
     created: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
+    overlay: str = ""
+    modules: tuple[str, ...] = ()
     known: dict[tuple[object, ...], Any] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
     hits: Counter[object] = field(default_factory=Counter)
