@@ -1,8 +1,19 @@
 """n8n workflows: a pass here means that n8n imports, opens and runs the file.
 
-``check`` yields findings for any bytes and never raises on any JSON. The order of the work: read the
-JSON (``document``), n8n's own structural rules (``structure``), the graph (``flow``, ``cycles``), secrets,
-what the destination asks (``destination``), and last the places in the file (``positions``).
+``check`` yields findings for any bytes and never raises on any JSON. The order of the work:
+
+    document                       read the JSON as n8n does
+    structure                      n8n's own structural rules; ``model`` is what is sound of it
+    destination                    what the place it goes to asks; what blocks there
+    flow, cycles, triggers         the graph: port types, reach, loops, webhooks, responses
+    nodetypes                      types and versions, by the ``catalogue``
+    fields, requirements           parameters, as ``parameters`` and ``display`` fill and show them
+    wiring                         connections against ``ports``
+    dynamic, code, secrets         expressions, Code nodes, literal secrets
+    findings, positions            from JSON paths to lines and columns
+
+``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``describe`` tells an agent about a
+node type, ``catalogue_build`` and ``packages`` make the catalogue from the user's n8n.
 """
 
 from __future__ import annotations
