@@ -67,7 +67,7 @@ class Scanner:
                 self._partial.append(text[:first])
                 line = "".join(self._partial)
                 self._partial.clear()
-                yield from self._line(line, text[:first])
+                yield from self._line(line)
         last = len(text) if whole and not self._partial else text.rfind("\n") + 1
         yield from self._lines(text, first, last)
         rest = text[last:] if last else text
@@ -81,7 +81,7 @@ class Scanner:
         if self._partial:
             line = "".join(self._partial)
             self._partial.clear()
-            yield from self._line(line, "")
+            yield from self._line(line)
         while self.current is not None:
             stretch, self.current = self.current, None
             yield from self._end(stretch, closed=False)
@@ -106,11 +106,11 @@ class Scanner:
                     yield span
                     continue
             stop = text.find("\n", pos, end) + 1 or end
-            yield from self._line(text[pos:stop], text[pos:stop])
+            yield from self._line(text[pos:stop])
             pos = stop
 
-    def _line(self, line: str, unseen: str) -> Iterator[Span | str]:
-        """Judge one complete line; ``unseen`` is the part that the open stretch has not peeked at."""
+    def _line(self, line: str) -> Iterator[Span | str]:
+        """Judge one complete line."""
         while line:
             stretch = self.current
             if stretch is None:
@@ -122,7 +122,7 @@ class Scanner:
                 self.current, used = opened
                 self.current.add(line[:used])
             else:
-                used = stretch.take(line, unseen)
+                used = stretch.take(line)
                 if used < 0:
                     stretch.add(line)
                     self.offset += len(line)
@@ -130,7 +130,7 @@ class Scanner:
                 stretch.add(line[:used])
                 self.current = None
             self.offset += used
-            line = unseen = line[used:]
+            line = line[used:]
             if stretch is not None:
                 yield from self._end(stretch, closed=True)
 

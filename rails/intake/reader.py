@@ -14,7 +14,7 @@ from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
 from rails.intake import extras, requests, shape
 from rails.intake.detect import Scanner
-from rails.intake.jsontext import Parsed
+from rails.intake.jsontext import Parsed, strict
 from rails.intake.requests import NORMAL_STOPS, Block, Outcome
 from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
 from rails.intake.stretches import JsonFence, Span, XmlCall
@@ -142,6 +142,7 @@ class Reader:
         self._take_span(item, signals, whole)
 
     def _take_span(self, item: Span, signals: list[Signal], whole: bool) -> None:
+        whole = whole or item.closed
         if item.kind == "quote":
             self._suspect(item.raw)
             self._settle(item, requests.judge_quote(item), signals)
@@ -189,8 +190,9 @@ class Reader:
             return [requests.ends_twice(block)]
         if span.context and requests.is_call(span.context, span.tracker, self._tools):
             return [requests.unsure_end(block)]
-        first = span.first[1] if span.first and span.first[0] == span.body else None
-        return requests.judge(block, self._tools, span.tracker, first)
+        if span.first is None or span.first[0] != block.body:
+            span.first = (block.body, strict(block.body))
+        return requests.judge(block, self._tools, span.tracker, span.first[1])
 
     def _settle(self, span: Span, outcomes: Sequence[Outcome], signals: list[Signal]) -> None:
         """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""

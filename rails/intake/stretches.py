@@ -78,9 +78,9 @@ class Stretch:
 
     kind: Kind = "quote"
 
-    def take(self, line: str, unseen: str) -> int:
-        """Judge one line; ``unseen`` is its part that ``peek`` was not given."""
-        raise NotImplementedError(line, unseen)
+    def take(self, line: str) -> int:
+        """Judge one complete line, of which ``peek`` may have been given a part."""
+        raise NotImplementedError(line)
 
     def peek(self, text: str) -> None:
         """Look at a piece of an unfinished line."""
@@ -118,7 +118,7 @@ class Quote(Stretch):
     closing: str = ""
     nested: list[int] = field(default_factory=list)
 
-    def take(self, line: str, unseen: str) -> int:  # noqa: ARG002
+    def take(self, line: str) -> int:
         """End at the closing tag, or at the fence that closes this one."""
         if self.closing:
             found = line.lower().find(self.closing)
@@ -155,6 +155,9 @@ class JsonFence(Stretch):
     cut_short: bool = False
     first: tuple[str, Parsed | Fault] | None = None
     ambiguous: bool = False
+    held: str = ""
+    fed: int = 0
+    flows: bool = False
 
     kind: Kind = "json"
 
@@ -187,14 +190,26 @@ class JsonFence(Stretch):
         return None
 
     def peek(self, text: str) -> None:
-        """Follow the JSON text."""
+        """Follow the JSON text, but not a line that may turn out to be a fence."""
+        if not self.flows:
+            self.held += text if len(self.held) < _INDENT else ""
+            start = self.held.lstrip(" \t")
+            if not start or start[0] == self.char:
+                return
+            self.flows, text = True, self.held
+        self.fed += len(text)
         self.tracker.feed(text)
 
-    def take(self, line: str, unseen: str) -> int:
+    def _follow(self, line: str) -> None:
+        """Follow what ``peek`` did not of a line that is complete."""
+        self.tracker.feed(line[self.fed :] if self.fed else line)
+        self.fed, self.held, self.flows = 0, "", False
+
+    def take(self, line: str) -> int:
         """End at a fence line outside strings, or directly behind the value on its line."""
         tracker = self.tracker
         if self.char * 3 not in line:
-            tracker.feed(unseen)
+            self._follow(line)
             return -1
         bare = _BARE.match(line)
         if bare and bare[1][0] == self.char and len(bare[1]) >= self.length:
@@ -204,7 +219,7 @@ class JsonFence(Stretch):
         elif not tracker.quote and self._opens_another(line):
             self.body_end, self.cut_short = self.start + self.size, True
             return 0
-        tracker.feed(unseen)
+        self._follow(line)
         stripped = line.rstrip()
         if not bare and stripped.endswith(self.char * self.length) and not tracker.quote and tracker.done:
             self.body_end = self.start + self.size + len(stripped.rstrip(self.char))
@@ -252,7 +267,7 @@ class MarkedJson(JsonFence):
     dialect: str = ""
     tool: str = ""
 
-    def take(self, line: str, unseen: str) -> int:
+    def take(self, line: str) -> int:
         """End at the closing tag outside strings, or with the line on which the value is complete."""
         tracker = self.tracker
         found = line.find(self.end_tag) if self.end_tag else -1
@@ -261,12 +276,12 @@ class MarkedJson(JsonFence):
             follower = Tracker()
             follower.feed("".join(self.lines)[self.body_start - self.start :] + line[:found])
             if not follower.quote or follower.odd:
-                tracker.feed(unseen)
+                self._follow(line)
                 self.body_end = self.start + self.size + found
                 used = found + len(self.end_tag)
                 return used if line[used:].strip() else len(line)
             found = line.find(self.end_tag, found + 1)
-        tracker.feed(unseen)
+        self._follow(line)
         if self.end_tag or not (tracker.done or (not tracker.started and line.strip())):
             return -1
         self.body_end = self.start + self.size + len(line)
@@ -287,7 +302,7 @@ class XmlCall(Stretch):
 
     kind: Kind = "xml"
 
-    def take(self, line: str, unseen: str) -> int:  # noqa: ARG002
+    def take(self, line: str) -> int:
         """End behind the closing tag of the tool."""
         self.follower.feed(line, self.size)
         self.retreats = self.follower.prose

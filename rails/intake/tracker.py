@@ -13,7 +13,7 @@ from typing import Final
 
 from rails.core import limits
 
-_TOKEN: Final = re.compile(r"[\"'“”„‘’{}\[\],:\\/#*\n]|[^\s\"'“”„‘’{}\[\],:\\/#*]+")
+_TOKEN: Final = re.compile(r"[\"'“”„‘’{}\[\],:\\/#*\n`~]|[^\s\"'“”„‘’{}\[\],:\\/#*`~]+")
 _CLOSING: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
 #: For each opening mark, a run of string content with its escapes, up to a closing mark or the end.
 _RUNS: Final = {mark: re.compile(rf"[^\\{ends}]*(?:\\.[^\\{ends}]*)*", re.S) for mark, ends in _CLOSING.items()}
@@ -45,8 +45,10 @@ class Tracker:
     __slots__ = (
         "_after_string",
         "_after_value",
+        "_bare",
         "_comment",
         "_held",
+        "_joins",
         "_key",
         "_kinds",
         "_last",
@@ -58,6 +60,7 @@ class Tracker:
         "keys",
         "odd",
         "quote",
+        "tool",
         "trailing",
     )
 
@@ -78,6 +81,9 @@ class Tracker:
         self._comment = ""
         self._after_string = False
         self._after_value = False
+        self._bare = ""
+        self._joins = False
+        self.tool = ""
 
     @property
     def path(self) -> str:
@@ -110,12 +116,12 @@ class Tracker:
             else:
                 pos = self._between(text, pos)
 
-    @property
-    def tool(self) -> str:
-        """The name of the tool that the block calls, as far as is known yet."""
-        if self.found.get("type") == "tool_request":
-            return self.found.get("tool_name", "")
-        return self.found.get("tool", "")
+    def learn(self, key: str, value: str) -> None:
+        """Take note of a string that an announcement needs; the first one of each key counts, as in the stream."""
+        self.found.setdefault(key, value)
+        if not self.tool:
+            requested = self.found.get("type") == "tool_request"
+            self.tool = self.found.get("tool_name" if requested else "tool", "")
 
     def _keep(self, piece: str) -> None:
         if self._held is not None:
@@ -159,14 +165,16 @@ class Tracker:
         if self.depth == 2 and self._last in ("[", ",") and self._kinds[1] == "[" and len(text) - pos > _WORTH_IT:
             run = _FLAT_OBJECTS.match(text, pos) if not self._comment else None
             if run:
-                self._last, self._after_string = ",", False
+                self._last, self._after_string, self._after_value, self._joins = ",", False, False, False
                 return run.end()
         match = _TOKEN.search(text, pos)
         if match is None:
             self._comment = "" if self._comment == "/" else self._comment
+            self._joins = False
             return len(text)
         piece = match[0]
         slash, self._comment = self._comment == "/" and match.start() == pos, ""
+        joins, self._joins = self._joins and match.start() == pos, False
         if self.done and piece not in "}]\n":
             self.trailing = True
         if piece == "\\":
@@ -181,8 +189,10 @@ class Tracker:
             self._slash(piece, slash)
         elif piece == "\n":
             self._after_string = False
+        elif piece in ",:":
+            self._mark(piece)
         else:
-            self._word(piece)
+            self._word(piece, joins)
         return match.end()
 
     def _slash(self, piece: str, slash: bool) -> None:
@@ -193,15 +203,21 @@ class Tracker:
         elif piece == "/":
             self._comment = "/"
 
-    def _word(self, piece: str) -> None:
-        if piece in ",:":
-            self.odd = self.odd or (piece == ":" and self._after_value)
-            self._last = piece
+    def _mark(self, piece: str) -> None:
+        self.odd = self.odd or (piece == ":" and self._after_value)
+        if piece == ":" and self._last == "w" and self._bare and self._at_key():
+            self._named(self._bare)
+        self._last, self._bare = piece, ""
+        self._after_string = self._after_value = False
+
+    def _word(self, piece: str, joins: bool) -> None:
+        """Follow a word; ``joins``: it goes on where the last piece of text ended. A bare key is one word."""
+        self.odd = self.odd or self._after_string
+        if joins:
+            self._bare = (self._bare + piece)[:_KEPT] if self._bare else ""
         else:
-            self.odd = self.odd or self._after_string
-            if self._at_key() and self._last in ("{", ","):
-                self._named(piece)
-            self._last = "w"
+            self._bare = piece if self._last in ("{", ",") else ""
+        self._last, self._joins = "w", True
         self._after_string = self._after_value = False
 
     def _quotation(self, mark: str) -> None:
@@ -244,9 +260,9 @@ class Tracker:
         at_root = self.depth == 1
         in_arguments = self.depth == 2 and self._kinds[0] == "{" and self._key[1] in _ARGUMENTS
         if at_root and key in _ROOT_KEYS:
-            self.found.setdefault(key, _decoded(value))
+            self.learn(key, _decoded(value))
         elif (at_root or in_arguments) and key in PATH_KEYS:
-            self.found.setdefault("path", _decoded(value))
+            self.learn("path", _decoded(value))
 
     def _open(self, bracket: str) -> None:
         self._after_value = False
@@ -306,4 +322,4 @@ def told(value: object, body: str) -> Tracker:
 
 def _tell(tracker: Tracker, key: str, item: object) -> None:
     if isinstance(item, str):
-        tracker.found.setdefault(key, item)
+        tracker.learn(key, item)
