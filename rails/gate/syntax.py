@@ -35,7 +35,7 @@ def error_in(path: str, data: bytes) -> Finding | None:
         return found
     from rails.gate.checks.text import cause
 
-    why, remedy = cause(decoded.text, found.line, found.message)
+    why, remedy = cause(decoded.text, found.line, found.message, found.column)
     return replace(found, message=f"{found.message}. {why}" if why else found.message, remedy=remedy)
 
 

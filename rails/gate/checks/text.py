@@ -25,7 +25,7 @@ _UNPARSED: Final = re.compile(
 _OPEN: Final = re.compile(r"<{7}(?: .*)?$")
 _MIDDLE: Final = re.compile(r"={7}$")
 _CLOSE: Final = re.compile(r">{7}(?: .*)?$")
-_FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[\w+.-]*\s*$")
+_FENCE: Final = re.compile(r"\s*`{3,}[\w+.-]*\s*$")
 _PROSE_START: Final = re.compile(
     r"(?:sure|certainly|of course|here(?:'s| is| are)|below is|i(?:'ll| will|'ve| have)|this (?:is|code|script|file)|"
     r"note|let me|explanation|the (?:following|code|above|updated|complete)|in this|to (?:run|use|fix)|okay|great)\b"
@@ -98,30 +98,35 @@ def wrapping_fence(lines: Sequence[str]) -> int:
     return 0
 
 
-def cause(text: str, line: int, message: str = "") -> tuple[str, str]:
+def cause(text: str, line: int, message: str = "", column: int = 0) -> tuple[str, str]:
     """Say why a file that should be code does not parse: a sentence and what to do, or two empty strings.
 
-    ``line`` is where the parser stopped (1-based), ``message`` what it said.
+    ``line`` and ``column`` are where the parser stopped (1-based, 0: unknown), ``message`` what it said.
     """
     lines = split_lines(text)
     if found := next(_conflicts(lines, skip_fenced=False), None):
         return found[1], "Write the file as it shall be, without the marker lines."
     if any(_OPEN.match(text) or _CLOSE.match(text) for text in lines):
         return "A line of conflict or edit markers is left in the file.", "Leave the marker lines out."
-    if fence := next((number for number, text in enumerate(lines, 1) if _FENCE.match(text)), 0):
-        return f"A Markdown code fence is left in the file (line {fence}).", "Send the code only, without fence lines."
     filled = [number for number, text in enumerate(lines, 1) if text.strip()]
     if not filled:
         return "", ""
     first, last = filled[0], filled[-1]
+    if fence := next((number for number in (first, line, last) if _is_fence(lines, number)), 0):
+        return f"A Markdown code fence is left in the file (line {fence}).", "Send the code only, without fence lines."
     here = lines[line - 1] if 0 < line <= len(lines) else ""
     if _PROSE_START.fullmatch(here.strip()) or (line == first and _is_prose(here)):
         return f"Line {line} is prose, not code.", "Send the code only; put remarks in comments."
     if _CURLY.search(here):
         return f"Line {line} has typographic quotation marks.", "Use plain ' and \" quotation marks."
-    if _is_cut_off(lines, last, line, message):
+    at_end = lines[-1] != "" and line >= last and column >= len(here.rstrip())
+    if at_end or _is_cut_off(lines, last, line, message):
         return "The file ends in the middle of a statement: it may have been cut off.", "Send the whole file again."
     return "", ""
+
+
+def _is_fence(lines: Sequence[str], number: int) -> bool:
+    return 0 < number <= len(lines) and _FENCE.match(lines[number - 1]) is not None
 
 
 def _is_cut_off(lines: Sequence[str], last: int, line: int, message: str) -> bool:
