@@ -33,7 +33,7 @@ from rails.edits.rollback import clear, roll_back, settle, write_new
 
 STATE: Final = (".rails",)
 JOURNAL: Final = (".rails", "journal")
-_LOCK_SECONDS: Final = 10.0
+_LOCK_SECONDS: Final = limits.PROJECT_LOCK_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

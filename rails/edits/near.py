@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
+from rails.core import limits
 from rails.core.text import one_line
 from rails.edits.view import View, squeezed, tokens
 
-_BUDGET_SECONDS: Final = 0.2
+_BUDGET_SECONDS: Final = limits.NEAREST_SECONDS
 _SHOWN: Final = 3
 _COMMON: Final = 200  # a line that is in the file more often says nothing about the place
 _MIN_LIKENESS: Final = 0.5

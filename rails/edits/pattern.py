@@ -14,11 +14,12 @@ import sys
 from dataclasses import dataclass
 from typing import Final
 
+from rails.core import limits
 from rails.core.text import one_line
 from rails.edits.view import View, flatten
 from rails.edits.wanted import Wanted
 
-_SECONDS: Final = 2.0
+_SECONDS: Final = limits.PATTERN_SECONDS
 _PLACES: Final = 10_000
 _PATTERN_CHARS: Final = 10_000
 _REFERENCE: Final = re.compile(r"\$(\$|&|[1-9][0-9]?)")
