@@ -68,6 +68,14 @@ MODEL_PAUSE_SECONDS: Final = 120.0
 MAX_TURNS: Final = 25
 MAX_ATTEMPTS: Final = 3
 
+# -- edits ----------------------------------------------------------------------------------------
+#: How long a writer waits for another process that writes to the same project, in seconds.
+PROJECT_LOCK_SECONDS: Final = 10.0
+#: A regular expression that a model sent; then it is taken for a catastrophic one.
+PATTERN_SECONDS: Final = 2.0
+#: Looking for lines that are nearly the wanted ones, for a refusal: it must not cost more than the edit.
+NEAREST_SECONDS: Final = 0.2
+
 # -- the log --------------------------------------------------------------------------------------
 #: A payload above this is stored once by its hash, and the record points to it.
 INLINE_BYTES: Final = 8_192
