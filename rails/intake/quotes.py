@@ -22,8 +22,9 @@ from rails.core.requests import Json, Repair
 from rails.intake import shape
 from rails.intake.dialects import Call, read_value
 from rails.intake.jsontext import Fault, Parsed
-from rails.intake.repairs import CONFIDENCE, Stop, decode_string, repair
+from rails.intake.repairs import repair
 from rails.intake.results import Shapes
+from rails.intake.tokens import CONFIDENCE, Stop, decode_string
 
 #: Bounds that keep the search short: characters, quotation marks, steps, complete readings looked at.
 _CHARS: Final = 40_000

@@ -12,7 +12,7 @@ from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
-from rails.intake import extras, requests, shape
+from rails.intake import doubt, extras, requests, shape
 from rails.intake.detect import Scanner
 from rails.intake.jsontext import Parsed, strict
 from rails.intake.requests import NORMAL_STOPS, Block, Outcome
@@ -93,16 +93,16 @@ class Reader:
         for outcomes in self._waiting:
             ends = outcomes[0].end
             last = isinstance(outcomes[0], RawRequest) and ends >= self._scanner.offset
-            self._complete([requests.settled(one, whole, quoted, at_the_end=last) for one in outcomes], late)
+            self._complete([doubt.settled(one, whole, quoted, at_the_end=last) for one in outcomes], late)
         self._done = True
         if self._orphaned and self._remnant and not self._doubted:
-            self._complete([self._numbered(requests.torn(self._doubt))], late)
+            self._complete([self._numbered(doubt.torn(self._doubt))], late)
         for call in calls:
             outcome = self._numbered(requests.judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._complete([outcome], late)
         if self._size > limits.ANSWER_CHARS:
-            self._refusals.append(requests.too_long(limits.ANSWER_CHARS))
+            self._refusals.append(doubt.too_long(limits.ANSWER_CHARS))
         return Intake(
             tuple(self._requests),
             tuple(self._refusals),
@@ -145,7 +145,7 @@ class Reader:
         whole = whole or item.closed
         if item.kind == "quote":
             self._suspect(item.raw)
-            self._settle(item, requests.judge_quote(item), signals)
+            self._settle(item, doubt.judge_quote(item), signals)
         else:
             if item.tracker is None and item.first is not None:
                 item.tracker = told(item.first[1], item.body)
@@ -154,8 +154,8 @@ class Reader:
             if what is not self._announced:
                 self._announce(what, item.start, signals, ended=True)
             if what is self._announced:
-                outcomes = requests.never_ignored(outcomes, item.start, item.end)
-            if item.kind == "json" and requests.holds_raw_lines(outcomes):
+                outcomes = doubt.never_ignored(outcomes, item.start, item.end)
+            if item.kind == "json" and doubt.holds_raw_lines(outcomes):
                 self._doubt = min(self._doubt, item.start)
             self._settle(item, outcomes, signals)
             if item.kind == "json" and not _certain_end(item, outcomes):
@@ -187,9 +187,9 @@ class Reader:
             span.cut_short,
         )
         if span.ambiguous:
-            return [requests.ends_twice(block)]
+            return [doubt.ends_twice(block)]
         if span.context and requests.is_call(span.context, span.tracker, self._tools):
-            return [requests.unsure_end(block)]
+            return [doubt.unsure_end(block)]
         if span.first is None or span.first[0] != block.body:
             span.first = (block.body, strict(block.body))
         return requests.judge(block, self._tools, span.tracker, span.first[1])
@@ -202,8 +202,8 @@ class Reader:
             return
         numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
         self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
-        at_end = not span.raw.endswith("\n") and requests.was_mended(numbered)
-        if self._waiting or span.start >= self._doubt or at_end or requests.used_closers(numbered):
+        at_end = not span.raw.endswith("\n") and doubt.was_mended(numbered)
+        if self._waiting or span.start >= self._doubt or at_end or doubt.used_closers(numbered):
             self._waiting.append(numbered)
         else:
             self._complete(numbered, signals)
@@ -212,7 +212,7 @@ class Reader:
         self._count += 1
         name = f"{self._prefix}{self._count}"
         if isinstance(outcome, RawRequest) and self._count > limits.REQUESTS_PER_ANSWER:
-            outcome = requests.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
+            outcome = doubt.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
         if isinstance(outcome, RawRequest):
             return replace(outcome, id=name)
         return replace(outcome, request_id=name)

@@ -14,7 +14,6 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -33,7 +32,7 @@ from rails.intake.repairs import repair
 from rails.intake.results import Ignored, Shapes
 from rails.intake.stretches import Span
 from rails.intake.tracker import Tracker
-from rails.intake.xmlform import read_call
+from rails.intake.xmlvalues import read_call
 
 Outcome = RawRequest | Refusal | Ignored
 
@@ -44,20 +43,13 @@ NATIVE_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use"})
 _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name", "type", "explanation")
 _TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
 _S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
-_CALL_LIKE: Final = re.compile(
-    r"""^[^\S\n]*(?:`{3,}|~{3,})[ \t]*json(?:(?!^[^\S\n]*(?:`{3}|~{3})).){0,400}?["']tool(?:_name)?["']\s*:"""
-    r"""|^[ \t]*<tool\s+name\s*=""",
-    re.I | re.M | re.S,
-)
-#: Repairs that are believed only if the answer was not cut off.
-_UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: How many places for missing brackets are tried before there are too many to be sure.
 _MOVES: Final = 400
 #: A tool key and a name, with any of the quotation marks and the colon lost.
 _NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
-_HINT: Final = "Correct the JSON and send the whole block again."
+HINT: Final = "Correct the JSON and send the whole block again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +217,7 @@ def _unfit(request: RawRequest) -> Refusal:
         f"The JSON is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}, "
         "so what was meant is uncertain."
     )
-    return Refusal("syntax", message, _HINT, request.start, request.end)
+    return Refusal("syntax", message, HINT, request.start, request.end)
 
 
 def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) -> list[Outcome]:
@@ -256,7 +248,7 @@ def _refused(fault: Fault, mended: Fault, block: Block) -> Refusal:
     second = f" It cannot be repaired safely: {mended.message}." if mended.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if mended.code in ("syntax", "inner_quotes") else mended.code
-    return Refusal(code, first + second, _HINT, at, min(at + 1, block.end))
+    return Refusal(code, first + second, HINT, at, min(at + 1, block.end))
 
 
 def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
@@ -272,14 +264,6 @@ def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
 def names_tool(text: str, tools: Shapes) -> bool:
     """Return whether a tool key with the name of a tool stands in a text, quotation marks or colon lost or not."""
     return any(found[1] in tools for found in _NAMED_TOOL.finditer(text))
-
-
-def torn(offset: int) -> Refusal:
-    """Return the refusal of a block that was torn by a fence line in it, so that its tool key is outside."""
-    message = "A JSON block ends at a fence line, and what follows looks like its rest, with a tool key."
-    return Refusal(
-        "unclosed_string", message, "Escape quotation marks and line ends inside strings.", offset, offset + 1
-    )
 
 
 def _only_reading(mended: Parsed, tools: Shapes) -> bool:
@@ -340,94 +324,5 @@ def judge_native(call: NativeCall, finish: StopReason) -> RawRequest | Refusal:
         return Refusal(parsed.code, message, "Send the call again with correct JSON.", path=call.name)
     if not isinstance(parsed.value, dict):
         kind = shape.type_name(parsed.value)
-        return Refusal("frame", f"The arguments of {name!r} must be an object, got {kind}.", _HINT, path=call.name)
+        return Refusal("frame", f"The arguments of {name!r} must be an object, got {kind}.", HINT, path=call.name)
     return RawRequest("", call.name, parsed.value, dialect="native", raw=call.arguments)
-
-
-def used_closers(outcomes: Sequence[Outcome]) -> bool:
-    """Return whether any outcome rests on added closers, which only a normal stop allows."""
-    return any(isinstance(one, RawRequest) and any(n.name in _UNLESS_CUT for n in one.repairs) for one in outcomes)
-
-
-def too_many(start: int, end: int, limit: int) -> Refusal:
-    """Return the refusal of a request beyond the bound of one answer."""
-    return Refusal(
-        "limit", f"One answer may hold {limit} requests; this one is beyond.", "Send the rest later.", start, end
-    )
-
-
-def settled(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_end: bool) -> RawRequest | Refusal:
-    """Judge again what had to wait for the end of the answer.
-
-    ``whole``: the answer was not cut off. ``at_the_end``: nothing follows the block. ``quoted_from``:
-    blocks from here on may be part of what an earlier, broken block quotes.
-    """
-    if isinstance(one, Refusal):
-        return one
-    if not whole and used_closers([one]):
-        message = "The JSON block is broken and the answer was cut off, so it may be incomplete."
-    elif not whole and at_the_end and was_mended([one]):
-        message = "The block is broken and the answer was cut off right behind it, so it may be incomplete."
-    elif one.start >= quoted_from:
-        message = (
-            "The text around the block looks like the rest of a broken one, so where it begins or ends is uncertain."
-        )
-    else:
-        return one
-    return Refusal("unterminated", message, "Send the whole block again.", one.start, one.end, request_id=one.id)
-
-
-def unsure_end(block: Block) -> Refusal:
-    """Return the refusal of a block whose end could not be found."""
-    message = (
-        "The end of the JSON block cannot be found: a string in it is not closed, or holds what cannot stand in it."
-    )
-    return Refusal("unclosed_string", message, _HINT, block.start, block.end)
-
-
-def was_mended(outcomes: Sequence[Outcome]) -> bool:
-    """Return whether any outcome rests on a repair of the text."""
-    return any(
-        isinstance(one, RawRequest) and any(not note.name.startswith("text_to_") for note in one.repairs)
-        for one in outcomes
-    )
-
-
-def holds_raw_lines(outcomes: Sequence[Outcome]) -> bool:
-    """Return whether a string of any outcome ran over raw line ends, so that a fence line could be its content."""
-    return any(
-        isinstance(one, RawRequest) and any(note.name in ("raw_control", "inner_quotes") for note in one.repairs)
-        for one in outcomes
-    )
-
-
-def ends_twice(block: Block) -> Refusal:
-    """Return the refusal of a block that could end in two places."""
-    message = "The JSON block holds a fence line where a string seems to be open, and it can be read in two ways."
-    return Refusal("ambiguous", message, "Escape quotation marks and line ends inside strings.", block.start, block.end)
-
-
-def never_ignored(outcomes: Sequence[Outcome], start: int, end: int) -> Sequence[Outcome]:
-    """Return a refusal where a block that was announced as a request turned out to hold none."""
-    if not all(isinstance(one, Ignored) for one in outcomes):
-        return outcomes
-    reason = next((one.reason for one in outcomes if isinstance(one, Ignored)), "the block is empty")
-    return [Refusal("syntax", f"The block names a tool but cannot be read as a call: {reason}.", _HINT, start, end)]
-
-
-def judge_quote(span: Span) -> list[Outcome]:
-    """Decide what a quoting stretch is: ignored, unless it never ends and so may hide requests."""
-    if not _CALL_LIKE.search(span.raw):
-        return []
-    name = one_line(span.label, 40) or "a fence without a language"
-    if span.closed:
-        return [Ignored(span.start, span.end, f"quoted inside {name}")]
-    message = f"A block ({name}) is opened here and never closed, so what follows cannot be told from a quotation."
-    return [Refusal("unterminated", message, "Close the block, then send the call again.", span.start, span.end)]
-
-
-def too_long(limit: int) -> Refusal:
-    """Return the refusal of an answer beyond the bound; what came before the bound was read."""
-    return Refusal(
-        "limit", f"The answer has more than {limit} characters; the rest was not read.", "Send less at once."
-    )

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from rails.core import limits
 from rails.intake import read
 from rails.intake.jsontext import Fault, Parsed, strict
-from rails.intake.repairs import CONFIDENCE, repair
+from rails.intake.repairs import repair
+from rails.intake.tokens import CONFIDENCE
 
 F = "```"
 
