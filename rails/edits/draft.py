@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
@@ -237,7 +238,8 @@ class Draft:
         return self._stage
 
     def _add(self, stage: Stage, span: Span) -> None:
-        for other in stage.spans:
+        at = bisect_right(stage.spans, (span.start, span.end), key=lambda other: (other.start, other.end))
+        for other in stage.spans[max(0, at - 1) : at + 1]:  # all others are disjoint, so only these two can overlap
             if span.start < other.end and other.start < span.end:
                 raise Problem(
                     "overlap",
@@ -245,7 +247,7 @@ class Draft:
                     f"{other.first_line}–{other.last_line}.",
                     "Send them as one edit.",
                 )
-        stage.spans.append(span)
+        stage.spans.insert(at, span)
 
     def _flush(self) -> None:
         """Turn the spans asked for so far into bytes; later edits see those."""

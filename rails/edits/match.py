@@ -26,6 +26,7 @@ from rails.edits.wanted import Wanted, unnumbered, unwrapped
 from rails.edits.weave import Span, line_at, lines_at, span_at
 
 _TELLING: Final = 8  # characters of a new text that, found inside a line, is taken as "done already"
+_MANY: Final = 50  # places from which on an index of lines is worth making
 _LISTED: Final = 5  # ambiguous places that are told
 
 
@@ -91,7 +92,9 @@ def _by_pattern(view: View, wanted: Wanted) -> Match | Miss:
     if isinstance(chosen, Miss):
         return chosen
     spans = []
-    for hit in (hit for hit in found if hit.start in set(chosen)):
+    meant = set(chosen)
+    _ = view.starts
+    for hit in (hit for hit in found if hit.start in meant):
         first = view.line_of(hit.start)
         text = hit.text.replace("\n", view.eol)
         last = first + view.flat.count("\n", hit.start, hit.end)
@@ -107,6 +110,8 @@ def _settle(view: View, wanted: Wanted, found: Found) -> Match | Miss:
     if isinstance(chosen, Miss):
         return chosen
     spans = []
+    if len(chosen) > _MANY:
+        _ = view.starts
     for place in chosen:
         span = span_at(view, found, place)
         if span is None:
@@ -130,6 +135,8 @@ def _choose(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
             return (at[wanted.occurrence - 1],)
         message = f"Requested occurrence {wanted.occurrence} but only {len(at)} found."
         return Miss("not_found", message, f'Send "occurrence" from 1 to {len(at)}.', found.rung)
+    if len(at) >= PLACES:
+        return Miss("limit", f"old_string is in the file {PLACES} times or more.", "Write the file anew.", found.rung)
     if wanted.replace_all or wanted.expected_count is not None:
         width = len(found.old)
         return tuple(apart(at, width))

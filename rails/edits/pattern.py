@@ -56,6 +56,8 @@ def hits(view: View, wanted: Wanted) -> list[Hit]:
     if not wanted.regex:
         return [Hit(*match.span(), new) for match in re.finditer(re.escape(old), view.flat, flags)]
     found = _in_child(old, flags | re.MULTILINE, view.flat)
+    if len(found) >= _PLACES:
+        raise PatternError(f"The regular expression matches {_PLACES} times or more.")
     return [
         Hit(start, end, _expand(new, view.flat[start:end], groups)) for (start, end), *groups in found if end > start
     ]

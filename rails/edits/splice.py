@@ -13,7 +13,7 @@ from rails.edits.weave import Span
 
 @dataclass(slots=True)
 class Stage:
-    """A text and the disjoint spans that this answer wants changed in it, in the order they were asked."""
+    """A text and the disjoint spans that this answer wants changed in it, in file order."""
 
     coded: Coded
     view: View
@@ -42,7 +42,7 @@ def splice(stage: Stage) -> bytes:
     Raises WorkspaceError if it has: that would be a fault of ours, and nothing is written then.
     """
     text, pieces, gaps, at = stage.view.text, [], [], 0
-    for span in sorted(stage.spans, key=lambda span: (span.start, span.end)):
+    for span in stage.spans:
         gaps.append((at, span.start))
         pieces += [text[at : span.start], span.text]
         at = span.end
@@ -55,7 +55,7 @@ def splice(stage: Stage) -> bytes:
 
 def _prove(stage: Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, int]]) -> None:
     """Compare the bytes outside the spans, before and after. Raises WorkspaceError: then it is our fault."""
-    coded, text, spans = stage.coded, stage.view.text, sorted(stage.spans, key=lambda span: (span.start, span.end))
+    coded, text, spans = stage.coded, stage.view.text, stage.spans
     old_at = new_at = 0
     for number, (start, end) in enumerate(gaps):
         length = coded.size(text[start:end]) + (len(coded.mark) if number == 0 else 0)

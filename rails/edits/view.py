@@ -7,7 +7,7 @@ tokens. Everything here is linear in the text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
 from typing import Final
@@ -70,6 +70,8 @@ class View:
 
     def line_of(self, offset: int) -> int:
         """Return the 1-based line of a flat offset."""
+        if "starts" in self.__dict__:  # worth making only when many are asked
+            return bisect_right(self.starts, offset)
         return self.flat.count("\n", 0, offset) + 1
 
     def real_line(self, index: int) -> tuple[str, str]:

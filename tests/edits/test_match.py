@@ -14,9 +14,11 @@ def result(text, old, new, **more):
     view = View(text)
     found = locate(view, Wanted(old, new, **more))
     assert isinstance(found, Match), found
-    for span in sorted(found.spans, key=lambda span: -span.start):
-        text = text[: span.start] + span.text + text[span.end :]
-    return found.rung, text
+    pieces, at = [], 0
+    for span in found.spans:
+        pieces += [text[at : span.start], span.text]
+        at = span.end
+    return found.rung, "".join(pieces) + text[at:]
 
 
 def refusal(text, old, new, **more):
@@ -211,6 +213,15 @@ def test_a_hostile_or_broken_pattern_is_refused_in_time():
 
 
 BIG = "".join(f"line {n} of a file that is quite long, with some text to fill it up\n" for n in range(100_000))
+
+
+def test_many_places_are_replaced_in_time_and_too_many_are_refused():
+    start = time.monotonic()
+    rung, text = result(BIG[:2_000_000], "line", "LINE", replace_all=True)
+    assert (rung, text.count("LINE")) == (1, BIG[:2_000_000].count("line"))
+    assert result(BIG[:500_000], "LINE", "x", replace_all=True, ignore_case=True)[1].count("x ") > 5_000
+    assert refusal("a" * 100_001, "a", "b", replace_all=True).code == "limit"
+    assert time.monotonic() - start < 15
 
 
 @pytest.mark.parametrize(
