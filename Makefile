@@ -18,7 +18,7 @@ demo: $(READY) ## the shipped example, end to end; INTERACTIVE=1 to answer yours
 	@$(BIN)/ai-rails demo $(if $(INTERACTIVE),--interactive)
 
 test: $(READY) ## the whole suite
-	@$(BIN)/python -m pytest -n 2 -q $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q $(ARGS)
 
 check: $(READY) ## format, lint, types
 	@$(BIN)/ruff format --check rails tests
