@@ -119,16 +119,18 @@ def _duplicates(node: Mapping[str, Json], index: int, names: dict[str, int], ids
             continue
         first = seen.setdefault(value, index)
         if first != index:
-            yield _duplicate(field, value, index, first)
+            yield _duplicate(node, field, index, first)
 
 
-def _duplicate(field: str, value: str, index: int, first: int) -> Issue:
+def _duplicate(node: Mapping[str, Json], field: str, index: int, first: int) -> Issue:
+    value = node.get(field)
     rule, remedy = (
         ("N8N018", f"Rename one of them, for example to {shown(f'{value}1')}, and its connections with it.")
         if field == "name"
         else ("N8N019", "Give each node an id of its own (a UUID), or leave the id out.")
     )
-    message = f"Duplicate node {field} {shown(value)}: nodes[{first}] has it already"
+    of = "" if field == "name" else f" of {_owner(('nodes', index), node)}"
+    message = f"Duplicate node {field} {shown(value)}{of}: nodes[{first}] has it already"
     return Issue(rule, ("nodes", index, field), message, remedy, code=f"duplicate_node_{field}")
 
 
