@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
+JS     := $(VENV)/javascript/.ready
 SHELL  := /bin/bash
 
 .PHONY: demo test check format bench clean
@@ -14,11 +15,16 @@ $(READY): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $(READY)
 
+# Real ESLint and Prettier for the tests of the gate; without Node.js those tests say that they were skipped.
+$(JS): $(READY) rails/commands/doctor.py
+	@if command -v npm >/dev/null; then $(BIN)/ai-rails doctor --install javascript --into $(VENV)/javascript >/dev/null && touch $@; \
+	else echo "npm is missing: the JavaScript checks are NOT tested"; fi
+
 demo: $(READY) ## the shipped example, end to end; INTERACTIVE=1 to answer yourself
 	@$(BIN)/ai-rails demo $(if $(INTERACTIVE),--interactive)
 
-test: $(READY) ## the whole suite
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q $(ARGS)
+test: $(READY) $(JS) ## the whole suite
+	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -n 2 --dist loadgroup -q $(ARGS)
 
 check: $(READY) ## format, lint, types
 	@$(BIN)/ruff format --check rails tests

@@ -265,6 +265,8 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     _project(agents)
 
     doctor = _verb(verbs, "doctor", "say what works here and what is missing")
+    doctor.add_argument("--install", choices=("javascript",), help="install pinned tools for the gate (needs npm)")
+    doctor.add_argument("--into", metavar="DIR", help="with --install: where (default: your cache folder)")
     doctor.add_argument("--json", action="store_true", help="the result as JSON")
     _project(doctor)
 

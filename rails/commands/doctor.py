@@ -13,13 +13,19 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Final, Literal
 
 from rails import __version__
 from rails.commands import common
-from rails.core.errors import EXIT_BROKEN, EXIT_OK, RailsError
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
 from rails.core.text import one_line
 from rails.core.wire import to_json
+from rails.gate.nodetools import tool_folder
+
+
+#: The tools for projects that have none of their own, at the versions that the gate is tested with.
+JAVASCRIPT: Final = ("eslint@10.15.0", "prettier@3.10.1", "typescript@5.9.3", "typescript-eslint@8.73.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,8 @@ class Probe:
 
 def run(options: argparse.Namespace) -> int:
     """Probe everything; exit 3 when something that AI-Rails needs does not work."""
+    if options.install:
+        return _install(Path(options.into) if options.into else tool_folder())
     probes = list(_probes(options))
     if options.json:
         common.print_json([to_json(probe) for probe in probes])
@@ -45,6 +53,21 @@ def run(options: argparse.Namespace) -> int:
     return EXIT_BROKEN if any(probe.state == "broken" for probe in probes) else EXIT_OK
 
 
+def _install(folder: Path) -> int:
+    """Put the pinned JavaScript tools into a folder of their own, where no project's configuration reaches them."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise UsageError("npm was not found. Install Node.js, then run this again; nothing was changed.")
+    folder.mkdir(parents=True, exist_ok=True)
+    quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+    command = [npm, "install", *quiet, "--prefix", str(folder), *JAVASCRIPT]
+    done = subprocess.run(command, cwd=folder, check=False, timeout=600)
+    if done.returncode:
+        raise CheckError(f"npm ended with code {done.returncode}. The JavaScript tools are not installed.")
+    print(f"Installed {', '.join(JAVASCRIPT)} in {folder}")
+    return EXIT_OK
+
+
 def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     yield Probe("ai-rails", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
     for tool in ("ruff", "black", "flake8"):
@@ -53,6 +76,7 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
         yield _package(package)
     yield _program("git", "Install git: checkpoints and undo need it.", needed=True)
     yield _program("node", "Install Node.js to check JavaScript and TypeScript.", needed=False)
+    yield _javascript()
     yield _search()
     yield from _project(options)
     yield _key()
@@ -80,6 +104,15 @@ def _program(name: str, advice: str, *, needed: bool) -> Probe:
         return Probe(name, "broken" if needed else "missing", "not found", advice)
     done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False, timeout=60)
     return Probe(name, "ok", f"{done.stdout.strip()} ({path})")
+
+
+def _javascript() -> Probe:
+    folder = tool_folder()
+    found = sorted(name for name in ("eslint", "prettier", "typescript") if (folder / "node_modules" / name).is_dir())
+    if found:
+        return Probe("javascript", "ok", f"{', '.join(found)} in {folder}, for projects without their own")
+    advice = "ai-rails doctor --install javascript, or let the project install its own."
+    return Probe("javascript", "missing", "no ESLint and Prettier of your own", advice)
 
 
 def _search() -> Probe:
