@@ -287,8 +287,10 @@ def read(
 
     ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the
     JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls;
-    ``dialects`` names further wire formats to read.
+    ``dialects`` names further wire formats to read. Raises TypeError for what is not text.
     """
+    if text is not None and not isinstance(text, str | bytes):
+        raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
     reader = Reader(tools, id_prefix=id_prefix, dialects=dialects)
     signals = reader._feed(text, whole=True) if text else []
     intake = reader.flush(finish, calls)

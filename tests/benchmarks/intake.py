@@ -274,9 +274,8 @@ def hostile() -> None:
         for size in (50_000, 500_000):
             text = make(size)
             times.append(microseconds(lambda text=text: read(text, SHAPES), 5)[0] / 1000)
-        print(
-            f"  {kind:26} {times[0]:8.2f} {times[1]:9.2f}   n^{math.log10(max(times[1], 1e-6) / max(times[0], 1e-6)):.2f}"
-        )
+        growth = math.log10(max(times[1], 1e-6) / max(times[0], 1e-6))
+        print(f"  {kind:26} {times[0]:8.2f} {times[1]:9.2f}   n^{growth:.2f}")
     text = HOSTILE["open brackets"](100_000) + f"\n{F}\n"
     print(f"  100,000 nested brackets refused in {microseconds(lambda: read(text, SHAPES), 9)[0] / 1000:.1f} ms")
 
@@ -287,9 +286,8 @@ def streaming() -> None:
     for size in (5_000, 20_000, 80_000):
         message = f"Ok.\n{F}json\n{long_block(size)}\n{F}\n"
         total = microseconds(lambda message=message: chunked(message, 4), 5)[0]
-        print(
-            f"  {size // 1000:3} kB in 4-character chunks: {total / 1000:6.1f} ms, {total / (len(message) / 4):.2f} µs a chunk"
-        )
+        each = total / (len(message) / 4)
+        print(f"  {size // 1000:3} kB in 4-character chunks: {total / 1000:6.1f} ms, {each:.2f} µs a chunk")
     prose = "The quick brown fox `jumps` over the lazy dog, and so on.\n" * 4_000
     code = f"Code:\n{F}python\n" + LINE * 3_000 + f"{F}\n"
     for name, text in (("prose", prose), ("code", code)):

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from rails.intake import read
+from rails.intake import Reader, read
 
 SPEC = importlib.util.spec_from_file_location(
     "intake_corpus", Path(__file__).parent.parent / "benchmarks" / "intake_corpus.py"
@@ -58,6 +58,19 @@ def test_c4_05_no_message_of_the_corpus_is_silently_wrong(expect, allowed):
 def test_most_inner_quotes_are_recovered():
     results = Counter(outcome(row) for row in ROWS if row.expect == "quotes")
     assert results["exact"] / sum(results.values()) > 0.7
+
+
+@pytest.mark.parametrize(("size", "step"), [(1, 6), (4, 3), (37, 1)])
+def test_c1_06_the_corpus_reads_the_same_in_every_chunking(size, step):
+    for row in ROWS[::step]:
+        whole = read(row.message, corpus.SHAPES, finish=row.finish)
+        for text in (row.message, row.message.encode()):
+            reader, signals = Reader(corpus.SHAPES), []
+            for pos in range(0, len(text), size):
+                signals += reader.feed(text[pos : pos + size])
+            found = reader.flush(row.finish)
+            assert (found.requests, found.refusals, found.ignored) == (whole.requests, whole.refusals, whole.ignored)
+            assert (*signals, *found.late) == whole.late
 
 
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.json")), ids=lambda path: path.stem)

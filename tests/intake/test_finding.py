@@ -133,6 +133,11 @@ def test_c1_12_odd_input_gives_an_empty_result(tools, text):
     assert not found.refusals
 
 
+def test_c1_12_what_is_not_text_is_a_clear_error(tools):
+    with pytest.raises(TypeError, match="text or UTF-8 bytes, not int"):
+        read(5, tools)
+
+
 @pytest.mark.parametrize("language", ["python", "js", "javascript", "jsonl", "json-schema", "xml", "", "text"])
 def test_c2_06_fences_in_other_languages_are_ignored(tools, language):
     found = read(fenced(WRITE, info=language), tools)
