@@ -2,25 +2,31 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+BASE   := $(VENV)/.installed
 READY  := $(VENV)/.ready
 JS     := $(VENV)/javascript/.ready
 SHELL  := /bin/bash
 
 .PHONY: demo test check format bench clean
 
-$(READY): pyproject.toml
+$(BASE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "AI-Rails needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Setting up $(VENV) (once)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(READY): $(BASE)
+	@echo "Installing what the tests need (once)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@touch $(READY)
+	@touch $@
 
 # Real ESLint and Prettier for the tests of the gate; without Node.js those tests say that they were skipped.
 $(JS): $(READY) rails/commands/doctor.py
 	@if command -v npm >/dev/null; then $(BIN)/ai-rails doctor --install javascript --into $(VENV)/javascript >/dev/null && touch $@; \
 	else echo "npm is missing: the JavaScript checks are NOT tested"; fi
 
-demo: $(READY) ## the shipped example, end to end; INTERACTIVE=1 to answer yourself
+demo: $(BASE) ## the shipped example, end to end; INTERACTIVE=1 to answer yourself
 	@$(BIN)/ai-rails demo $(if $(INTERACTIVE),--interactive)
 
 test: $(READY) $(JS) ## the whole suite

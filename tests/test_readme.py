@@ -33,7 +33,7 @@ def demo():
     make = shutil.which("make")
     if make is None:
         pytest.skip("make is not installed")
-    ready = f"{sys.prefix}/.ready"
+    ready = f"{sys.prefix}/.installed"
     done = subprocess.run(
         [make, *command[1:], f"VENV={sys.prefix}", "-o", ready],
         cwd=ROOT,

@@ -23,7 +23,6 @@ from rails.core.text import one_line
 from rails.core.wire import to_json
 from rails.gate.nodetools import tool_folder
 
-
 #: The tools for projects that have none of their own, at the versions that the gate is tested with.
 JAVASCRIPT: Final = ("eslint@10.15.0", "prettier@3.10.1", "typescript@5.9.3", "typescript-eslint@8.73.0")
 
@@ -41,7 +40,7 @@ class Probe:
 def run(options: argparse.Namespace) -> int:
     """Probe everything; exit 3 when something that AI-Rails needs does not work."""
     if options.install:
-        return _install(Path(options.into) if options.into else tool_folder())
+        return _install((Path(options.into) if options.into else tool_folder()).resolve())
     probes = list(_probes(options))
     if options.json:
         common.print_json([to_json(probe) for probe in probes])
