@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
@@ -28,10 +28,12 @@ from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Ver
 from rails.gate import suppressions, weakening
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
-from rails.gate.commands import Command, check
 from rails.gate.overlay import Overlay
 from rails.gate.ruff import plain
 from rails.gate.workers import PythonPool
+
+if TYPE_CHECKING:
+    from rails.gate.commands import Command
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
@@ -178,6 +180,10 @@ class Gate:
         self, files: Sequence[_File], gone: Sequence[FileChange], found: Sequence[Finding]
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands that are wanted for these files on a copy of the project."""
+        if not self.commands:
+            return [], [], []
+        from rails.gate.commands import check
+
         paths = [*(file.path for file in files), *(str(change.path) for change in gone)]
         before: dict[str, bytes | None] = {file.path: file.before for file in files}
         after: dict[str, bytes | None] = {file.path: file.after for file in files}

@@ -6,8 +6,6 @@ take a new package for somebody else's, and put the import where it is wrong onc
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -21,10 +19,14 @@ class Overlay:
     def show(self, created: Iterable[str]) -> tuple[str, ...]:
         """Make a stand-in for each Python file among ``created`` paths; return their places."""
         places = sorted(path.removeprefix("src/") for path in created if path.endswith((".py", ".pyi")))
-        if places and not self.folder:
+        if not places and not self.folder:
+            return ()
+        import shutil
+        import tempfile
+
+        if not self.folder:
             self.folder = tempfile.mkdtemp(prefix="ai-rails-overlay-")
-        if self.folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
         for path in places:
             place = Path(self.folder, path)
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -34,5 +36,7 @@ class Overlay:
     def close(self) -> None:
         """Remove the folder."""
         if self.folder:
+            import shutil
+
             shutil.rmtree(self.folder, ignore_errors=True)
         self.folder = ""

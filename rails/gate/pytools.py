@@ -62,6 +62,11 @@ class PythonTools:
         self.flake8_tool = tools.find_module("flake8")
         self._ruff_settings: dict[str, RuffSettings] = {}
 
+    @property
+    def uses_workers(self) -> bool:
+        """Whether black or flake8 run for this project."""
+        return self.config.formatter == "black" or self.config.flake8 is not None
+
     # -- parsing ----------------------------------------------------------------------------------
 
     def syntax(self, path: str, data: bytes) -> Finding | None:

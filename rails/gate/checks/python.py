@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from typing import Final
 
 from rails.core.verdict import CheckRun
 from rails.gate import settings
@@ -12,12 +13,18 @@ from rails.gate.flow import Road
 from rails.gate.pytools import PythonTools
 from rails.gate.workers import side_by_side
 
+#: Two workers, and as many threads again that talk to ruff meanwhile.
+_THREADS: Final = 4
+
 
 def run(jobs: Sequence[Job], desk: Desk) -> Report:
     """Check all files. Raises CheckError for unreadable configuration."""
     tools = PythonTools(desk, settings.read(desk.project))
     clocks: dict[str, list[float]] = {}
-    outcomes = side_by_side(lambda job: Road(job, tools, desk, clocks).outcome(), jobs, 4)
+    # Threads pay where the Python workers do the work; beside ruff's half milliseconds they only get in each
+    # other's way (31 ms for five files one after the other, 40 to 60 ms side by side).
+    threads = _THREADS if tools.uses_workers else 1
+    outcomes = side_by_side(lambda job: Road(job, tools, desk, clocks).outcome(), jobs, threads)
     return Report(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
 
 
