@@ -154,6 +154,8 @@ function edges(made, workflow, faults) {
 
 const workflows = JSON.parse(fs.readFileSync(0, 'utf8'));
 const started = process.hrtime.bigint();
-const verdicts = workflows.map(judge);
+const verdicts = workflows.map((workflow) => {
+  try { return judge(workflow); } catch (error) { return [['opening', String(error.message)]]; }
+});
 const ms = Number(process.hrtime.bigint() - started) / 1e6 / Math.max(workflows.length, 1);
 process.stdout.write(JSON.stringify({ verdicts, ms }));
