@@ -21,6 +21,7 @@ from typing import Final
 from rails.core.requests import Json, Repair
 from rails.intake import shape
 from rails.intake.jsontext import Fault, Parsed, strict
+from rails.intake.repairs import repair
 from rails.intake.results import Shapes
 
 _ALIASES: Final = ("arguments", "args", "params", "parameters")
@@ -146,10 +147,12 @@ def _s1(value: dict[str, Json], name: str, frame: list[str]) -> Call | Fault:
 
 
 def _unquoted(text: str) -> tuple[Json, tuple[Repair, ...]]:
-    """Parse arguments that were sent as a JSON text; anything that is not strictly an object stays a string."""
+    """Parse arguments that were sent as a text: JSON, or JSON with safe repairs. What is no object stays a text."""
     parsed = strict(text)
+    if isinstance(parsed, Fault):
+        parsed = repair(text) if text.lstrip()[:1] == "{" else parsed
     if isinstance(parsed, Parsed) and isinstance(parsed.value, dict):
-        return parsed.value, (Repair("double_encoded", 0, text[:80], "object", 0.95),)
+        return parsed.value, (Repair("double_encoded", -1, text[:80], "object", 0.95), *parsed.repairs)
     return text, ()
 
 

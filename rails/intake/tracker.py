@@ -221,6 +221,9 @@ class Tracker:
         self._after_string = self._after_value = False
 
     def _quotation(self, mark: str) -> None:
+        if mark == '"' and self._last == "" and not self._kinds:
+            self.quote, self._held = mark, None  # the whole block is one string
+            return
         expected = self._last in _OPENERS and self._last != ""
         if self.done or (not expected and mark != '"') or (self.depth == 0 and not self.done and self._last == ""):
             self.odd = self.odd or (mark == '"' and not self.done and self.depth > 0)
@@ -239,6 +242,9 @@ class Tracker:
         self._last = "s"
         self._after_string = True
         self._after_value = is_value
+        if not self._kinds:
+            self._kinds.append('"')
+            self.done = True
         if held is None:
             return
         if was_key:

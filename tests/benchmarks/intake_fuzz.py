@@ -253,9 +253,8 @@ def main() -> int:
             if chosen.save:
                 case = {"message": text, "finish": "end_turn", "calls": [], "refused": True}
                 (chosen.save / f"fuzz_{chosen.seed}_{number}.json").write_text(json.dumps(case), encoding="utf-8")
-    print(
-        f"{chosen.inputs} inputs, seed {chosen.seed}, {time.monotonic() - start:.0f} s; faults: {dict(faults) or 'none'}"
-    )
+    took = time.monotonic() - start
+    print(f"{chosen.inputs} inputs, seed {chosen.seed}, {took:.0f} s; faults: {dict(faults) or 'none'}")
     return 1 if faults else 0
 
 

@@ -208,3 +208,11 @@ def test_double_encoded_arguments_are_decoded_and_reported(tools):
     (request,) = read(fenced({"tool": "run_code", "arguments": '{"code": "a\\nb"}'}), tools).requests
     assert dict(request.parameters) == {"code": "a\nb"}
     assert [note.name for note in request.repairs] == ["double_encoded"]
+
+
+def test_arguments_sent_as_a_python_text_are_decoded_if_they_fit(tools):
+    (request,) = read(fenced({"tool": "run_code", "arguments": "{'code': 'a', 'timeout': 5}"}), tools).requests
+    assert dict(request.parameters) == {"code": "a", "timeout": 5}
+    unfit = read(fenced({"tool": "run_code", "arguments": "{'code': 'a', 'colour': 5}"}), tools)
+    assert not unfit.requests
+    assert unfit.refusals
