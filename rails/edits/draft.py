@@ -309,6 +309,8 @@ def _is_done(view: View, wanted: Wanted, found: Match) -> bool:
     text, old = view.text, view.text[span.start : span.end]
     if not old or span.text.count(old) != 1:
         return False
+    if not any(char.isalnum() for char in span.text.replace(old, "")):
+        return False  # one more blank line or closing bracket is a wish like any other
     start = span.start - span.text.index(old)
     end = start + len(span.text)
     if start < 0 or text[start:end] != span.text:

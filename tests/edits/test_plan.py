@@ -307,6 +307,29 @@ def test_patterns_replace_by_group(tmp_path):
     assert after(tmp_path, "a.txt", asked) == b"value=key\n"
 
 
+def test_a_request_that_is_sent_again_does_not_add_its_lines_twice(tmp_path):
+    save(tmp_path, "a.py", "import os\nimport sys\n\nx = 1\n")
+    assert codes(tmp_path, edit("a.py", "import os", "import os\nimport sys")) == ["already_applied"]
+    save(tmp_path, "b.py", "    if x:\n        f(1)\n        f(2)\n")
+    assert codes(tmp_path, edit("b.py", "    f(1)\n    f(2)", "    if x:\n        f(1)\n        f(2)")) == [
+        "already_applied"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "right"),
+    [
+        ("import os\nimport sys\n", "import os\nimport sys\n\n", "import os\nimport sys\n\n\nx = 1\n"),
+        ("import os", "import os\nimport re", "import os\nimport re\nimport sys\n\nx = 1\n"),
+        ("import os\nimport sys", "import os", "import os\n\nx = 1\n"),
+        ("x = 1\n", "x = 1\n}\n", "import os\nimport sys\n\nx = 1\n}\n"),
+    ],
+)
+def test_what_only_looks_like_a_repetition_is_done(tmp_path, old, new, right):
+    save(tmp_path, "a.py", "import os\nimport sys\n\nx = 1\n")
+    assert after(tmp_path, "a.py", edit("a.py", old, new)) == right.encode()
+
+
 def test_a_partial_plan_leaves_out_what_was_refused(tmp_path):
     save(tmp_path, "a.txt", "one")
     save(tmp_path, "b.txt", "two")
