@@ -144,7 +144,8 @@ class Reader:
     def _take_span(self, item: Span, signals: list[Signal], whole: bool) -> None:
         whole = whole or item.closed
         if item.kind == "quote":
-            self._suspect(item.raw)
+            if not item.label:  # a fence line of ours may have been taken for its opening
+                self._suspect(item.raw)
             self._settle(item, doubt.judge_quote(item), signals)
         else:
             if item.tracker is None and item.first is not None:

@@ -2,7 +2,7 @@
 
 The reader below accepts a superset of JSON and records each departure from JSON as a ``Repair``. No
 string, number or key is added, dropped or changed: only what stands between them, and how they are
-quoted. Tiers, after ``reference`` design notes on measured repair libraries:
+quoted. The tiers:
 
     A  between tokens   comments, odd white space, literal \\n, doubled and trailing commas, missing commas,
                         bare keys, Python literals, quote style, extra closers, text before and after

@@ -83,6 +83,14 @@ def test_what_waits_for_the_end_is_told_at_the_end():
     assert late[0].outcome.parameters["content"] == "x\ny"
 
 
+def test_code_behind_a_repaired_block_does_not_make_it_doubtful():
+    code = f"{F}js\nfunction f() {{\n  return [1\n  ]\n}}\n{F}\n"
+    found = read(
+        f'{F}json\n{{"tool": "write_file", "path": "a", "content": "x\ny"}}\n{F}\nLike so:\n{code}{GOOD}', SHAPES
+    )
+    assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
+
+
 def test_a_fence_that_is_not_closed_ends_at_the_next_one():
     found = read(f"{F}json\n{EVIL}\n\nAnd:\n{GOOD}", SHAPES)
     assert [r.tool_name for r in found.requests] == ["read_file"]
