@@ -135,9 +135,10 @@ def _choose(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
             return (at[wanted.occurrence - 1],)
         message = f"Requested occurrence {wanted.occurrence} but only {len(at)} found."
         return Miss("not_found", message, f'Send "occurrence" from 1 to {len(at)}.', found.rung)
-    if len(at) >= PLACES:
+    every = wanted.replace_all or wanted.expected_count is not None
+    if every and len(at) >= PLACES:
         return Miss("limit", f"old_string is in the file {PLACES} times or more.", "Write the file anew.", found.rung)
-    if wanted.replace_all or wanted.expected_count is not None:
+    if every:
         width = len(found.old)
         return tuple(apart(at, width))
     if len(at) == 1:
