@@ -11,18 +11,20 @@ import bisect
 import difflib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from rails.core.verdict import Finding
 
-_Match = Callable[[Finding, Finding], bool]
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"\d+")
 _HELP_TAIL: Final = re.compile(r"\s*\bhelp: .*", re.S)
 #: Below this share of equal characters a changed line is another line, not a touched one.
 _TOUCHED: Final = 0.6
+#: Pairs of lines compared in one file, and characters of a line compared: a rewrite has thousands of both.
+_TRIES: Final = 2_000
+_COMPARED: Final = 300
 #: A gap between anchors is compared line by line up to this many pairs (about 20 ms at worst).
 _PAIRS: Final = 400_000
 
@@ -157,13 +159,12 @@ class _Comparison:
         self.old, self.new, self.old_is_broken = old, new, old_is_broken
         self.map = line_map(old.lines, new.lines)
         self.kept = frozenset(self.map)
-        self.by_line: dict[tuple[str, str, int], int] = defaultdict(int)
-        for finding in old.findings:
-            self.by_line[finding.rule, masked(finding.message), finding.line - 1] += 1
+        self.by_line: Counter[tuple[str, str, int]] = Counter(map(_placed, old.findings))
         self.elsewhere = Counter(moved)
+        self.tries = _TRIES
 
     def run(self) -> list[Finding]:
-        """Match unchanged lines first, then exact moves, then touched lines."""
+        """Match unchanged lines first, then exact moves, then touched lines, then moves from other files."""
         verdicts: dict[int, bool] = {}
         pending: list[int] = []
         for index, finding in enumerate(self.new.findings):
@@ -172,12 +173,13 @@ class _Comparison:
                 pending.append(index)
             else:
                 verdicts[index] = not (self.old_is_broken or self._take(finding, old_line))
-        left = self._left_over()
-        for matches in (self._same_text, self._touched):
-            pending = [i for i in pending if not self._explain(i, left, matches, verdicts)]
+        moved = self._left_over()
+        pending = [index for index in pending if not moved.pop_one(identity(self.new.findings[index], self.new.lines))]
+        left = moved.by_rule()
+        pending = [index for index in pending if not self._touched(self.new.findings[index], left)]
         for index in pending:
             verdicts[index] = not self._came_from_elsewhere(self.new.findings[index])
-        return [replace(finding, new=verdicts[index]) for index, finding in enumerate(self.new.findings)]
+        return [replace(finding, new=verdicts.get(index, False)) for index, finding in enumerate(self.new.findings)]
 
     def _old_line(self, finding: Finding) -> int:
         index = finding.line - 1
@@ -188,44 +190,45 @@ class _Comparison:
 
     def _take(self, finding: Finding, old_line: int) -> bool:
         key = finding.rule, masked(finding.message), old_line
-        if self.by_line.get(key, 0) == 0:
+        if self.by_line[key] == 0:
             return False
         self.by_line[key] -= 1
         return True
 
-    def _left_over(self) -> list[Finding]:
-        left = []
-        remaining = dict(self.by_line)
+    def _left_over(self) -> _LeftOver:
+        """Return the old findings that nothing matched yet."""
+        left = _LeftOver()
+        remaining = Counter(self.by_line)
         for finding in self.old.findings:
-            key = finding.rule, masked(finding.message), finding.line - 1
-            if remaining.get(key, 0):
+            key = _placed(finding)
+            if remaining[key]:
                 remaining[key] -= 1
-                left.append(finding)
+                left.found[identity(finding, self.old.lines)].append(finding)
         return left
 
-    def _explain(self, index: int, left: list[Finding], matches: _Match, verdicts: dict[int, bool]) -> bool:
-        finding = self.new.findings[index]
-        for position, candidate in enumerate(left):
-            same = candidate.rule == finding.rule and masked(candidate.message) == masked(finding.message)
-            if same and matches(candidate, finding):
-                del left[position]
-                verdicts[index] = False
+    def _touched(self, finding: Finding, left: dict[tuple[str, str], list[Finding]]) -> bool:
+        """Whether a finding is an old one on a line that was edited: same stretch of changes, similar text."""
+        candidates = left.get((finding.rule, masked(finding.message)), [])
+        above, below = self._stretch(finding.line - 1) if candidates else (0, 0)
+        after = _line(self.new.lines, finding.line - 1).strip()
+        for position, candidate in enumerate(candidates):
+            line = candidate.line - 1
+            if line in self.kept or not above < line < below:
+                continue
+            if self.tries == 0:
+                break
+            self.tries -= 1
+            if _similar(_line(self.old.lines, line).strip(), after):
+                del candidates[position]
                 return True
         return False
 
-    def _same_text(self, old: Finding, new: Finding) -> bool:
-        return identity(old, self.old.lines)[2] == identity(new, self.new.lines)[2]
-
-    def _touched(self, old: Finding, new: Finding) -> bool:
-        if old.line - 1 in self.kept or not self._same_hunk(old.line - 1, new.line - 1):
-            return False
-        before, after = _line(self.old.lines, old.line - 1), _line(self.new.lines, new.line - 1)
-        return difflib.SequenceMatcher(None, before.strip(), after.strip(), autojunk=False).ratio() >= _TOUCHED
-
-    def _same_hunk(self, old_index: int, new_index: int) -> bool:
-        above = next((self.map[i] for i in range(min(new_index, len(self.map) - 1), -1, -1) if self.map[i] >= 0), -1)
-        below = next((line for line in self.map[new_index:] if line >= 0), len(self.old.lines))
-        return above < old_index < below
+    def _stretch(self, index: int) -> tuple[int, int]:
+        """Return the old lines that bound the changed stretch around a new line."""
+        last = min(index, len(self.map) - 1)
+        above = next((self.map[i] for i in range(last, -1, -1) if self.map[i] >= 0), -1)
+        below = next((self.map[i] for i in range(index, len(self.map)) if self.map[i] >= 0), len(self.old.lines))
+        return above, below
 
     def _came_from_elsewhere(self, finding: Finding) -> bool:
         key = identity(finding, self.new.lines)
@@ -233,3 +236,30 @@ class _Comparison:
             return False
         self.elsewhere[key] -= 1
         return True
+
+
+class _LeftOver:
+    """Old findings by what they keep when their line moves."""
+
+    def __init__(self) -> None:
+        self.found: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+
+    def pop_one(self, key: tuple[str, str, str]) -> bool:
+        """Take one finding with this identity away; return whether there was one."""
+        return bool(self.found.get(key)) and bool(self.found[key].pop(0))
+
+    def by_rule(self) -> dict[tuple[str, str], list[Finding]]:
+        """Return what is left by rule and message, in the order of lines."""
+        left: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+        for key, findings in self.found.items():
+            left[key[:2]] += findings
+        return {key: sorted(findings, key=lambda found: found.line) for key, findings in left.items()}
+
+
+def _placed(finding: Finding) -> tuple[str, str, int]:
+    return finding.rule, masked(finding.message), finding.line - 1
+
+
+def _similar(one: str, other: str) -> bool:
+    matcher = difflib.SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False)
+    return matcher.real_quick_ratio() >= _TOUCHED and matcher.quick_ratio() >= _TOUCHED and matcher.ratio() >= _TOUCHED

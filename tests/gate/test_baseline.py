@@ -112,3 +112,12 @@ def test_random_edit_histories_have_no_noise_and_no_misses_on_unchanged_lines():
 
 def test_lines_end_where_compilers_end_them():
     assert split_lines("a\r\nb\rc\nd\x0ce\u2028f") == ["a", "b", "c", "d\x0ce\u2028f"]
+
+
+def test_a_whole_rewrite_with_thousands_of_findings_is_compared_in_time():
+    old = [f"value_{n} = compute({n}, something={n * 3})" for n in range(4000)]
+    new = [f"  other_{n} = calculate({n}, different={n * 7})" for n in range(4000)]
+    found = [finding(n, "E501", "Line too long (99 > 88)") for n in range(1, 4001)]
+    start = time.perf_counter()
+    new_of(old, new, found, found)
+    assert time.perf_counter() - start < 20

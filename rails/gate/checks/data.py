@@ -126,6 +126,7 @@ def _duplicates(path: str, text: str) -> Iterator[Finding]:
     """Yield the second and further uses of a key in one object. ``text`` is valid JSON."""
     stack: list[dict[str, int] | None] = []
     last = (0, "")
+    line, line_start, counted = 1, 0, 0
     for token in _TOKEN.finditer(text):
         char = token[0][0]
         if char == "{":
@@ -137,7 +138,9 @@ def _duplicates(path: str, text: str) -> Iterator[Finding]:
         elif char == '"':
             last = token.start(), token[0]
         elif char == ":" and (keys := stack[-1]) is not None:
-            line, column = line_column(text, last[0])
+            line += text.count("\n", counted, last[0])
+            line_start = max(line_start, text.rfind("\n", counted, last[0]) + 1)
+            counted, column = last[0], last[0] - line_start + 1
             key = json.loads(last[1], strict=False)
             if key in keys:
                 words = f"The key {one_line(last[1], 60)} is given twice in one object (first on line {keys[key]})."
