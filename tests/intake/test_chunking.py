@@ -40,6 +40,8 @@ PIECES = [
     "</tool>\n",
     "<action>\n",
     "</action>\n",
+    '"{{\\n \\"tool\\": \\"run_code\\", \\"timeout\\" 61\\n}"\n',
+    "{tool”: “run_code”}\n",
     "// note\n",
     "/* a */",
     "\\",
