@@ -26,6 +26,9 @@ _ROUNDS: Final = 4
 #: Rounds of fixes inside one of these: fixes that overlap wait for the next.
 _FIX_ROUNDS: Final = 10
 
+#: Rules whose findings mean that the program no longer works; a fix that brings one is taken back.
+_BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign"})
+
 T = TypeVar("T")
 
 
@@ -169,7 +172,7 @@ class Road:
             return "a fix or the formatter broke the file"
         was = Counter(_meaning(found) for found in self._lint(self.job.after).diagnostics)
         worse = Counter(_meaning(found) for found in after) - was
-        broken = sorted({rule for rule, _ in worse if rule.startswith(("F", "E9")) or rule == "no-undef"})
+        broken = sorted({rule for rule, _ in worse if rule in _BREAKS})
         return f"a fix brought {', '.join(broken)}" if broken else ""
 
     def _fixes(self, data: bytes, decoded: Decoded, before: Findings, unknown: bool) -> bytes:

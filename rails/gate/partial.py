@@ -37,7 +37,7 @@ def _once(before: str, text: str, formatted: str, same: Callable[[str, str], boo
     opcodes = list(_differences(new, wanted))
     for single in (True, False):
         joined = "".join(_mixed(new, wanted, changed, opcodes, single))
-        if joined == formatted or same(text, joined):
+        if joined in (text, formatted) or same(text, joined):
             return joined
     return text
 
