@@ -85,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"ai-rails {__version__}")
     verbs = parser.add_subparsers(metavar="command", title="commands")
     _add_work(verbs)
+    _add_apply(verbs)
     _add_look(verbs)
     _add_setup(verbs)
     return parser
@@ -154,10 +155,13 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run.add_argument("--events", choices=("jsonl", "sse"), help="events for another program on standard output")
     _correction(run, "model")
     _dialects(run)
+    run.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
     run.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
     _project(run)
     _approval(run)
 
+
+def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     apply = _verb(verbs, "apply", "apply a saved answer: find, validate, gate, show, approve, write")
     apply.add_argument("file", nargs="?", default="-", help="the answer (default: standard input)")
     apply.add_argument("--agent", default="coder", help="whose tools the answer may use (default: coder)")
@@ -166,6 +170,7 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     apply.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
     _correction(apply)
     _dialects(apply)
+    apply.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
     apply.add_argument("--debug", action="store_true", help="show the blocks as they were found")
     _project(apply)
     _approval(apply)
@@ -183,7 +188,13 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     undo = _verb(verbs, "undo", "take a step of a session back, byte for byte")
     undo.add_argument("session", nargs="?", help="which session (default: the last)")
     undo.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
+    undo.add_argument("--all", action="store_true", help="every step of the session, the last first")
     _project(undo)
+
+    redo = _verb(verbs, "redo", "do an undone step again")
+    redo.add_argument("session", nargs="?", help="which session (default: the last that has one)")
+    redo.add_argument("--step", type=int, metavar="N", help="which step (default: the last undone)")
+    _project(redo)
 
     demo = _verb(verbs, "demo", "run the shipped example on a fresh copy")
     demo.add_argument("--interactive", action="store_true", help="answer the approvals yourself")

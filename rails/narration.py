@@ -21,7 +21,7 @@ from rails.core.wire import json_object
 from rails.correction import Corrected
 from rails.edits.plan import Plan
 from rails.feedback import Outcome
-from rails.intake import Intake
+from rails.intake import Intake, Signal, Started
 from rails.setting import Setting
 
 BlockVerdict = Literal["passed", "corrected", "failed"]
@@ -54,18 +54,20 @@ def answered(setting: Setting, answer: Answer, found: Intake, started: float) ->
     )
 
 
-def status(setting: Setting, request_id: str, state: str, tool: str, path: str) -> None:
-    """A request's state: buffering as soon as its tool and path are known, in the end completed or failed."""
-    words = f"{_WORKING.get(tool, 'Processing')}..."
-    setting.say(
-        "TOOL_STATUS",
-        f"{words} {path}".strip(),
-        id=request_id,
-        status=state,
-        toolType=tool,
-        path=path,
-        statusMessage=words,
-    )
+def begun(setting: Setting, signals: Sequence[Signal]) -> None:
+    """Requests whose tool and path are known, although their block may still be coming."""
+    for signal in signals:
+        if isinstance(signal, Started):
+            words = f"{_WORKING.get(signal.tool_name, 'Processing')}..."
+            setting.say(
+                "TOOL_STATUS",
+                f"{words} {signal.path}".strip(),
+                id=signal.id,
+                status="buffering",
+                toolType=signal.tool_name,
+                path=signal.path,
+                statusMessage=words,
+            )
 
 
 def formulated(setting: Setting, raw: RawRequest) -> None:

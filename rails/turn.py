@@ -36,7 +36,7 @@ from rails.core.requests import ToolRequest
 from rails.edits.apply import apply
 from rails.edits.plan import plan
 from rails.feedback import Outcome
-from rails.intake import Intake, Reader, Started
+from rails.intake import Intake, Reader
 from rails.setting import Setting
 from rails.tools import runners
 
@@ -68,6 +68,7 @@ def take_turn(setting: Setting, number: int, messages: Sequence[Message]) -> Tur
     started = time.monotonic()
     answer = _listen(setting, reader, messages)
     found = reader.flush(answer.stop_reason, answer.message.calls)
+    tell.begun(setting, found.late)
     tell.answered(setting, answer, found, started)
     return settle(setting, answer, found)
 
@@ -96,9 +97,7 @@ def _listen(setting: Setting, reader: Reader, messages: Sequence[Message]) -> An
     for delta in setting.model.stream(system=setting.system, messages=messages, tools=setting.tools):
         if isinstance(delta, TextDelta):
             setting.on_text(delta.text)
-            for signal in reader.feed(delta.text):
-                if isinstance(signal, Started):
-                    tell.status(setting, signal.id, "buffering", signal.tool_name, signal.path)
+            tell.begun(setting, reader.feed(delta.text))
         else:
             return delta
     raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
@@ -134,16 +133,19 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
 
     started = time.monotonic()
     try:
-        written = apply(approved, setting.project, on_intent=lambda: tell.writing(setting, ids, asked)).changes
+        applied = apply(approved, setting.project, on_intent=lambda: tell.writing(setting, ids, asked))
     except StaleError as error:
         outcome = feedback.stale(ids, str(error))
         tell.wrote(setting, outcome, ChangeSet(), started)
         return outcome
+    written = applied.changes
     setting.seen.update({str(change.path): change.after_sha256 or "" for change in written.changes})
     outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
     tell.wrote(setting, outcome, written, started)
     try:
-        step = setting.history.checkpoint(written, session=setting.session_id, message=tell.summary(written))
+        step = setting.history.checkpoint(
+            written, session=setting.session_id, message=tell.summary(written), folders=applied.folders
+        )
         tell.checkpointed(setting, step, written)
     except WorkspaceError as error:  # the files are written and logged; only undo is poorer by a step
         setting.say("ERROR", "This step cannot be undone with ai-rails undo.", error=str(error))

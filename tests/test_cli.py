@@ -238,6 +238,80 @@ def test_what_was_applied_can_be_reviewed_and_undone(rails, project):
     assert "nothing to undo" in rails("undo", "no-such-session", code=2).stderr
 
 
+def test_an_undone_step_can_be_done_again(rails, project):
+    rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
+    rails("undo", code=0)
+    assert not (project / "hello.txt").exists()
+    assert "nothing to undo" in rails("undo", code=2).stderr
+    rails("redo", code=0)
+    assert (project / "hello.txt").read_text("utf-8") == "hello\n"
+
+
+def test_a_whole_session_is_undone_with_the_folders_it_made(rails, project):
+    answer = WRITE.replace("hello.txt", "new/folder/hello.txt")
+    rails("apply", "--json", "--approve", "policy", text=answer, code=0)
+    rails("undo", "--all", code=0)
+    assert not (project / "new").exists()
+
+
+def test_a_session_becomes_one_commit_when_that_is_asked_for(rails, project):
+    git = ["git", "-c", "user.name=T", "-c", "user.email=t@localhost"]
+    (project / "mine.txt").write_text("mine\n", "utf-8")
+    for words in (
+        ["init", "-q"],
+        ["config", "user.name", "T"],
+        ["config", "user.email", "t@localhost"],
+        ["add", "mine.txt"],
+        ["commit", "-q", "-m", "before"],
+    ):
+        subprocess.run([*git, *words], cwd=project, check=True)
+    rails("apply", "--approve", "policy", "--commit", text=WRITE, code=0)
+    shown = subprocess.run([*git, "show", "--stat"], cwd=project, check=True, capture_output=True, text=True).stdout
+    assert "AI-Rails-Session:" in shown
+    assert "hello.txt" in shown
+    status = subprocess.run([*git, "status", "--porcelain"], cwd=project, check=True, capture_output=True, text=True)
+    assert status.stdout == ""
+
+
+def test_the_replacements_of_the_seeds_take_case_patterns_and_order(rails, project):
+    (project / "a.txt").write_text("one ONE two\n", "utf-8")
+    body = {
+        "tool": "multi_replace_string_in_file",
+        "replacements": [
+            {"filePath": "a.txt", "oldString": "two", "newString": "three", "order": 1},
+            {"filePath": "a.txt", "oldString": "THREE", "newString": "four", "caseInsensitive": True, "order": 2},
+            {"filePath": "a.txt", "oldString": "(one) ONE", "newString": "$1 and $1", "useRegex": True, "order": 3},
+        ],
+    }
+    answer = f"```json\n{json.dumps(body)}\n```\n"
+    done = rails("apply", "--json", "--approve", "policy", text=answer)
+    assert done.returncode == 0, done.stdout
+    assert (project / "a.txt").read_text("utf-8") == "one and one four\n"
+
+
+def test_the_advanced_edit_form_of_the_seeds_is_one_unit(rails, project):
+    (project / "a.txt").write_text("one\ntwo\ntwo\n", "utf-8")
+    body = {
+        "tool": "edit_file",
+        "path": "a.txt",
+        "searchReplaceBlocks": [
+            {"search": "one", "replace": "1"},
+            {"search": "two", "replace": "2", "occurrenceIndex": 2},
+        ],
+        "validateAfter": "1\ntwo\n2",
+        "rollbackOnFailure": True,
+    }
+    answer = f"```json\n{json.dumps(body)}\n```\n"
+    done = rails("apply", "--json", "--approve", "policy", text=answer)
+    assert done.returncode == 0, done.stdout
+    assert (project / "a.txt").read_text("utf-8") == "1\ntwo\n2\n"
+    body["searchReplaceBlocks"][0] = {"search": "1", "replace": "uno"}
+    body["validateAfter"] = "not there"
+    answer = f"```json\n{json.dumps(body)}\n```\n"
+    rails("apply", "--json", "--approve", "policy", text=answer, code=1)
+    assert (project / "a.txt").read_text("utf-8") == "1\ntwo\n2\n"
+
+
 def test_undo_does_not_go_over_a_persons_later_work(rails, project):
     rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
     (project / "hello.txt").write_text("my own words\n", "utf-8")

@@ -131,6 +131,8 @@ def run(options: argparse.Namespace) -> int:
                 else:
                     _show(result, screen)
         session.publish("WORKFLOW_END", "applied a saved answer", outcome="done")
+    if options.commit and worst == EXIT_OK and not options.dry_run:
+        common.commit(project, log.session_id, f"Apply {options.file}", screen)
     return worst
 
 

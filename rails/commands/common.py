@@ -180,6 +180,16 @@ def print_json(value: Mapping[str, Json] | Json, *, indent: int | None = 2) -> N
     print(json.dumps(value, indent=indent))
 
 
+def commit(project: Path, session_id: str, title: str, screen: Screen) -> None:
+    """Put one commit with the session in its trailer on the user's branch. Raises WorkspaceError."""
+    from rails.edits.commit import commit_session
+
+    made = commit_session(project, session_id, title)
+    screen.line(f"  committed {made.commit[:12]}: {one_line(', '.join(made.files), 200)}", "green")
+    if made.ignored:
+        screen.line(f"  ignored by git, so not in it: {one_line(', '.join(made.ignored), 200)}", "yellow")
+
+
 def close(ending: Ending, screen: Screen, project: Path) -> int:
     """Print how a session ended and what can be done next; return the exit code."""
     style = "green" if ending.outcome == "done" else "red"

@@ -53,7 +53,11 @@ def run(options: argparse.Namespace) -> int:
         session.record(Event("SESSION_RESUMED", f"Going on after turn {resumed.turns}", {"turns": resumed.turns}))
     try:
         with log:
-            return common.close(session.run(resumed), screen, project)
+            ending = session.run(resumed)
+        code = common.close(ending, screen, project)
+        if options.commit and ending.outcome == "done":
+            common.commit(project, ending.session_id, tasks[0][1], screen)
+        return code
     finally:
         if events:
             events.close()

@@ -1,4 +1,4 @@
-"""``ai-rails undo``: take a step back, byte for byte, and never over a person's later work."""
+"""``ai-rails undo`` and ``redo``: a step back or forth, byte for byte, and never over a person's later work."""
 
 from __future__ import annotations
 
@@ -10,29 +10,34 @@ from rails.core.events import Event
 from rails.core.text import one_line
 from rails.core.wire import json_object
 from rails.edits.apply import recover
-from rails.edits.history import History
+from rails.edits.history import History, Undone
 from rails.log.writer import SessionLog
 
 
 def run(options: argparse.Namespace) -> int:
-    """Undo the named step, or the last one of the named or the last session."""
+    """Take back (or do again) the named step, the whole session, or the last step there is."""
     project = common.project_of(options)
     for note in recover(project):
         print(one_line(note, 400))
-    history = History(project)
-    steps = history.steps(options.session)
-    if not steps:
+    history, redo = History(project), options.verb == "redo"
+    fitting = [step for step in history.steps(options.session) if step.kind == "change" and step.undone == redo]
+    if not fitting:
         where = f"session {one_line(options.session)!r}" if options.session else str(project)
-        raise UsageError(f"There is nothing to undo in {where}. ai-rails review lists the sessions.")
-    session = options.session or steps[-1].session
-    undone = history.undo(session, options.step)
-    for change in undone.changes.changes:
-        verb = {"create": "restored", "modify": "restored", "delete": "removed"}[change.kind]
-        print(f"{verb} {one_line(str(change.path))}")
-    print(f"Step {undone.step} of session {session} is undone.")
+        raise UsageError(f"There is nothing to {options.verb} in {where}. ai-rails review lists the sessions.")
+    session = options.session or fitting[-1].session
+    if redo:
+        done: tuple[Undone, ...] = (history.redo(session, options.step),)
+    elif options.all:
+        done = history.undo_session(session)
+    else:
+        done = (history.undo(session, options.step),)
     with SessionLog.reopen(common.state_of(project), session) as log:
-        details = json_object(
-            {"step": undone.step, "paths": [c.path for c in undone.changes.changes], "changes": undone.changes}
-        )
-        log.append(Event("UNDO", f"step {undone.step} undone", details))
+        for one in done:
+            for change in one.changes.changes:
+                verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
+                print(f"{verb} {one_line(str(change.path))}")
+            print(f"Step {one.step} of session {session} is {'done again' if redo else 'undone'}.")
+            paths = [change.path for change in one.changes.changes]
+            details = json_object({"step": one.step, "paths": paths, "redo": redo, "changes": one.changes})
+            log.append(Event("UNDO", f"step {one.step} {'done again' if redo else 'undone'}", details))
     return EXIT_OK

@@ -35,6 +35,7 @@ _S4_KEYS: Final = frozenset({"type", "tool_name", "parameters", "explanation", "
 _FLAT_SHAPES: Final = (
     {"path", "content"},
     {"path", "search_replace"},
+    {"path", "searchReplaceBlocks"},
     {"file_path", "content"},
     {"file_path", "old_string"},
     {"path", "old_string"},
@@ -127,7 +128,29 @@ def _s0(value: dict[str, Json], name: str, named: Mapping[str, Json]) -> Call:
     explanation = ""
     if "explanation" not in named and isinstance(parameters.get("explanation"), str):
         explanation = _words(parameters.pop("explanation"))
+    if "searchReplaceBlocks" in parameters and "searchReplaceBlocks" not in named:
+        return Call("multi_edit", _blocks(parameters), explanation, "s0")
     return Call(name, parameters, explanation, "s0")
+
+
+def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
+    """Turn the advanced edit form (one path, several blocks) into a list of edits that name it.
+
+    What only says how edits are made here anyway (all or nothing, for real) falls away; its opposite
+    stays, so that the schema refuses it.
+    """
+    rest = {key: item for key, item in parameters.items() if key not in ("path", "file_path", "searchReplaceBlocks")}
+    rest = {
+        key: item for key, item in rest.items() if (key, item) not in (("rollbackOnFailure", True), ("dryRun", False))
+    }
+    path, blocks = parameters.get("path", parameters.get("file_path")), parameters["searchReplaceBlocks"]
+    if not isinstance(blocks, list):
+        return {**rest, "edits": blocks}
+    edits: list[Json] = [{"path": path, **block} if isinstance(block, dict) else block for block in blocks]
+    last = edits[-1] if edits else None
+    if isinstance(last, dict) and "validateAfter" in rest:
+        last["validateAfter"] = rest.pop("validateAfter")
+    return {**rest, "edits": edits}
 
 
 def _s1(value: dict[str, Json], name: str, frame: list[str]) -> Call | Fault:
