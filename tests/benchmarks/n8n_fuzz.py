@@ -86,6 +86,10 @@ def own():
         ),
         node("Store", ai + "vectorStoreInMemory", 1, mode="insert"),
         node("Merge", base + "merge", 3, numberInputs=3),
+        node("Note", base + "stickyNote", 1, content="A note"),
+        node("Answer", base + "respondToWebhook", 1.1),
+        node("Off", base + "set", 3.4)
+        | {"disabled": True, "onError": "stopWorkflow", "credentials": {"x": {"id": "1"}}},
     ]
     wires = {"Hook": ["Set"], "Set": ["If"], "If": ["Switch"], "Switch": ["Code"], "Code": ["Py"], "Py": ["Agent"]}
     wires |= {"Agent": ["HTTP"], "HTTP": ["Store", "Merge"]}

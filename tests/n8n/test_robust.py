@@ -9,7 +9,7 @@ import n8n_nodes
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from n8n_workflows import chain, findings
+from n8n_workflows import chain, findings, node
 
 from rails.gate.checks.n8n import PROFILES, check, fmt, looks_like_workflow, rules_table, structure
 from rails.gate.checks.n8n.catalogue import from_json
@@ -72,7 +72,8 @@ def test_any_parameters_give_findings_and_never_an_exception(nodes, full):
 
 @st.composite
 def damaged_workflows(draw):
-    value = chain("A", "B", "C", pinData={}, meta={})
+    value = chain("A", "B", "C", pinData={"A": [{"json": {}}]}, meta={})
+    value["nodes"] += [node("Note", "n8n-nodes-base.stickyNote"), node("Hook", "n8n-nodes-base.webhook")]
     for _ in range(draw(st.integers(1, 4))):
         here = value
         for _ in range(draw(st.integers(1, 6))):
@@ -95,6 +96,18 @@ def test_a_damaged_workflow_gives_findings_with_places(value):
     for found in check(text.encode(), "x.json", "strict"):
         assert 1 <= found.line <= len(lines)
         assert found.remedy
+
+
+@pytest.mark.parametrize(
+    "field", ["id", "name", "type", "typeVersion", "position", "parameters", "disabled", "onError", "credentials"]
+)
+@pytest.mark.parametrize("type", ["stickyNote", "webhook", "code", "respondToWebhook", "merge"])
+@pytest.mark.parametrize("value", [{}, [], [[]], {"a": {}}, None, True, 1e300, ""])
+def test_a_field_of_any_node_may_hold_anything(field, type, value):
+    made = chain("A")
+    made["nodes"].append(node("X", f"n8n-nodes-base.{type}") | {field: value})
+    for profile in PROFILES:
+        assert all(found.rule in RULES for found in check(json.dumps(made).encode(), "x.json", profile))
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]",:0123eE+-.\\u ', max_size=60).map(str.encode))

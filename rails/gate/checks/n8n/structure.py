@@ -140,8 +140,9 @@ class _Graph:
     def __init__(self, nodes: list[Json]) -> None:
         objects = [node for node in nodes if isinstance(node, dict)]
         self.names = dict.fromkeys(name for node in objects if isinstance(name := node.get("name"), str))
-        notes = {node.get("name") for node in objects if node.get("type") == "n8n-nodes-base.stickyNote"}
-        self._nearest = Names(name for name in self.names if name not in notes)
+        notes = [node.get("name") for node in objects if node.get("type") == "n8n-nodes-base.stickyNote"]
+        spoken_of = dict.fromkeys(name for name in notes if isinstance(name, str))
+        self._nearest = Names(name for name in self.names if name not in spoken_of)
         self._by_id = {
             node_id: name
             for node in objects
