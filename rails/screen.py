@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
+from rails.core.details import items, number, text
 from rails.core.events import Record
 from rails.core.requests import Json
 from rails.core.text import one_line, printable
@@ -106,7 +107,7 @@ class Screen:
     def _engage(self, record: Record) -> None:
         facts = record.details
         self.line()
-        self.line(f"── {record.agent_role}: {one_line(_text(facts, 'task'))} ".ljust(78, "─"), "bold")
+        self.line(f"── {record.agent_role}: {one_line(text(facts, 'task'))} ".ljust(78, "─"), "bold")
 
     def _call(self, record: Record) -> None:
         self._turn += 1
@@ -118,20 +119,20 @@ class Screen:
         facts = record.details
         self.rest()
         self.counts["turns"] += 1
-        self._answer = _text(facts, "text")
+        self._answer = text(facts, "text")
         self._took("model", facts)
-        lines = [line for line in _text(facts, "prose").splitlines() if line.strip()]
+        lines = [line for line in text(facts, "prose").splitlines() if line.strip()]
         for line in lines[:_PROSE_LINES]:
             self.line(f"  {one_line(line, 110)}", "dim")
         if len(lines) > _PROSE_LINES:
             self.line(f"  … {len(lines) - _PROSE_LINES} more lines", "dim")
-        if (reason := _text(facts, "stop_reason")) not in ("end_turn", "tool_use"):
-            self.line(f"  the model stopped early: {reason}. {one_line(_text(facts, 'note'))}", "yellow")
+        if (reason := text(facts, "stop_reason")) not in ("end_turn", "tool_use"):
+            self.line(f"  the model stopped early: {reason}. {one_line(text(facts, 'note'))}", "yellow")
 
     def _model_error(self, record: Record) -> None:
         facts = record.details
         retry = "; trying again" if facts.get("will_retry") else ""
-        self.line(f"  model: {one_line(_text(facts, 'error'), 300)}{retry}", "yellow")
+        self.line(f"  model: {one_line(text(facts, 'error'), 300)}{retry}", "yellow")
 
     def _tool_status(self, record: Record) -> None:
         self.line(f"  🔧 {one_line(record.message)}")
@@ -139,35 +140,35 @@ class Screen:
 
     def _block(self, record: Record) -> None:
         facts = record.details
-        start, end = int(_number(facts, "start")), int(_number(facts, "end"))
+        start, end = int(number(facts, "start")), int(number(facts, "end"))
         if facts.get("verdict") == "failed":
-            self._debug("debug_invalid", json=self._answer[start:end] if start >= 0 else _text(facts, "content"))
+            self._debug("debug_invalid", json=self._answer[start:end] if start >= 0 else text(facts, "content"))
 
     def _request(self, record: Record) -> None:
         facts = record.details
         self.counts["requests"] += 1
-        repairs = [item for item in _items(facts, "repairs") if isinstance(item, dict)]
+        repairs = [item for item in items(facts, "repairs") if isinstance(item, dict)]
         self.counts["repairs"] += len(repairs)
         for fix in repairs:
             before, after = one_line(repr(fix.get("before")), 40), one_line(repr(fix.get("after")), 40)
-            self.line(f"  repaired the request's JSON: {one_line(_text(fix, 'name'))}, {before} → {after}", "yellow")
-        self._debug("debug_detected", name=_text(facts, "tool_name"), args=str(facts.get("parameters")))
+            self.line(f"  repaired the request's JSON: {one_line(text(fix, 'name'))}, {before} → {after}", "yellow")
+        self._debug("debug_detected", name=text(facts, "tool_name"), args=str(facts.get("parameters")))
 
     def _refused(self, record: Record) -> None:
         facts = record.details
         self.counts["refused"] += 1
         self._debug("debug_error", error=record.message)
-        for item in _items(facts, "refusals"):
+        for item in items(facts, "refusals"):
             if isinstance(item, dict):
-                words = _text(item, "message").partition(" Details: ")
+                words = text(item, "message").partition(" Details: ")
                 reason = words[2].removesuffix(" Please correct your JSON parameters.") or words[0]
                 self.line(f"  refused: {one_line(reason, 300)}", "red")
-                if hint := _text(item, "hint"):
+                if hint := text(item, "hint"):
                     self.line(f"           {one_line(hint, 300)}", "dim")
 
     def _planned(self, record: Record) -> None:
         facts = record.details
-        for note in _items(facts, "notes"):
+        for note in items(facts, "notes"):
             self.line(f"  {one_line(str(note), 200)}", "yellow")
         self.busy("checking the proposed code")
 
@@ -175,83 +176,83 @@ class Screen:
         facts = record.details
         self.rest()
         self._took("gate", facts)
-        checks = [f"{c.get('name')} {c.get('version')}" for c in _items(facts, "checks") if isinstance(c, dict)]
-        took = f"{_number(facts, 'duration_ms'):.0f} ms"
-        status = _text(facts, "status")
-        findings = [f for f in _items(facts, "findings") if isinstance(f, dict) and f.get("new")]
+        checks = [f"{c.get('name')} {c.get('version')}" for c in items(facts, "checks") if isinstance(c, dict)]
+        took = f"{number(facts, 'duration_ms'):.0f} ms"
+        status = text(facts, "status")
+        findings = [f for f in items(facts, "findings") if isinstance(f, dict) and f.get("new")]
         words = {"pass": "passed", "fail": f"{len(findings)} to correct", "error": "could not check everything"}
         style = {"pass": "green", "fail": "red", "error": "yellow"}.get(status, "")
         self.line(f"  gate: {words.get(status, status)}  ({one_line(', '.join(checks), 120)}; {took})", style)
         for finding in findings[:10]:
             place = f"{finding.get('path')}:{finding.get('line')}:{finding.get('column')}"
-            self.line(f"    {one_line(f'{place} {_text(finding, _RULE)} {_text(finding, _MESSAGE)}', 200)}")
+            self.line(f"    {one_line(f'{place} {text(finding, _RULE)} {text(finding, _MESSAGE)}', 200)}")
         self.counts["findings"] += len(findings)
-        fixed = [f for f in _items(facts, "fixed") if isinstance(f, dict)]
-        self.counts["fixed"] += sum(int(_number(f, "count")) or 1 for f in fixed)
+        fixed = [f for f in items(facts, "fixed") if isinstance(f, dict)]
+        self.counts["fixed"] += sum(int(number(f, "count")) or 1 for f in fixed)
         if fixed:
             names = dict.fromkeys(f"{f.get('rule')} in {f.get('path')}" for f in fixed)
             self.line(f"    fixed for the agent: {one_line(', '.join(names), 200)}", "green")
-        for item in _items(facts, "not_checked"):
+        for item in items(facts, "not_checked"):
             if isinstance(item, dict):
                 words_ = f"{item.get('path')} by {item.get('check')}: {item.get('reason')}"
                 self.line(f"    not checked: {one_line(words_, 200)}", "yellow")
 
     def _decision(self, record: Record) -> None:
         facts = record.details
-        answer = _text(facts, "answer")
+        answer = text(facts, "answer")
         self.counts[answer] += 1
-        self.stage_ms["approval"] += _number(facts, "seconds") * 1000
+        self.stage_ms["approval"] += number(facts, "seconds") * 1000
         style = "green" if answer == "approve" else "red"
-        reason = f": {one_line(_text(facts, 'reason'), 300)}" if facts.get("reason") else ""
+        reason = f": {one_line(text(facts, 'reason'), 300)}" if facts.get("reason") else ""
         said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(answer, answer)
-        self.line(f"  {said} by {one_line(_text(facts, 'by'), 60)}{reason}", style)
+        self.line(f"  {said} by {one_line(text(facts, 'by'), 60)}{reason}", style)
 
     def _started(self, record: Record) -> None:
         facts = record.details
-        if tool := _text(facts, "tool"):
+        if tool := text(facts, "tool"):
             self.busy(f"running {one_line(tool, 60)}")
 
     def _result(self, record: Record) -> None:
         facts = record.details
         self.rest()
         self._took("tools", facts)
-        changes = [c for c in _items(facts, "changes") if isinstance(c, dict)]
+        changes = [c for c in items(facts, "changes") if isinstance(c, dict)]
         verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
         for change in changes:
-            self.files[_text(change, "path")] = _text(change, "kind")
-            self.line(f"  ✅ {verb.get(_text(change, 'kind'), 'Wrote')} {one_line(_text(change, 'path'))}", "green")
+            self.files[text(change, "path")] = text(change, "kind")
+            self.line(f"  ✅ {verb.get(text(change, 'kind'), 'Wrote')} {one_line(text(change, 'path'))}", "green")
         if not changes:
             ok = facts.get("ok") is True
             what = facts.get("facts")
-            path = f" {_text(what, 'path')}" if isinstance(what, dict) else ""
+            path = f" {text(what, 'path')}" if isinstance(what, dict) else ""
             self.line(f"  {'✅' if ok else '❌'} {one_line(record.message + path, 200)}", "green" if ok else "red")
             if not ok or (isinstance(what, dict) and "exit_code" in what):
-                for text in [line for line in _text(facts, "text").splitlines() if line.strip()][-4:]:
-                    self.line(f"    {one_line(text, 110)}", "dim")
+                for line in [line for line in text(facts, "text").splitlines() if line.strip()][-4:]:
+                    self.line(f"    {one_line(line, 110)}", "dim")
 
     def _feedback(self, record: Record) -> None:
         facts = record.details
-        codes = [str(code) for code in _items(facts, "codes")]
+        codes = [str(code) for code in items(facts, "codes")]
         if codes:
             self.counts["retries"] += 1
             said = "" if codes == ["denied"] else f"{record.message} "
             self.line(f"  → {said}Sent back to the agent ({', '.join(codes)}).", "yellow")
         if codes:
-            self._debug("debug_attempt", n=f"{_number(facts, 'attempt'):.0f}", max=f"{_number(facts, 'limit'):.0f}")
+            self._debug("debug_attempt", n=f"{number(facts, 'attempt'):.0f}", max=f"{number(facts, 'limit'):.0f}")
         if self.debug:
-            for text in printable(_text(facts, "text")).splitlines():
-                self.line(f"    | {text}", "dim")
+            for line in printable(text(facts, "text")).splitlines():
+                self.line(f"    | {line}", "dim")
 
     def _error(self, record: Record) -> None:
         facts = record.details
-        self.line(f"  {one_line(record.message, 400)} {one_line(_text(facts, 'error'), 400)}", "red")
+        self.line(f"  {one_line(record.message, 400)} {one_line(text(facts, 'error'), 400)}", "red")
         if "limit" in facts:
-            self._debug("debug_exceeded", max=f"{_number(facts, 'limit'):.0f}")
+            self._debug("debug_exceeded", max=f"{number(facts, 'limit'):.0f}")
 
     def _alert(self, record: Record) -> None:
-        style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(_text(record.details, "severity"), "dim")
+        style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(text(record.details, "severity"), "dim")
         self.line(f"  overseer: {one_line(record.message, 300)}", style)
-        self.line(f"            {one_line(_text(record.details, 'evidence'), 200)}", "dim")
+        self.line(f"            {one_line(text(record.details, 'evidence'), 200)}", "dim")
 
     def _resumed(self, record: Record) -> None:
         self.line(f"  {one_line(record.message, 200)}", "cyan")
@@ -280,21 +281,4 @@ class Screen:
         )
 
     def _took(self, stage: str, facts: Mapping[str, Json]) -> None:
-        self.stage_ms[stage] += _number(facts, "duration_ms")
-
-
-def _text(facts: Mapping[str, Json], name: str) -> str:
-    value = facts.get(name)
-    if isinstance(value, dict):
-        value = value.get("head")
-    return value if isinstance(value, str) else ""
-
-
-def _number(facts: Mapping[str, Json], name: str) -> float:
-    value = facts.get(name)
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _items(facts: Mapping[str, Json], name: str) -> list[Json]:
-    value = facts.get(name)
-    return value if isinstance(value, list) else []
+        self.stage_ms[stage] += number(facts, "duration_ms")

@@ -30,7 +30,7 @@ from rails.edits.history import History
 from rails.feedback import CUT
 from rails.gate.gate import Gate
 from rails.intake import Reader
-from rails.log.reader import read_strict
+from rails.log.reader import full, read_strict
 from rails.log.secrets import MARK
 from rails.log.writer import SessionLog
 from rails.messages import say
@@ -189,8 +189,8 @@ class Session:
         self.record(Event(event, message, json_object(details)))
 
     def record(self, event: Event) -> None:
-        """Log a ready-made event, then show it."""
-        record = self.log.append(event)
+        """Log a ready-made event, then show it, with the values that the log keeps elsewhere put back in."""
+        record = full(self.log.append(event), self.log.path.parents[2])
         self.records.append(record)
         self.watch(record)
 

@@ -184,6 +184,15 @@ def test_apply_of_code_with_a_finding_answers_with_the_finding(rails, project):
     assert not (project / "a.py").exists()
 
 
+def test_apply_answers_its_contract_with_many_findings_too(rails):
+    code = "".join(f"print(undefined_{number})\\n" for number in range(400))
+    bad = f'```json\n{{"tool": "write_file", "path": "a.py", "content": "{code}"}}\n```\n'
+    result = json.loads(rails("apply", "--json", "--approve", "policy", text=bad, code=1).stdout)
+    contract("apply").validate(result)
+    assert len(result["verdict"]["findings"]) == 400
+    assert len(result["previous_tool_output"]) < 20_000
+
+
 def test_apply_of_an_answer_without_a_request_says_so(rails):
     result = json.loads(rails("apply", "--json", text="Hello.", code=1).stdout)
     contract("apply").validate(result)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.commands import common
 from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec, answer_to_json
+from rails.core.details import items
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
 from rails.core.events import Record
 from rails.core.requests import Json
@@ -45,15 +46,15 @@ class Collector:
         facts = record.details
         match record.event_type:
             case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED":
-                self.refusals += _items(facts, "refusals")
+                self.refusals += items(facts, "refusals")
             case "CHANGE_PLANNED":
-                self.planned = _items(facts, "changes")
+                self.planned = items(facts, "changes")
             case "GATE_VERDICT":
                 self.verdict = {name: facts[name] for name in ("status", "findings", "fixed", "not_checked", "checks")}
             case "EXECUTION_STARTED":
-                self.planned = _items(facts, "changes") or self.planned
+                self.planned = items(facts, "changes") or self.planned
             case "TOOL_EXECUTION_RESULT" if facts.get("ok") is True:
-                self.written += _items(facts, "changes")
+                self.written += items(facts, "changes")
             case "HUMAN_DECISION":
                 self.denied = self.denied or facts.get("answer") != "approve"
             case _:
@@ -180,8 +181,3 @@ def _show(result: Mapping[str, Json], screen: Screen) -> None:
         screen.line()
         screen.line("Give this back to the model:", "bold")
         screen.line(printable(told))
-
-
-def _items(facts: Mapping[str, Json], name: str) -> list[Json]:
-    value = facts.get(name)
-    return value if isinstance(value, list) else []

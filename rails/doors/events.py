@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import Literal, TextIO
 
+from rails.core.details import text
 from rails.core.events import Record
 from rails.core.requests import Json
 
@@ -35,20 +36,20 @@ class EventStream:
         facts = record.details
         match record.event_type:
             case "TOOL_STATUS":
-                self._tools[_text(facts, "id")] = (_text(facts, "toolType"), _text(facts, "path"))
-                self._status(_text(facts, "id"), _text(facts, "status"), _text(facts, "statusMessage"))
+                self._tools[text(facts, "id")] = (text(facts, "toolType"), text(facts, "path"))
+                self._status(text(facts, "id"), text(facts, "status"), text(facts, "statusMessage"))
             case "LLM_RESPONSE":
-                self._text = _text(facts, "text")
-                if prose := _text(facts, "prose").strip():
+                self._text = text(facts, "text")
+                if prose := text(facts, "prose").strip():
                     self._write({"type": "text-delta", "delta": prose, "processedDelta": prose, "format": "markdown"})
             case "TOOL_BLOCK":
                 self._block(facts)
             case "EXECUTION_STARTED" | "TOOL_EXECUTION_RESULT":
                 self._executed(record.event_type, facts, record.message)
             case "LLM_ERROR" | "ERROR":
-                self._write({"type": "error", "message": _text(facts, "error") or record.message})
+                self._write({"type": "error", "message": text(facts, "error") or record.message})
             case "WORKFLOW_END":
-                self._write({"type": "end", "outcome": _text(facts, "outcome"), "message": record.message})
+                self._write({"type": "end", "outcome": text(facts, "outcome"), "message": record.message})
 
     def close(self) -> None:
         """End the stream."""
@@ -60,24 +61,24 @@ class EventStream:
 
     def _block(self, facts: Mapping[str, Json]) -> None:
         start, end = facts.get("start"), facts.get("end")
-        content = _text(facts, "content")
+        content = text(facts, "content")
         if isinstance(start, int) and isinstance(end, int) and start >= 0:
             content = self._text[start:end]
         self._write(
             {
                 "type": "json-tool-block",
                 "status": "complete",
-                "toolType": _text(facts, "toolType"),
-                "path": _text(facts, "path"),
-                "toolId": _text(facts, "id"),
+                "toolType": text(facts, "toolType"),
+                "path": text(facts, "path"),
+                "toolId": text(facts, "id"),
                 "content": content,
                 "validationPassed": facts.get("validationPassed"),
                 "corrected": facts.get("corrected"),
-                "verdict": _text(facts, "verdict"),
+                "verdict": text(facts, "verdict"),
                 "timestamp": _now(),
             }
         )
-        self._tools.setdefault(_text(facts, "id"), (_text(facts, "toolType"), _text(facts, "path")))
+        self._tools.setdefault(text(facts, "id"), (text(facts, "toolType"), text(facts, "path")))
 
     def _executed(self, event: str, facts: Mapping[str, Json], message: str) -> None:
         state = "executing" if event == "EXECUTION_STARTED" else "completed" if facts.get("ok") is True else "failed"
@@ -103,11 +104,6 @@ class EventStream:
         text = json.dumps(event, ensure_ascii=True)
         self._out.write(f"data: {text}\n\n" if self._form == "sse" else f"{text}\n")
         self._out.flush()
-
-
-def _text(facts: Mapping[str, Json], name: str) -> str:
-    value = facts.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _now() -> int:

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from typing import Final
 
 import rails
+from rails.core import details as facts
 from rails.core.events import Record
 from rails.core.requests import Json
-from rails.log import facts
 
 VERSION: Final = "ATIF-v1.8"
 
@@ -100,9 +100,9 @@ class _Walk:
 
     def _answer(self, record: Record) -> None:
         details, usage = record.details, facts.inner(record.details, "usage")
-        cached = facts.number(usage, "cache_read_tokens")
-        prompt = facts.number(usage, "input_tokens") + cached + facts.number(usage, "cache_write_tokens")
-        completion = facts.number(usage, "output_tokens")
+        cached = facts.whole(usage, "cache_read_tokens")
+        prompt = facts.whole(usage, "input_tokens") + cached + facts.whole(usage, "cache_write_tokens")
+        completion = facts.whole(usage, "output_tokens")
         self.prompt, self.cached = self.prompt + prompt, self.cached + cached
         self.completion += completion
         self._answered, self._calls, self._results = True, [], []
@@ -155,7 +155,7 @@ def _refusal(item: facts.Details) -> str:
 
 def _findings(record: Record) -> str:
     lines = [
-        f"{facts.text(item, 'path')}:{facts.number(item, 'line')}:{facts.number(item, 'column')} "
+        f"{facts.text(item, 'path')}:{facts.whole(item, 'line')}:{facts.whole(item, 'column')} "
         f"{facts.text(item, 'rule')} {facts.text(item, 'message')}"
         for item in facts.objects(record.details, "findings")
         if item.get("new", True)

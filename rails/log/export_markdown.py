@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rails.core import details as facts
 from rails.core import limits
 from rails.core.events import Record
 from rails.core.text import head_and_tail, one_line, printable
-from rails.log import facts
 from rails.log.cards import Card
 
 _BLOCK_CHARS: Final = limits.FEEDBACK_CHARS
@@ -131,7 +131,7 @@ def _verdict(record: Record) -> list[str]:
     if found:
         lines += ["", "| File | Line | Rule | Finding |", "|---|---|---|---|"]
         lines += [
-            f"| {inline(facts.text(item, 'path'))} | {facts.number(item, 'line')} "
+            f"| {inline(facts.text(item, 'path'))} | {facts.whole(item, 'line')} "
             f"| {inline(facts.text(item, 'rule'))} | {inline(facts.text(item, 'message'))} |"
             for item in found
         ]

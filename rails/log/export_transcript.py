@@ -15,9 +15,9 @@ from typing import Final
 
 import rails
 from rails.core.conversation import NativeCall, NativeResult, Opaque, Part, Text, message_from_json
+from rails.core.details import inner, text, whole
 from rails.core.events import Record
 from rails.core.requests import Json
-from rails.log.facts import inner, number, text
 
 _SPACE: Final = uuid.UUID("6f0a8d0e-3f0c-5f0e-9c53-1d7a1f3f9a10")
 _SHOWN: Final = frozenset(
@@ -108,10 +108,10 @@ def _answer(record: Record) -> dict[str, Json]:
         "stop_reason": None if stop == "cut" else stop,
         "stop_sequence": None,
         "usage": {
-            "input_tokens": number(usage, "input_tokens"),
-            "output_tokens": number(usage, "output_tokens"),
-            "cache_read_input_tokens": number(usage, "cache_read_tokens"),
-            "cache_creation_input_tokens": number(usage, "cache_write_tokens"),
+            "input_tokens": whole(usage, "input_tokens"),
+            "output_tokens": whole(usage, "output_tokens"),
+            "cache_read_input_tokens": whole(usage, "cache_read_tokens"),
+            "cache_creation_input_tokens": whole(usage, "cache_write_tokens"),
         },
     }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from rails.core import details as d
 from rails.core.events import EVENT_TYPES, Record
 from rails.core.requests import Json
 from rails.core.wire import json_object
-from rails.review import details as d
 from rails.review.attempts import explain_failures, with_progress
 from rails.review.attention import attention
 from rails.review.turns import TurnBuilder
@@ -74,11 +74,11 @@ class _Frame:
         self.resumed = 0
         for record in records:
             if record.event_type == "WORKFLOW_START":
-                self.task = d.text(record.details, "task") or record.message
-                self.project = d.text(record.details, "project")
+                self.task = d.beginning(record.details, "task") or record.message
+                self.project = d.beginning(record.details, "project")
             elif record.event_type == "WORKFLOW_END":
-                self.outcome = d.text(record.details, "outcome") or "ended"
-                self.message = d.text(record.details, "message") or record.message
+                self.outcome = d.beginning(record.details, "outcome") or "ended"
+                self.message = d.beginning(record.details, "message") or record.message
             elif record.event_type == "UNDO":
                 self.undone.append(int(d.number(record.details, "step")))
             elif record.event_type == "SESSION_RESUMED":

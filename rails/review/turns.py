@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Literal
 
+from rails.core import details as d
+from rails.core.details import Details
 from rails.core.events import Record
-from rails.review import details as d
-from rails.review.details import Details
 from rails.review.views import (
     ApprovalView,
     ChangeView,
@@ -111,31 +111,31 @@ class TurnBuilder:
     def _response(self, details: Details, record: Record) -> None:
         del record
         self.answered = True
-        self._text = d.text(details, "prose") or d.text(details, "text")
-        self._stop = d.text(details, "stop_reason")
+        self._text = d.beginning(details, "prose") or d.beginning(details, "text")
+        self._stop = d.beginning(details, "stop_reason")
         usage = d.inner(details, "usage")
         self._tokens = (int(d.number(usage, "input_tokens")), int(d.number(usage, "output_tokens")))
         self._spend("model", d.number(details, "duration_ms") / 1000)
 
     def _request(self, details: Details, record: Record) -> None:
-        request_id = d.text(details, "id") or f"#{record.seq}"
+        request_id = d.beginning(details, "id") or f"#{record.seq}"
         self._requests[request_id] = RequestView(
             id=request_id,
-            tool=d.text(details, "tool_name"),
-            explanation=d.text(details, "explanation"),
-            dialect=d.text(details, "dialect"),
+            tool=d.beginning(details, "tool_name"),
+            explanation=d.beginning(details, "explanation"),
+            dialect=d.beginning(details, "dialect"),
             parameters=details.get("parameters"),
             repairs=tuple(_repair(repair) for repair in d.objects(details, "repairs")),
         )
 
     def _valid(self, details: Details, record: Record) -> None:
         del record
-        request_id = d.text(details, "id")
+        request_id = d.beginning(details, "id")
         if known := self._requests.get(request_id):
             self._requests[request_id] = replace(known, valid=True, coerced=d.texts(details, "coerced"))
 
     def _invalid(self, details: Details, record: Record) -> None:
-        request_id = d.text(details, "id")
+        request_id = d.beginning(details, "id")
         if known := self._requests.get(request_id):
             self._requests[request_id] = replace(known, valid=False)
         self._refuse("request", details, record)
@@ -146,12 +146,12 @@ class TurnBuilder:
     def _refuse(self, stage: Literal["request", "edit"], details: Details, record: Record) -> None:
         refusals = d.objects(details, "refusals") or ({"code": "refused", "message": record.message},)
         for refusal in refusals:
-            code, message, hint, path = (d.text(refusal, key) for key in ("code", "message", "hint", "path"))
-            request_id = d.text(refusal, "request_id") or d.text(details, "id")
+            code, message, hint, path = (d.beginning(refusal, key) for key in ("code", "message", "hint", "path"))
+            request_id = d.beginning(refusal, "request_id") or d.beginning(details, "id")
             self._refusals.append(RefusalView(stage, code, message, hint, path, request_id))
 
     def _block_ignored(self, details: Details, record: Record) -> None:
-        self._ignored.append(d.text(details, "reason") or record.message)
+        self._ignored.append(d.beginning(details, "reason") or record.message)
 
     def _planned(self, details: Details, record: Record) -> None:
         del record
@@ -165,28 +165,28 @@ class TurnBuilder:
         self._spend("gate", seconds)
         self._gates.append(
             GateView(
-                status=d.text(details, "status"),
+                status=d.beginning(details, "status"),
                 findings=tuple(_finding(finding) for finding in d.objects(details, "findings")),
                 fixed=tuple(_fixed(one) for one in fixed),
                 fixes=sum(int(d.number(one, "count")) or 1 for one in fixed),
                 not_checked=tuple(_skipped(one) for one in d.objects(details, "not_checked")),
                 checks=tuple(
-                    f"{d.text(check, 'name')} {d.text(check, 'version')}".strip()
+                    f"{d.beginning(check, 'name')} {d.beginning(check, 'version')}".strip()
                     for check in d.objects(details, "checks")
                 ),
                 seconds=round(seconds, 3),
-                diff=d.text(details, "diff"),
+                diff=d.beginning(details, "diff"),
             )
         )
 
     def _asked(self, details: Details, record: Record) -> None:
         self._approvals.append(
             ApprovalView(
-                id=d.text(details, "id"),
-                digest=d.text(details, "digest"),
-                kind=d.text(details, "kind"),
+                id=d.beginning(details, "id"),
+                digest=d.beginning(details, "digest"),
+                kind=d.beginning(details, "kind"),
                 tools=d.texts(details, "tools"),
-                diff=d.text(details, "diff"),
+                diff=d.beginning(details, "diff"),
                 risks=d.texts(details, "risks"),
                 notes=d.texts(details, "notes"),
                 asked_at=record.timestamp,
@@ -195,17 +195,17 @@ class TurnBuilder:
 
     def _decided(self, details: Details, record: Record) -> None:
         self._spend("human", d.number(details, "seconds"))
-        key = d.text(details, "id"), d.text(details, "digest")
+        key = d.beginning(details, "id"), d.beginning(details, "digest")
         waiting = [n for n, asked in enumerate(self._approvals) if not asked.answer and (asked.id, asked.digest) == key]
         if not waiting:
             waiting = [len(self._approvals)]
             self._approvals.append(ApprovalView(*key, "", (), "", (), (), asked_at=record.timestamp))
         self._approvals[waiting[0]] = replace(
             self._approvals[waiting[0]],
-            answer=d.text(details, "answer"),
-            reason=d.text(details, "reason"),
-            by=d.text(details, "by"),
-            at=d.text(details, "at") or record.timestamp,
+            answer=d.beginning(details, "answer"),
+            reason=d.beginning(details, "reason"),
+            by=d.beginning(details, "by"),
+            at=d.beginning(details, "at") or record.timestamp,
             seconds=float(d.number(details, "seconds")),
         )
 
@@ -216,9 +216,9 @@ class TurnBuilder:
     def _result(self, details: Details, record: Record) -> None:
         changes = tuple(_change(change) for change in d.objects(details, "changes"))
         seconds = d.number(details, "duration_ms") / 1000
-        tool = d.text(details, "tool")
+        tool = d.beginning(details, "tool")
         self._spend("run" if tool else "write", seconds)
-        words = d.text(details, "text") or record.message
+        words = d.beginning(details, "text") or record.message
         # A result ends what was begun for the same requests; tools that only look are not begun.
         if (ids := _ids(details)) in self._begun:
             self._begun.remove(ids)
@@ -229,10 +229,10 @@ class TurnBuilder:
         self._checkpoints.append(int(d.number(details, "step")))
 
     def _told(self, details: Details, record: Record) -> None:
-        self._feedback = d.text(details, "text") or record.message
+        self._feedback = d.beginning(details, "text") or record.message
 
     def _error(self, details: Details, record: Record) -> None:
-        self._errors.append(d.text(details, "error") or record.message)
+        self._errors.append(d.beginning(details, "error") or record.message)
 
 
 _TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
@@ -256,18 +256,18 @@ _TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
 
 
 def _ids(details: Details) -> tuple[str, ...]:
-    return d.texts(details, "ids") or (d.text(details, "id"),)
+    return d.texts(details, "ids") or (d.beginning(details, "id"),)
 
 
 def _repair(repair: Details) -> str:
-    before, after = d.text(repair, "before"), d.text(repair, "after")
+    before, after = d.beginning(repair, "before"), d.beginning(repair, "after")
     change = f": {before!r} → {after!r}" if before or after else ""
-    return f"{d.text(repair, 'name')} at {d.number(repair, 'offset'):.0f}{change}"
+    return f"{d.beginning(repair, 'name')} at {d.number(repair, 'offset'):.0f}{change}"
 
 
 def _finding(finding: Details) -> FindingView:
     path, rule, message, tool, severity = (
-        d.text(finding, key) for key in ("path", "rule", "message", "tool", "severity")
+        d.beginning(finding, key) for key in ("path", "rule", "message", "tool", "severity")
     )
     line, column = (int(d.number(finding, key)) for key in ("line", "column"))
     return FindingView(path, line, column, rule, message, tool, severity or "error", d.flag(finding, "new", True))
@@ -275,13 +275,13 @@ def _finding(finding: Details) -> FindingView:
 
 def _fixed(fixed: Details) -> str:
     count = int(d.number(fixed, "count")) or 1
-    return f"{d.text(fixed, 'tool')} {d.text(fixed, 'rule')} ×{count} in {d.text(fixed, 'path')}"
+    return f"{d.beginning(fixed, 'tool')} {d.beginning(fixed, 'rule')} ×{count} in {d.beginning(fixed, 'path')}"
 
 
 def _skipped(skip: Details) -> str:
-    return f"{d.text(skip, 'path')} by {d.text(skip, 'check')}: {d.text(skip, 'reason')}"
+    return f"{d.beginning(skip, 'path')} by {d.beginning(skip, 'check')}: {d.beginning(skip, 'reason')}"
 
 
 def _change(change: Details) -> ChangeView:
-    before, after = (d.text(change, key) or None for key in ("before_sha256", "after_sha256"))
-    return ChangeView(d.text(change, "path"), d.text(change, "kind"), before, after)
+    before, after = (d.beginning(change, key) or None for key in ("before_sha256", "after_sha256"))
+    return ChangeView(d.beginning(change, "path"), d.beginning(change, "kind"), before, after)

@@ -77,3 +77,11 @@ def test_c5_07_server_sent_events_end_with_done(work):
 def test_the_last_event_says_how_the_run_ended(events):
     assert events[-1] == {"type": "done"}
     assert of(events, "end")[0]["outcome"] == "done"
+
+
+def test_a_large_block_comes_whole(work):
+    large = WRITE.replace("one", "line\\n" * 5_000)
+    text = stream_of(work, f"Large.\n{large}", "Done.", approvals=["approve"])
+    block = of([json.loads(line) for line in text.splitlines()], "json-tool-block")[0]
+    assert block["content"].strip() == large.strip()
+    assert len(block["content"]) > 20_000
