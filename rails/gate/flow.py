@@ -36,6 +36,13 @@ class NotCheckedError(Exception):
     """A tool did not look at a file, for a reason that lies in the file or the configuration."""
 
 
+class ExcludedError(NotCheckedError):
+    """A tool did not look at a file because the project's configuration excludes it by its path."""
+
+    def __init__(self) -> None:
+        super().__init__("the project's configuration excludes this file")
+
+
 class NotNeededError(Exception):
     """A tool did not look at a file, and the project does not ask for it."""
 
@@ -260,6 +267,8 @@ class Road:
         """Run one tool; what keeps it from running is noted once for the file."""
         try:
             return self._timed(check, work)
+        except ExcludedError as reason:
+            self._miss(check, str(reason), required=not self.desk.exclusions_stand)
         except (CheckError, NotCheckedError) as reason:
             self._miss(check, str(reason))
         except NotNeededError as reason:

@@ -25,7 +25,7 @@ from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
-from rails.gate import suppressions, weakening
+from rails.gate import settings, suppressions, weakening
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
 from rails.gate.overlay import Overlay
@@ -78,7 +78,7 @@ class Gate:
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
-            self._desk.fix = True
+            self._desk.fix = self._desk.exclusions_stand = True
             return self._verdict(files, gone)
 
     def speculate(self, changes: ChangeSet) -> None:
@@ -100,7 +100,8 @@ class Gate:
     def check_files(self, paths: Sequence[WorkspacePath], *, base: str | None = None, fix: bool = False) -> Verdict:
         """Judge files as they are on disk.
 
-        ``base`` is a git revision to compare with; without one every finding counts. ``fix`` puts safe
+        ``base`` is a git revision to compare with; without one every finding counts, except that nothing can
+        be known to be new of comments and configuration that switch checks off. ``fix`` puts safe
         fixes and formatting into the verdict's proposal (from the bytes on disk to the repaired bytes);
         nothing is written here. Raises UsageError for an unknown revision.
         """
@@ -115,12 +116,26 @@ class Gate:
                 not_checked.append(NotChecked(str(path), "read", read))
             else:
                 data, mode = read
-                files.append(_File(str(path), FileChange(path, data, data, mode), old.get(str(path)), data, mode))
+                change = FileChange(path, data, data, mode)
+                files.append(_File(str(path), change, old.get(str(path)), data, mode, compared=base is not None))
         with self._turn:
             self._desk.fix = fix
+            self._desk.exclusions_stand = base is None or not self._reconfigured(base, names)
             verdict = self._verdict(files, [], not_checked)
         repaired = [change for change in verdict.proposal.changes if change.after != change.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
+
+    def _reconfigured(self, base: str, names: Sequence[str]) -> bool:
+        """Whether the configuration of the checks on disk, which counts here, is another one than at ``base``."""
+        from rails.gate import revisions
+
+        now = {name: settings.read_file(self.project / name) for name in weakening.places(names)}
+        then = revisions.contents(self.project, base, list(now))
+        return any(
+            next(weakening.findings(name, then[name], data or None), None)
+            for name, data in now.items()
+            if (then[name] or b"") != data
+        )
 
     def close(self) -> None:
         """Stop every tool."""
@@ -233,6 +248,8 @@ class _File:
     before: bytes | None
     after: bytes
     mode: int
+    #: Whether there is something to compare with; ``before`` is ``None`` for a new file, too.
+    compared: bool = True
     outcomes: list[Outcome] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
@@ -257,8 +274,9 @@ class _File:
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
-        findings += suppressions.new_ones(self.path, self.before, self.after)
-        findings += weakening.findings(self.path, self.before, self.after)
+        if self.compared:
+            findings += suppressions.new_ones(self.path, self.before, self.after)
+            findings += weakening.findings(self.path, self.before, self.after)
         lines = _lines(self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 

@@ -25,7 +25,7 @@ from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.checks import Desk
 from rails.gate.checks.text import cause, wrapping_fence
-from rails.gate.flow import Findings, NotCheckedError, NotNeededError
+from rails.gate.flow import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.jssettings import ScriptSettings
 from rails.gate.ruff import Diagnostic, Edit, plain
 from rails.gate.syntax import RULE
@@ -256,7 +256,7 @@ class NodeTools:
     def _prettier_now(self, request: Mapping[str, Json]) -> str:
         answer = self._ok(self.worker.ask(request), "Prettier")
         if answer.get("ignored"):
-            raise NotCheckedError(".prettierignore excludes this file")
+            raise ExcludedError
         return str(answer["text"])
 
     def _ok(self, answer: dict[str, Json], tool: str) -> dict[str, Json]:

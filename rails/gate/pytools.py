@@ -20,7 +20,7 @@ from rails.core.text import decode
 from rails.core.verdict import Finding
 from rails.gate import ruff, settings, suppressions, syntax, tools
 from rails.gate.checks import Desk
-from rails.gate.flow import Findings, NotCheckedError, NotNeededError
+from rails.gate.flow import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.remedies import REMEDIES
 from rails.gate.ruff import Diagnostic
 from rails.gate.rufftool import Ruff
@@ -46,7 +46,8 @@ password = 'hunter2'
 # x = 1
 """
 _FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
-_EXCLUDED: Final = "the project's configuration excludes this file"
+#: ruff reports this whatever rules are selected, unless it does not look at the file.
+_BROKEN_CANARY: Final = b"x = (\n"
 
 
 class PythonTools:
@@ -131,9 +132,10 @@ class PythonTools:
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
         how = self.ruff_settings(path)
-        if not self._diagnostics(path, _LINT_CANARY, how):
-            raise NotCheckedError(_EXCLUDED)
-        if all(found.rule == ruff.SYNTAX for found in self._diagnostics(path, _LINT_CANARY, how)):
+        canary = self._diagnostics(path, _LINT_CANARY, how)
+        if not canary and not self._diagnostics(path, _BROKEN_CANARY, how):
+            raise self._excluded(how)
+        if all(found.rule == ruff.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
         found = self._diagnostics(path, data, how)
         return Findings(_as_findings(path, found), tuple(found))
@@ -141,6 +143,13 @@ class PythonTools:
     def _diagnostics(self, path: str, data: bytes, how: RuffSettings) -> list[Diagnostic]:
         key = ("ruff", self.ruff.tool.version, self.config.digest, how, self.desk.modules, path, data)
         return self.desk.once(key, lambda: self.ruff.lint(path, data, how))
+
+    def _excluded(self, how: RuffSettings) -> NotCheckedError:
+        """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
+        key = ("ruff canary", self.ruff.tool)
+        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(_BROKEN_CANARY)):
+            return ExcludedError()
+        return NotCheckedError("ruff does not look at this file")
 
     def seen_settings(self) -> Collection[RuffSettings]:
         """The settings of every folder that was asked for so far."""
@@ -161,7 +170,7 @@ class PythonTools:
         if not self.config.formatter:
             raise NotNeededError("the project uses a formatter that AI-Rails does not run")
         if self._ruff_format(path, _FORMAT_CANARY) == _FORMAT_CANARY:
-            raise NotCheckedError(_EXCLUDED)
+            raise self._excluded(self.ruff_settings(path))
         return self._ruff_format(path, data)
 
     def _ruff_format(self, path: str, data: bytes) -> bytes:
@@ -173,7 +182,7 @@ class PythonTools:
         if self.black_tool is None:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
-            raise NotCheckedError(_EXCLUDED)
+            raise ExcludedError
         decoded = decode(data)
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
@@ -197,7 +206,7 @@ class PythonTools:
         if self.flake8_tool is None:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
         if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
-            raise NotCheckedError(_EXCLUDED)
+            raise ExcludedError
         if not self._flake8(path, _LINT_CANARY.decode()):
             raise NotCheckedError("the project's configuration selects no flake8 code for this file")
         decoded = decode(data)

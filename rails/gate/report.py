@@ -32,6 +32,8 @@ FORMATS: Final = ("text", "json", "sarif", "github", "junit", "rdjson")
 _RED, _GREEN, _YELLOW, _BOLD, _DIM, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[1m", "\033[2m", "\033[0m"
 #: A source line is cut here; the caret stays right for what is shown.
 _WIDTH: Final = 160
+#: More files than this with the same thing unchecked are told in one line.
+_NAMED: Final = 3
 
 
 def as_json(verdict: Verdict) -> dict[str, Json]:
@@ -142,9 +144,20 @@ def _fixed(verdict: Verdict) -> Iterator[str]:
 
 
 def _not_checked(verdict: Verdict) -> Iterator[str]:
+    """What decides first; what many files have in common is said once, with some of their names."""
+    alike: dict[tuple[bool, str], dict[str, list[str]]] = {}
     for miss in verdict.not_checked:
-        weight = "" if miss.required else " (not required)"
-        yield f"  {printable(miss.path, keep='')}: {miss.check}: {printable(miss.reason, keep='')}{weight}"
+        alike.setdefault((not miss.required, miss.reason), {}).setdefault(miss.path, []).append(miss.check)
+    for (optional, reason), files in sorted(alike.items(), key=lambda item: item[0][0]):
+        tail = f"{printable(reason, keep='')}{' (not required)' if optional else ''}"
+        if len(files) <= _NAMED:
+            for path, checks in files.items():
+                yield f"  {printable(path, keep='')}: {', '.join(checks)}: {tail}"
+            continue
+        checks = list(dict.fromkeys(check for some in files.values() for check in some))
+        yield f"  {len(files)} files: {', '.join(checks)}: {tail}"
+        names = [printable(path, keep="") for path in files][:_NAMED]
+        yield f"    {', '.join(names)} and {len(files) - _NAMED} more"
 
 
 def _summary(verdict: Verdict) -> str:

@@ -44,6 +44,10 @@ class Ruff:
             settings, lambda server: server.format(path, data), lambda: self._command.format(path, data, settings)
         )
 
+    def lint_isolated(self, data: bytes) -> list[Diagnostic]:
+        """Return what ruff finds in ``data`` without any configuration. Raises CheckError."""
+        return self._command.lint("canary.py", data, RuffSettings(False))
+
     def _ask(self, settings: RuffSettings, warm: Callable[[RuffServer], T], cold: Callable[[], T]) -> T:
         """Ask the server; when it fails, the command, which says what is wrong."""
         server = self._server(settings)

@@ -7,7 +7,7 @@ finding: an ignored rule more, a selected rule less, a longer line, a table take
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rails.core.errors import CheckError
@@ -37,6 +37,7 @@ _SECTIONS: Final = re.compile(
 _INI: Final = frozenset(
     {"setup.cfg", "tox.ini", ".flake8", "mypy.ini", ".mypy.ini", "pytest.ini", ".pylintrc", ".coveragerc"}
 )
+_RUFF: Final = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 _IGNORE_FILES: Final = frozenset({".eslintignore", ".prettierignore"})
 _CODE: Final = re.compile(
     r"\.?(?:eslint|prettier)(?:rc)?(?:\.config)?\.[cm]?[jt]s|\.(?:eslint|prettier)rc(?:\.\w+)?|biome\.jsonc?"
@@ -51,7 +52,17 @@ _STRICT: Final = re.compile(
 )
 _LENIENT: Final = re.compile(r"(?:^|[._-])(?:ignore[-_](?:errors|missing[-_]imports)|allow\w*|exit[-_]zero)$")
 
+#: Options that take whole files out of the checks.
+_EXCLUDES: Final = re.compile(r"(?:^|[._-])(?:extend[-_]|force[-_])?exclude$")
+
 Flat = dict[str, Json]
+
+
+def places(paths: Iterable[str]) -> list[str]:
+    """Return where configuration that excludes one of ``paths`` from its checks could be."""
+    folders = {path[: n + 1] for path in paths for n, sign in enumerate(path) if sign == "/"}
+    nested = (f"{folder}{name}" for folder in ("", *sorted(folders)) for name in _RUFF)
+    return [*nested, *sorted(_INI & {"setup.cfg", "tox.ini", ".flake8"}), *sorted(_IGNORE_FILES)]
 
 
 def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
@@ -71,6 +82,9 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
     try:
         old, new = _options(name, before), _options(name, after)
     except (CheckError, ValueError):
+        return
+    if before is None and (excluding := {key: value for key, value in new.items() if _EXCLUDES.search(key)}):
+        yield from _compared(path, after, {}, excluding)
         return
     if before is None and new:
         yield _finding(

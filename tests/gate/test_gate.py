@@ -196,6 +196,14 @@ def test_the_text_report_lets_no_control_character_through(world):
     assert "\u202e" not in report.as_text(verdict)
 
 
+def test_the_text_report_says_once_what_many_files_have_in_common(world):
+    world.put("ruff.toml", 'exclude = ["gen"]\n')
+    names = [f"gen/m{n}.py" for n in range(9)]
+    text = report.as_text(world.judge(*((name, "x = 1\n") for name in names)))
+    assert "  9 files: ruff, ruff format: the project's configuration excludes this file (not required)\n" in text
+    assert "    gen/m0.py, gen/m1.py, gen/m2.py and 6 more\n" in text
+
+
 def test_a_window_shows_the_enclosing_function():
     text = "x = 1\n\n\ndef one():\n    a = 1\n    if a:\n        return b\n\n\ndef two():\n    pass\n"
     from rails.core.verdict import Finding

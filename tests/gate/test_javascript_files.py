@@ -165,9 +165,10 @@ def test_a_file_that_eslint_skips_is_not_checked(script):
     assert "ignored" in verdict.not_checked[0].reason
 
 
-def test_a_file_that_prettier_skips_is_not_checked(script):
+def test_a_file_that_the_project_excludes_from_prettier_is_not_required(script):
     verdict = script.judge(("ignored.js", "const a = 1;\n"))
-    assert [(miss.check, miss.required) for miss in verdict.not_checked] == [("prettier", True)]
+    assert [(miss.check, miss.required) for miss in verdict.not_checked] == [("prettier", False)]
+    assert verdict.status == "pass"
 
 
 def test_a_tool_that_breaks_is_not_checked(script):

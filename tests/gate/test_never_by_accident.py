@@ -8,6 +8,10 @@ import json
 
 import pytest
 
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.paths import WorkspacePath
+from rails.gate import Gate
+
 BAD = "import os\n\nprint(undefined)\n"
 
 
@@ -20,22 +24,29 @@ def assert_not_checked(verdict, *checks):
     assert {miss.check for miss in verdict.not_checked if miss.required} >= set(checks), verdict.not_checked
 
 
+def assert_excluded(world, path, text, *checks):
+    """Say that the file was not checked, and let it pass: the project wants it so, and did before this change."""
+    verdict = world.judge((path, text))
+    assert verdict.status == "pass", verdict
+    assert {(miss.check, miss.required) for miss in verdict.not_checked} == {(check, False) for check in checks}
+    with Gate(world.project, strict=True, pool=world.gate._desk.pool) as strict:
+        changes = ChangeSet((FileChange(WorkspacePath(path), None, text.encode()),))
+        assert strict.judge(changes).status == "error"
+
+
 # -- ruff: exclusions and empty selections --------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "config",
     [
-        '[tool.ruff]\nextend-exclude = ["gen.py"]\nforce-exclude = true\n',
-        '[tool.ruff]\nextend-exclude = ["gen.py"]\n',
-        '[tool.ruff.lint]\nexclude = ["gen.py"]\n',
         "[tool.ruff.lint]\nselect = []\n",
         '[tool.ruff.lint.per-file-ignores]\n"*" = ["ALL"]\n',
         '[tool.ruff.lint.per-file-ignores]\n"gen.py" = ["ALL"]\n',
     ],
-    ids=["force-exclude", "exclude", "lint-exclude", "empty-select", "ignore-all", "ignore-all-of-a-file"],
+    ids=["empty-select", "ignore-all", "ignore-all-of-a-file"],
 )
-def test_a_file_that_ruff_skips_is_not_checked(world, config):
+def test_a_file_for_which_ruff_has_no_rule_is_not_checked(world, config):
     pyproject(world, config)
     verdict = world.judge(("gen.py", BAD))
     assert_not_checked(verdict, "ruff")
@@ -44,9 +55,48 @@ def test_a_file_that_ruff_skips_is_not_checked(world, config):
     assert_not_checked(world.check("gen.py"), "ruff")
 
 
-def test_a_file_that_the_formatter_skips_is_not_checked(world):
-    pyproject(world, '[tool.ruff.format]\nexclude = ["gen.py"]\n')
-    assert_not_checked(world.judge(("gen.py", "x = 1\n")), "ruff format")
+@pytest.mark.parametrize(
+    ("config", "checks"),
+    [
+        ('[tool.ruff]\nextend-exclude = ["gen.py"]\nforce-exclude = true\n', ("ruff", "ruff format")),
+        ('[tool.ruff]\nextend-exclude = ["gen.py"]\n', ("ruff", "ruff format")),
+        ('[tool.ruff.lint]\nexclude = ["gen.py"]\n', ("ruff",)),
+        ('[tool.ruff.format]\nexclude = ["gen.py"]\n', ("ruff format",)),
+    ],
+    ids=["force-exclude", "exclude", "lint-exclude", "format-exclude"],
+)
+def test_a_file_that_the_project_excludes_from_ruff_is_not_required(world, config, checks):
+    pyproject(world, config)
+    assert_excluded(world, "gen.py", "x = 1\n", *checks)
+
+
+def test_an_excluded_file_must_still_compile(world):
+    pyproject(world, '[tool.ruff]\nextend-exclude = ["gen.py"]\n')
+    assert world.judge(("gen.py", "x = (\n")).status == "fail"
+
+
+def test_an_exclusion_that_came_with_what_is_checked_keeps_the_file_required(world):
+    world.git("init", "-q")
+    pyproject(world, "[tool.ruff]\nline-length = 88\n")
+    world.git("add", ".")
+    world.git("commit", "-qm", "one")
+    world.put("pkg/gen.py", BAD)
+    pyproject(world, '[tool.ruff]\nline-length = 88\nextend-exclude = ["pkg"]\n')
+    assert_not_checked(world.check("pkg/gen.py", base="HEAD"), "ruff", "ruff format")
+    assert world.check("pyproject.toml", "pkg/gen.py", base="HEAD").status == "fail"
+    world.git("commit", "-qam", "two")
+    assert world.check("pkg/gen.py", base="HEAD").status == "pass"
+    world.put("pkg/ruff.toml", 'exclude = ["*.py"]\n')
+    assert_not_checked(world.check("pkg/gen.py", base="HEAD"), "ruff", "ruff format")
+
+
+def test_an_exclusion_in_the_change_itself_does_not_count_for_it(world):
+    pyproject(world, "[tool.ruff]\nline-length = 88\n")
+    verdict = world.judge(
+        ("pyproject.toml", "[tool.ruff]\nline-length = 88\n", '[tool.ruff]\nline-length = 88\nexclude = ["a.py"]\n'),
+        ("a.py", "print(undefined)\n"),
+    )
+    assert {finding.rule for finding in verdict.findings} == {"F821", "gate-config-weakened"}
 
 
 def test_a_folder_without_python_files_is_no_evidence(world):
@@ -118,12 +168,17 @@ def test_an_old_excuse_for_a_whole_file_is_not_checked(world, comment):
 
 @pytest.mark.parametrize(
     "config",
-    ["[flake8]\nselect = ZZZ\n", "[flake8]\nexclude = a.py\n", "[flake8]\nper-file-ignores =\n    a.py: E,W,F,C\n"],
-    ids=["nonsense-select", "exclude", "ignore-all"],
+    ["[flake8]\nselect = ZZZ\n", "[flake8]\nper-file-ignores =\n    a.py: E,W,F,C\n"],
+    ids=["nonsense-select", "ignore-all"],
 )
 def test_a_file_that_flake8_skips_is_not_checked(world, config):
     world.put("setup.cfg", config)
     assert_not_checked(world.judge(("a.py", "x = 1\n")), "flake8")
+
+
+def test_a_file_that_the_project_excludes_from_flake8_is_not_required(world):
+    world.put("setup.cfg", "[flake8]\nexclude = a.py\n")
+    assert_excluded(world, "a.py", "x = 1\n", "flake8")
 
 
 def test_a_selected_plugin_that_is_not_installed_is_said(world):
@@ -136,9 +191,9 @@ def test_a_selected_plugin_that_is_not_installed_is_said(world):
 
 
 @pytest.mark.parametrize("key", ["force-exclude", "extend-exclude", "exclude"])
-def test_a_file_that_black_skips_is_not_checked(world, key):
+def test_a_file_that_the_project_excludes_from_black_is_not_required(world, key):
     pyproject(world, f"[tool.black]\n{key} = '''\n/gen   # generated\n'''\n")
-    assert_not_checked(world.judge(("gen/a.py", "x = 1\n")), "black")
+    assert_excluded(world, "gen/a.py", "x = 1\n", "black")
 
 
 def test_a_broken_black_configuration_is_an_error(world):
@@ -191,6 +246,8 @@ def test_a_ruff_that_does_not_answer_properly_is_an_error(world, tmp_path, monke
 
     monkeypatch.setattr(limits, "CHECK_SECONDS", 1)
     fake_tool(tmp_path, monkeypatch, script)
+    assert_not_checked(world.judge(("a.py", "x = 1\n")), "ruff")
+    pyproject(world, '[tool.ruff]\nexclude = ["b.py"]\n')
     assert_not_checked(world.judge(("a.py", "x = 1\n")), "ruff")
 
 

@@ -36,6 +36,41 @@ def test_a_weaker_configuration_is_a_finding(world, path, before, after):
     assert verdict.status == "fail"
 
 
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("pyproject.toml", '[tool.ruff]\nexclude = ["src"]\n'),
+        ("src/ruff.toml", 'extend-exclude = ["*.py"]\n'),
+        (".flake8", "[flake8]\nextend-exclude = src\n"),
+    ],
+)
+def test_new_configuration_that_excludes_files_is_a_weaker_one(world, path, text):
+    assert found(world.judge((path, text))) == WEAKENED
+
+
+def test_without_a_baseline_nothing_of_this_is_known_to_be_new(world):
+    world.put("pyproject.toml", '[tool.ruff]\nexclude = ["src"]\n')
+    world.put("a.py", "import os  # noqa: F401\n")
+    assert world.check("pyproject.toml", "a.py").findings == ()
+
+
+def test_beside_a_revision_suppressions_and_configuration_are_findings(world):
+    world.git("init", "-q")
+    world.put("a.py", "import os\n")
+    world.put("b.py", "import os  # noqa: F401\n")
+    world.git("add", ".")
+    world.git("commit", "-qm", "one")
+    world.put("a.py", "import os  # noqa: F401\n")
+    world.put("new.py", "import os  # noqa: F401\n")
+    world.put("ruff.toml", "line-length = 100\n")
+    verdict = world.check("a.py", "b.py", "new.py", "ruff.toml", base="HEAD")
+    assert {(f.path, f.rule) for f in verdict.findings} == {
+        ("a.py", "new-suppression"),
+        ("new.py", "new-suppression"),
+        ("ruff.toml", "gate-config-changed"),
+    }
+
+
 def test_configuration_taken_away_is_a_finding(world):
     assert found(world.judge(("ruff.toml", 'lint.select = ["F"]\n', None))) == WEAKENED
 

@@ -59,16 +59,19 @@ class Report:
 class Desk:
     """What checks share: the project, warm tools, and answers that are already known.
 
-    ``fix`` is whether fixes and formatting may change the text. ``trusted`` is whether configuration of the
-    project that is a program may be executed. ``created`` and ``gone`` are the paths that the change set at
-    hand brings and takes away; ``overlay`` is a folder outside the workspace with an empty stand-in for each
-    Python file that they bring, ``modules`` are their places. ``known`` holds results by everything
-    they depend on (tool, version, configuration, path, content), so that no text is checked twice.
+    ``fix`` is whether fixes and formatting may change the text. ``exclusions_stand`` is whether the project's
+    own exclusions were there before what is judged, so that nobody waits for the checks they take away.
+    ``trusted`` is whether configuration of the project that is a program may be executed. ``created`` and
+    ``gone`` are the paths that the change set at hand brings and takes away; ``overlay`` is a folder outside
+    the workspace with an empty stand-in for each Python file that they bring, ``modules`` are their places.
+    ``known`` holds results by everything they depend on (tool, version, configuration, path, content), so
+    that no text is checked twice.
     """
 
     project: Path
     pool: PythonPool
     fix: bool = True
+    exclusions_stand: bool = True
     trusted: bool = False
     created: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
