@@ -30,6 +30,8 @@ _NOTABLE: Final = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```
 _MARKED: Final = re.compile(rf"{_NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
 #: The end of prose that looks like the end of a JSON block.
 _REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
+#: How much of the prose before a fence is kept, in characters.
+_BEFORE: Final = 400
 #: How often a text may be read again from an earlier place, because a block did not end where it seemed to.
 _RETREATS: Final = 8
 
@@ -38,17 +40,22 @@ class Scanner:
     """Feed text, get spans and prose in order.
 
     ``tools`` are the tools that exist; ``reads`` tells whether a text can be read as a JSON call, repairs
-    included. ``current`` is the open stretch. ``orphan`` is the last offset at which a lone fence line
-    followed what looks like the end of a JSON block: a sign that a block ended there and not before.
+    included; ``on_fence`` is given what stood before a fence line that names no language. ``current`` is the
+    open stretch. ``orphan`` is the last offset at which a lone fence line followed what looks like the end
+    of a JSON block: a sign that a block ended there and not before.
     """
 
     def __init__(
-        self, tools: Shapes, reads: Callable[[str], bool] = bool, dialects: frozenset[str] = frozenset()
+        self,
+        tools: Shapes,
+        reads: Callable[[str], bool] = bool,
+        dialects: frozenset[str] = frozenset(),
+        on_fence: Callable[[str], object] = bool,
     ) -> None:
         self.offset = 0
         self.current: Stretch | None = None
         self.orphan = -1
-        self._tools, self._reads, self._dialects = tools, reads, dialects
+        self._tools, self._reads, self._dialects, self._on_fence = tools, reads, dialects, on_fence
         self._notable = _MARKED if dialects & {"mistral", "react"} else _NOTABLE
         self._partial: list[str] = []
         self._xml: Span | None = None
@@ -138,7 +145,7 @@ class Scanner:
         self.offset += len(text)
         if self._xml is not None and self._xml.follower is not None and self._xml.follower.closer in text:
             self._xml.stray = True
-        self._before = text[-200:]
+        self._before = (self._before + text)[-_BEFORE:] if len(text) < _BEFORE else text[-_BEFORE:]
         yield text
 
     def _end(self, stretch: Stretch, *, closed: bool) -> Iterator[Span | str]:
@@ -218,8 +225,10 @@ class Scanner:
             return self._json(mark, used), used
         if mark[0] == "`" and "`" in info:
             return None
-        if not info.strip() and _REST.search(self._before):
-            self.orphan = self.offset
+        if not info.strip():
+            self._on_fence(self._before)
+            if _REST.search(self._before):
+                self.orphan = self.offset
         return Quote(self.offset, self.offset + len(line), info.strip(), char=mark[0], length=len(mark)), len(line)
 
     def _marked(self, found: extras.Marker) -> MarkedJson:

@@ -18,6 +18,7 @@ from rails.intake.jsontext import Parsed, strict
 from rails.intake.requests import NORMAL_STOPS, Block, Outcome
 from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
 from rails.intake.stretches import JsonFence, Span, XmlCall
+from rails.intake.torn import Watch
 from rails.intake.tracker import PATH_KEYS, Tracker, told
 from rails.intake.xmlform import Follower
 
@@ -40,7 +41,8 @@ class Reader:
         self._tools, self._prefix = tools, id_prefix
         self._decoder: codecs.IncrementalDecoder | None = None
         self._dialects = extras.check(frozenset(dialects))
-        self._scanner = Scanner(tools, self._reads, self._dialects)
+        self._watch = Watch(tools)
+        self._scanner = Scanner(tools, self._reads, self._dialects, self._watch.fence)
         self._announced: Tracker | Follower | None = None
         self._doubt = _NOWHERE  # from this offset on, blocks may be quoted by a broken one
         self._count = 0
@@ -89,7 +91,7 @@ class Reader:
         for item in (*self._scanner.feed(rest), *self._scanner.flush()):
             self._take(item, late, whole=whole)
         remnant = self._remnant or self._scanner.orphan >= self._doubt
-        quoted = self._doubt if not whole or remnant else _NOWHERE
+        quoted = min(self._doubt if not whole or remnant else _NOWHERE, self._torn_from(whole))
         for outcomes in self._waiting:
             ends = outcomes[0].end
             last = isinstance(outcomes[0], RawRequest) and ends >= self._scanner.offset
@@ -97,6 +99,8 @@ class Reader:
         self._done = True
         if self._orphaned and self._remnant and not self._doubted:
             self._complete([self._numbered(doubt.torn(self._doubt))], late)
+        elif self._watch.lost() >= 0:
+            self._complete([self._numbered(doubt.torn(self._watch.lost()))], late)
         for call in calls:
             outcome = self._numbered(requests.judge_native(call, finish))
             self._native[_id(outcome)] = call.id
@@ -112,6 +116,11 @@ class Reader:
             dict(self._blocks),
             tuple(late),
         )
+
+    def _torn_from(self, whole: bool) -> int:
+        """Return the offset from which blocks are torn, or quoted by a torn one."""
+        watch = self._watch
+        return watch.since if watch.seen else _NOWHERE if whole else watch.unfinished
 
     def _decoded(self, chunk: bytes, final: bool) -> str:
         """Decode UTF-8 whose characters may be split between chunks; bad bytes become U+FFFD."""
@@ -135,6 +144,7 @@ class Reader:
     def _take(self, item: Span | str, signals: list[Signal], *, whole: bool = True) -> None:
         if isinstance(item, str):
             self._prose.append(item)
+            self._watch.text(item)
             self._suspect(item)
             return
         if not item.closed and item.start >= self._doubt:
@@ -144,6 +154,7 @@ class Reader:
     def _take_span(self, item: Span, signals: list[Signal], whole: bool) -> None:
         whole = whole or item.closed
         if item.kind == "quote":
+            self._watch.quote(item)
             if not item.label:  # a fence line of ours may have been taken for its opening
                 self._suspect(item.raw)
             self._settle(item, doubt.judge_quote(item), signals)
@@ -158,6 +169,8 @@ class Reader:
                 outcomes = doubt.never_ignored(outcomes, item.start, item.end)
             if item.kind == "json" and doubt.holds_raw_lines(outcomes):
                 self._doubt = min(self._doubt, item.start)
+            if item.kind == "json":
+                self._watch.block(item, outcomes)
             self._settle(item, outcomes, signals)
             if item.kind == "json" and not _certain_end(item, outcomes):
                 self._doubt = min(self._doubt, item.end)
@@ -204,7 +217,7 @@ class Reader:
         numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
         self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
         at_end = not span.raw.endswith("\n") and doubt.was_mended(numbered)
-        if self._waiting or span.start >= self._doubt or at_end or doubt.used_closers(numbered):
+        if self._waiting or span.start >= min(self._doubt, self._watch.since) or at_end or doubt.used_closers(numbered):
             self._waiting.append(numbered)
         else:
             self._complete(numbered, signals)

@@ -43,6 +43,10 @@ PIECES = [
     '"{{\\n \\"tool\\": \\"run_code\\", \\"timeout\\" 61\\n}"\n',
     "{tool”: “run_code”}\n",
     "// note\n",
+    '{"tool": "write_file", "path": "a", "content": ""}\n```\n',
+    '{"content": "x"}\n```\n',
+    '", "tool": "write_file"}\n```\n',
+    '"}\n',
     "/* a */",
     "\\",
     '"',
@@ -95,8 +99,16 @@ def test_c5_01_a_request_is_announced_before_its_content_is_there():
         signals += reader.feed(char)
     assert signals == [Started("r1", "write_file", "src/a.py", 0)]
     assert reader.feed(', "content": "long') == []
-    (completed,) = reader.feed(' text"}\n```\n')
-    assert completed.outcome.parameters == {"path": "src/a.py", "content": "long text"}
+    (completed,) = reader.feed(' text\\n"}\n```\n')
+    assert completed.outcome.parameters == {"path": "src/a.py", "content": "long text\n"}
+
+
+def test_c5_01_a_block_that_could_be_torn_is_complete_when_the_answer_is():
+    reader = Reader(SHAPES)
+    signals = reader.feed(f'{F}json\n{{"tool": "write_file", "path": "a", "content": "x"}}\n{F}\n')
+    assert signals == [Started("r1", "write_file", "a", 0)]
+    (completed,) = reader.flush("end_turn").late
+    assert completed.outcome.parameters == {"path": "a", "content": "x"}
 
 
 def test_c5_06_two_calls_on_one_path_have_their_own_ids():
