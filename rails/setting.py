@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from rails.agents import Agent
 from rails.approval.decision import Approver
 from rails.core.conversation import ToolSpec
 from rails.core.events import Event, EventType
+from rails.core.requests import ToolRequest
 from rails.core.wire import json_object
 from rails.edits.history import History
 from rails.gate.gate import Gate
@@ -19,6 +20,8 @@ from rails.tools.definitions import Registry
 
 #: How far broken JSON may be mended before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]
+#: Tools that say where to write, not what is there now: they need to know what the agent looked at.
+_BY_PLACE: Final = ("write_file", "insert_lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +53,11 @@ class Setting:
     def say(self, event: EventType, message: str, **details: object) -> None:
         """Publish an event of this agent and model."""
         self.publish(Event(event, message, json_object(details), self.agent.name, self.model.name))
+
+    def based(self, request: ToolRequest) -> ToolRequest:
+        """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""
+        path = request.parameters.get("file_path")
+        known = self.seen.get(path, "") if isinstance(path, str) else ""
+        if not known or request.tool_name not in _BY_PLACE or "base_hash" in request.parameters:
+            return request
+        return replace(request, parameters={**request.parameters, "base_hash": known})

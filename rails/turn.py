@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
-from rails import feedback
+from rails import feedback, flows
 from rails import narration as tell
 from rails.admission import admit
 from rails.agents import check_output
@@ -34,14 +33,11 @@ from rails.core.conversation import Answer, Message, TextDelta
 from rails.core.errors import ModelError, StaleError, WorkspaceError
 from rails.core.requests import ToolRequest
 from rails.edits.apply import apply
-from rails.edits.plan import plan
+from rails.edits.plan import Plan, plan
 from rails.feedback import Outcome
 from rails.intake import Intake, Reader
 from rails.setting import Setting
 from rails.tools import runners
-
-#: Tools that say where to write, not what is there now: they need to know what the agent looked at.
-_BY_PLACE: Final = ("write_file", "insert_lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +104,8 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     ids = tuple(request.id for request in requests)
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
-    planned = plan([_based(setting, request) for request in requests], setting.project)
+    edits, unfit = flows.as_edits(requests, setting.project)
+    planned = Plan(ChangeSet(), tuple(unfit)) if unfit else plan([setting.based(e) for e in edits], setting.project)
     tell.planned(setting, ids, planned)
     if planned.refusals:
         return feedback.edit(ids, planned.refusals)
@@ -152,15 +149,6 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     return outcome
 
 
-def _based(setting: Setting, request: ToolRequest) -> ToolRequest:
-    """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""
-    path = request.parameters.get("file_path")
-    known = setting.seen.get(path, "") if isinstance(path, str) else ""
-    if not known or request.tool_name not in _BY_PLACE or "base_hash" in request.parameters:
-        return request
-    return replace(request, parameters={**request.parameters, "base_hash": known})
-
-
 def _execute(setting: Setting, request: ToolRequest, *, clean: bool) -> Outcome:
     """Run a tool that executes something, after a human agreed if the definition asks for one."""
     if not clean:
@@ -179,7 +167,8 @@ def _execute(setting: Setting, request: ToolRequest, *, clean: bool) -> Outcome:
 def _run(setting: Setting, request: ToolRequest) -> Outcome:
     definition = setting.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    result = runners.run(request, definition, setting.project)
+    own = request.tool_name == flows.NODE_INFO
+    result = flows.node_info(request) if own else runners.run(request, definition, setting.project)
     tell.ran(setting, request, result)
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):

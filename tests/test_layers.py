@@ -14,7 +14,7 @@ FLOORS = [
     {"core"},
     {"intake", "tools", "edits", "gate", "approval", "models", "log", "sandbox", "messages", "contracts"},
     {"agents", "feedback"},
-    {"setting", "resume", "budget"},
+    {"setting", "resume", "budget", "flows"},
     {"correction"},
     {"narration"},
     {"admission"},

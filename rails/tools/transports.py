@@ -18,6 +18,8 @@ BUILTINS: Final[Mapping[str, Effect]] = {
     "read_file": "read",
     "list_files": "read",
     "search_files": "read",
+    "n8n_node_info": "read",
+    "edit_workflow": "edit",
     "write_file": "edit",
     "edit_file": "edit",
     "multi_edit": "edit",

@@ -275,7 +275,11 @@ def secure_port(certificate):
                 return
             try:
                 with context.wrap_socket(plain, server_side=True) as connection:
-                    connection.recv(65536)
+                    # All of the request is read first: closing on unread bytes resets the connection.
+                    request = connection.makefile("rb")
+                    headers = iter(request.readline, b"\r\n")
+                    sizes = [int(line.split(b":")[1]) for line in headers if line.lower().startswith(b"content-length")]
+                    request.read(sum(sizes))
                     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
             except OSError:
                 plain.close()
