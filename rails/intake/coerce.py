@@ -47,6 +47,7 @@ class Coercion:
         self.fault: Fault | None = None
         self.fault_path = ""
         self._seen: dict[int, bool] = {}
+        self._keyed: dict[int, dict[str, Json]] = {}
 
     def parameters(self, value: Mapping[str, Json], schema: shape.Schema) -> Mapping[str, Json]:
         """Return the parameters with text turned into what ``schema`` asks for; unchanged ones are not copied."""
@@ -65,17 +66,31 @@ class Coercion:
         if isinstance(value, list) and isinstance(schema, Mapping):
             items = schema.get("items")
             if items is not None and self._matters(items):
-                return [self.value(item, items, f"{path}[{n}]", depth + 1) for n, item in enumerate(value)]
+                keys = self._mattering(items).keys()
+                return [
+                    item
+                    if type(item) is dict and keys.isdisjoint(item)
+                    else self.value(item, items, f"{path}[{n}]", depth + 1)
+                    for n, item in enumerate(value)
+                ]
         return value
 
     def _object(self, value: dict[str, Json], schema: shape.Schema, path: str, depth: int) -> Json:
-        for key, part in shape.properties(schema).items():
-            if key in value and self._matters(part):
+        for key, part in self._mattering(schema).items():
+            if key in value:
                 before = value[key]
                 after = self.value(before, part, f"{path}.{key}" if path else key, depth + 1)
                 if after is not before:
                     value = {**value, key: after}
         return value
+
+    def _mattering(self, schema: shape.Schema) -> dict[str, Json]:
+        """Return the properties of ``schema`` that text can be turned into; looked up once for each."""
+        known = self._keyed.get(id(schema))
+        if known is None:
+            known = {key: part for key, part in shape.properties(schema).items() if self._matters(part)}
+            self._keyed[id(schema)] = known
+        return known
 
     def _matters(self, schema: Json) -> bool:
         """Return whether text can be turned into something anywhere under ``schema``; computed once for each."""

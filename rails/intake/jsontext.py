@@ -76,6 +76,7 @@ def real(token: str) -> float:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant, parse_float=real)
 _LARGEST: Final = 10**limits.NUMBER_CHARS
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 _STRING_OR_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
 
 
@@ -106,14 +107,14 @@ def _bounds(text: str, value: Json) -> Fault | None:
         return _too_deep(text)
     if code == "number":
         return Fault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
-    found = _SURROGATE_ESCAPE.search(text) if "\\u" in text else None
+    found = _SURROGATE_ESCAPE.search(text)
     if found and has_surrogate(value):
         return Fault("surrogate", "there is a lone surrogate escape, which is not a character", found.start())
     return None
 
 
-def _beyond(value: Json) -> str:
-    """Return "depth" or "number" for a value beyond the bounds, else "".
+def _beyond(value: Json, allowed: int = limits.JSON_DEPTH) -> str:
+    """Return "depth" or "number" for a value beyond the bounds, else ""; ``allowed`` levels may be nested.
 
     Level by level, without recursion; a level that holds nothing but strings is the last, and is
     passed at the speed of C.
@@ -124,7 +125,7 @@ def _beyond(value: Json) -> str:
     depth = 0
     while containers:
         depth += 1
-        if depth > limits.JSON_DEPTH:
+        if depth > allowed:
             return "depth"
         if countOf(map(type, _inside(containers)), str) == sum(map(len, containers)):
             return ""
@@ -202,6 +203,18 @@ def prefix(text: str, pos: int) -> tuple[Json, int] | Fault | None:
     return _bounds(inside, value) or (value, end)
 
 
+def inside(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
+    """Read a strict container at ``pos``, of at most ``allowed`` levels, with where it ends; None if it is not one.
+
+    For a reader that goes on by itself then: whether the text holds lone surrogates is its own question.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, pos)
+    except (ValueError, RecursionError):
+        return None
+    return None if _beyond(value, allowed) else (value, end)
+
+
 def _too_deep(text: str) -> Fault:
     depth = 0
     for match in _STRING_OR_BRACKET.finditer(text):
@@ -222,13 +235,11 @@ def explain(text: str, fault: Fault) -> str:
 
 def balance(text: str) -> str:
     """Return a sentence about brackets that do not pair up outside strings, or an empty string."""
-    counts = dict.fromkeys("{}[]", 0)
-    open_string = -1
-    for match in _STRING_OR_BRACKET.finditer(text):
-        if match[0] in counts:
-            counts[match[0]] += 1
-        elif not match[1]:
-            open_string = match.start()
+    outside = _STRING.sub("", text)
+    left = outside.find('"')
+    open_string = len(text) - len(outside) + left if left >= 0 else -1
+    outside = outside[:left] if left >= 0 else outside
+    counts = {bracket: outside.count(bracket) for bracket in "{}[]"}
     parts = [_surplus(counts[a] - counts[b], a, b) for a, b in ("{}", "[]")]
     if open_string >= 0:
         line, column = line_column(text, open_string)

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from rails.core import limits
 from rails.core.requests import Json
-from rails.intake.jsontext import Fault, Parsed, prefix
+from rails.intake.jsontext import Fault, Parsed, inside, prefix
 from rails.intake.tokens import CLOSERS, ELISION, Stop, Tokens
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*:)")
@@ -23,6 +23,8 @@ _SIMPLE_MEMBER: Final = re.compile(
     r"""[ \t\n\r]*+(["'])((?:(?!\1)[^\\\x00-\x1f]){0,200}+)\1[ \t\n\r]*+:[ \t\n\r]*+"""
     r"""(?:"([^"\\\x00-\x1f]*+)"|'([^'\\\x00-\x1f]*+)')[ \t\n\r]*+([,}])"""
 )
+#: How many inner containers may turn out to be damaged before each is read step by step at once.
+_UNSOUND: Final = 4
 
 #: Returns property names; called only when a repair depends on them.
 Known: TypeAlias = Callable[[], frozenset[str]]
@@ -40,6 +42,7 @@ class LenientReader(Tokens):
         self.keys: list[str] = []
         self.result: Json = None
         self.closed_by_us = False
+        self.unsound = 0
 
     def in_list(self) -> bool:
         """Return whether the token is an item of a list."""
@@ -85,10 +88,21 @@ class LenientReader(Tokens):
         self.space()
         char = self.text[self.pos : self.pos + 1]
         if char in ("{", "["):
-            return self._open(char)
+            return self._sound() or self._open(char)
         if char in CLOSERS and char:
             return self._put(self.string())
         return self._put(self.scalar())
+
+    def _sound(self) -> Step | None:
+        """Take an inner container that needs no repair in one step; None if this one does, or several did."""
+        if not self.stack or self.unsound >= _UNSOUND:
+            return None
+        found = inside(self.text, self.pos, limits.JSON_DEPTH - len(self.stack))
+        if found is None:
+            self.unsound += 1
+            return None
+        value, self.pos = found
+        return self._put(value)
 
     def _open(self, char: str) -> Step | None:
         if len(self.stack) >= limits.JSON_DEPTH:

@@ -85,7 +85,10 @@ class Reader:
         """Take the end of the answer, why it ended, and the provider's own calls. Call it once."""
         if self._done:
             raise ValueError("the reader was flushed")
-        late: list[Signal] = []
+        return self._flush(finish, calls, [])
+
+    def _flush(self, finish: StopReason, calls: Sequence[NativeCall], late: list[Signal]) -> Intake:
+        """Take the end; ``late`` are signals that were not passed on yet."""
         whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
         rest = self._decoded(b"", True) if self._decoder is not None else ""
         for item in (*self._scanner.feed(rest), *self._scanner.flush()):
@@ -228,7 +231,7 @@ class Reader:
         if isinstance(outcome, RawRequest) and self._count > limits.REQUESTS_PER_ANSWER:
             outcome = doubt.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
         if isinstance(outcome, RawRequest):
-            return replace(outcome, id=name)
+            return _with_id(outcome, name)
         return replace(outcome, request_id=name)
 
     def _peek(self, signals: list[Signal]) -> None:
@@ -280,6 +283,21 @@ def _certain_end(span: Span, outcomes: Sequence[Outcome]) -> bool:
     return tracker is not None and tracker.done and not (tracker.odd or tracker.quote or tracker.trailing)
 
 
+def _with_id(one: RawRequest, name: str) -> RawRequest:
+    """Return the request with its id; field by field, as this is done for every block."""
+    return RawRequest(
+        name,
+        one.tool_name,
+        one.parameters,
+        one.explanation,
+        one.dialect,
+        one.start,
+        one.end,
+        one.repairs,
+        one.raw,
+    )
+
+
 def _id(outcome: RawRequest | Refusal) -> str:
     return outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
 
@@ -307,5 +325,4 @@ def read(
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
     reader = Reader(tools, id_prefix=id_prefix, dialects=dialects)
     signals = reader._feed(text, whole=True) if text else []
-    intake = reader.flush(finish, calls)
-    return replace(intake, late=(*signals, *intake.late))
+    return reader._flush(finish, calls, signals)

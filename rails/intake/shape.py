@@ -8,6 +8,7 @@ the model, is ``rails.tools.contract``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import countOf
 from typing import Final, TypeAlias
 
 from rails.core.requests import Json
@@ -19,6 +20,10 @@ _DEPTH: Final = 32
 #: Keywords beside "type" that allow or forbid nothing here: most schemas of a text are like this.
 _SAYS_NOTHING_MORE: Final = frozenset(
     {"type", "description", "title", "default", "examples", "format", "minLength", "maxLength", "pattern"}
+)
+#: Keywords of an object that the shortcut for lists of flat objects understands.
+_FLAT_KEYWORDS: Final = frozenset(
+    {"type", "properties", "required", "additionalProperties", "description", "title", "default", "examples"}
 )
 
 
@@ -151,7 +156,33 @@ def _fits_array(schema: Mapping[str, Json], value: list[Json], depth: int) -> bo
         return False
     if isinstance(most, int) and len(value) > most:
         return False
-    return not isinstance(items, Mapping | bool) or all(fits(items, item, depth + 1) for item in value)
+    if not isinstance(items, Mapping | bool):
+        return True
+    flat = _flat(items)
+    if flat is None or depth >= _DEPTH:
+        return all(fits(items, item, depth + 1) for item in value)
+    needed, texts = flat
+    return all(_is_flat(item, needed, texts) or fits(items, item, depth + 1) for item in value)
+
+
+def _flat(schema: Mapping[str, Json] | bool) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the required keys and the keys of plain texts, if they decide alone whether an object fits."""
+    if isinstance(schema, bool) or schema.get("type") != "object" or not schema.keys() <= _FLAT_KEYWORDS:
+        return None
+    texts = frozenset(
+        key
+        for key, part in properties(schema).items()
+        if isinstance(part, Mapping) and part.get("type") == "string" and part.keys() <= _SAYS_NOTHING_MORE
+    )
+    return frozenset(required(schema)), texts
+
+
+def _is_flat(item: Json, needed: frozenset[str], texts: frozenset[str]) -> bool:
+    """Return whether ``item`` fits for sure: a shortcut for the many small objects of a long list."""
+    if type(item) is not dict:
+        return False
+    keys = item.keys()
+    return needed <= keys <= texts and countOf(map(type, item.values()), str) == len(item)
 
 
 def _fits_combined(schema: Mapping[str, Json], value: Json, depth: int) -> bool:

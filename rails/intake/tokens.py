@@ -56,7 +56,7 @@ _LITERALS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
 _PYTHON: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
 #: What may close a string opened by each quotation mark.
 CLOSERS: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
-_RUN: Final = {mark: re.compile(rf"[^\\{ends}]*(?:\\.[^\\{ends}]*)*", re.S) for mark, ends in CLOSERS.items()}
+_RUN: Final = {mark: re.compile(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in CLOSERS.items()}
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.S)
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _SELF: Final = frozenset("\"\\/'")

@@ -16,7 +16,7 @@ from rails.core import limits
 _TOKEN: Final = re.compile(r"[\"'“”„‘’{}\[\],:\\/#*\n`~]|[^\s\"'“”„‘’{}\[\],:\\/#*`~]+")
 _CLOSING: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
 #: For each opening mark, a run of string content with its escapes, up to a closing mark or the end.
-_RUNS: Final = {mark: re.compile(rf"[^\\{ends}]*(?:\\.[^\\{ends}]*)*", re.S) for mark, ends in _CLOSING.items()}
+_RUNS: Final = {mark: re.compile(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in _CLOSING.items()}
 _STRING = r"""(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+')"""
 _MEMBER = rf"{_STRING}\s*+:\s*+(?:{_STRING}|[-\w.]++)\s*+"
 #: A run of flat objects in an array: followed in one step, because nothing in them is of interest.
