@@ -10,7 +10,7 @@ from __future__ import annotations
 import fnmatch
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -19,10 +19,11 @@ from rails.core.requests import Json
 from rails.core.text import decode
 from rails.core.verdict import Finding
 from rails.gate import ruff, settings, suppressions, syntax, tools
-from rails.gate.checks import Desk
+from rails.gate.checks import Desk, Job
 from rails.gate.flow import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.remedies import REMEDIES
 from rails.gate.ruff import Diagnostic
+from rails.gate.ruffserver import Asked, Question
 from rails.gate.rufftool import Ruff
 from rails.gate.settings import PythonSettings, RuffSettings
 
@@ -87,11 +88,17 @@ class PythonTools:
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Whether ruff's formatter makes the same of both, which is fast to ask, or their syntax trees are equal."""
         try:
-            if self.ruff_tool and self._ruff_format(path, one.encode()) == self._ruff_format(path, other.encode()):
+            if self.ruff_tool and self._same_layout(path, one.encode(), other.encode()):
                 return True
         except CheckError:
             pass
         return syntax.same_program(one, other)
+
+    def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
+        # Texts that are the same program are linted next.
+        ahead = [*self._unknown("format", path, other), *self._unknown("lint", path, other)]
+        self.ruff.expect(ahead, self.ruff_settings(path))
+        return self._ruff_format(path, one) == self._ruff_format(path, other)
 
     def looks_formatted(self, path: str, data: bytes) -> bool:
         """Ask ruff's formatter, which agrees with black about nearly every file and takes a hundredth of its time."""
@@ -140,8 +147,42 @@ class PythonTools:
         found = self._diagnostics(path, data, how)
         return Findings(_as_findings(path, found), tuple(found))
 
+    def expect(self, jobs: Sequence[Job]) -> None:
+        """Have ruff work ahead on what these files will be asked about; never fails, and decides nothing."""
+        questions: dict[RuffSettings, list[Question]] = {}
+        try:
+            for job in jobs:
+                asked = questions.setdefault(self.ruff_settings(job.path), [])
+                for data in (_LINT_CANARY, job.before or b"", job.after):
+                    asked += self._unknown("lint", job.path, data) if data else []
+                    asked += self._unknown("format", job.path, data) if data is job.after else []
+                asked += self._unknown("format", job.path, _FORMAT_CANARY)
+            for how, some in questions.items():
+                self.ruff.expect(some, how)
+        except (CheckError, NotCheckedError):
+            return  # whoever asks is told why
+
+    def forget(self) -> None:
+        """Let go of what ruff worked ahead on for nothing."""
+        kept = self.desk.resources.get("ruff")
+        if isinstance(kept, Ruff):
+            kept.forget()
+
+    def _unknown(self, what: Asked, path: str, data: bytes) -> list[Question]:
+        if what == "format" and self.config.formatter not in ("ruff", "undecided"):
+            return []
+        how = self.ruff_settings(path)
+        key = self._lint_key(path, data, how) if what == "lint" else self._format_key(path, data, how)
+        return [] if key in self.desk.known else [(what, path, data)]
+
+    def _lint_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
+        return "ruff", self.ruff.tool.version, self.config.digest, how, self.desk.modules, path, data
+
+    def _format_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
+        return "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
+
     def _diagnostics(self, path: str, data: bytes, how: RuffSettings) -> list[Diagnostic]:
-        key = ("ruff", self.ruff.tool.version, self.config.digest, how, self.desk.modules, path, data)
+        key = self._lint_key(path, data, how)
         return self.desk.once(key, lambda: self.ruff.lint(path, data, how))
 
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
@@ -175,7 +216,7 @@ class PythonTools:
 
     def _ruff_format(self, path: str, data: bytes) -> bytes:
         how = self.ruff_settings(path)
-        key = ("ruff format", self.ruff.tool.version, self.config.digest, how, path, data)
+        key = self._format_key(path, data, how)
         return self.desk.once(key, lambda: self.ruff.format(path, data, how))
 
     def _black(self, path: str, data: bytes) -> bytes:

@@ -12,9 +12,10 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Literal
 
 from rails.core import limits
 from rails.core.errors import CheckError
@@ -27,6 +28,13 @@ from rails.gate.workers import Pipe
 
 _URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
 _OPTIONS: Final[Json] = {"tabSize": 4, "insertSpaces": True}
+Asked = Literal["lint", "format"]
+#: What is asked about which path with which content.
+Question = tuple[Asked, str, bytes]
+_METHODS: Final[Mapping[Asked, tuple[str, Mapping[str, Json]]]] = {
+    "lint": ("textDocument/diagnostic", {}),
+    "format": ("textDocument/formatting", {"options": _OPTIONS}),
+}
 _HELP: Final = "\n\nhelp: "
 
 
@@ -43,6 +51,8 @@ class RuffServer:
         self._lock = threading.Lock()
         self._number = 0
         self._complaint = ""
+        self._expected: dict[Question, int] = {}
+        self._early: dict[int, Mapping[str, Json]] = {}
         self._pipe = Pipe("ruff server", [*tool.argv, "server"], _frame)
         try:
             self._initialize(settings)
@@ -66,7 +76,7 @@ class RuffServer:
 
     def lint(self, path: str, data: bytes) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
-        answer = self._about(path, data, "textDocument/diagnostic", {})
+        answer = self._about("lint", path, data)
         try:
             items = answer["items"] if isinstance(answer, dict) else None
             return sorted(map(_diagnostic, _dicts(items)), key=lambda found: (found.start, found.rule))
@@ -75,7 +85,29 @@ class RuffServer:
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted, or as it is when the server would not format it. Raises CheckError."""
-        return self._edited(data, self._about(path, data, "textDocument/formatting", {"options": _OPTIONS}))
+        return self._edited(data, self._about("format", path, data))
+
+    def expect(self, questions: Sequence[Question]) -> None:
+        """Ask now what will be asked for soon; the server works on it while we do something else.
+
+        Questions about one text that follow each other share its opening. What is not UTF-8 is left out.
+        Raises CheckError when the server has gone.
+        """
+        with self._lock:
+            sent = bytearray()
+            for (path, data), group in groupby(questions, key=lambda question: question[1:]):
+                asked = [question for question in group if question not in self._expected]
+                text = ruff.plain(data)
+                if asked and text is not None:
+                    sent += self._written(asked, path, text)
+            if sent:
+                self._pipe.send(bytes(sent))
+
+    def forget(self) -> None:
+        """Let go of what was expected and never asked for."""
+        with self._lock:
+            self._expected.clear()
+            self._early.clear()
 
     def _edited(self, data: bytes, edits: Json) -> bytes:
         if not edits:
@@ -104,53 +136,57 @@ class RuffServer:
             "general": {"positionEncodings": ["utf-32"]},
             "textDocument": {"diagnostic": {"dynamicRegistration": False}},
         }
-        self._ask(
-            "initialize",
-            {
-                "processId": None,
-                "capabilities": capabilities,
-                "initializationOptions": {"settings": client, "globalSettings": client},
-                "workspaceFolders": [folder],
-            },
-        )
+        about: Mapping[str, Json] = {
+            "processId": None,
+            "capabilities": capabilities,
+            "initializationOptions": {"settings": client, "globalSettings": client},
+            "workspaceFolders": [folder],
+        }
+        self._pipe.send(_request(0, "initialize", about))
+        self._answer(0)
         self._pipe.send(_notification("initialized", {}))
 
-    def _about(self, path: str, data: bytes, method: str, parameters: Mapping[str, Json]) -> Json:
+    def _about(self, what: Asked, path: str, data: bytes) -> Json:
         text = ruff.plain(data)
         if text is None:
             raise CheckError(f"{path} is not UTF-8 text.")
-        document: dict[str, Json] = {"uri": _uri(f"{self.project}/{path}")}
+        question = (what, path, data)
         with self._lock:
-            opened: dict[str, Json] = {**document, "languageId": "python", "version": 1, "text": text}
-            answer = self._ask(
-                method,
-                {"textDocument": document, **parameters},
-                before=_notification("textDocument/didOpen", {"textDocument": opened}),
-                after=_notification("textDocument/didClose", {"textDocument": document}),
-            )
+            if question not in self._expected:
+                self._pipe.send(self._written([question], path, text))
+            answer = self._answer(self._expected.pop(question))
             if self._complaint:
                 raise BadConfigurationError(self._complaint)
         return answer
 
-    def _ask(self, method: str, parameters: Mapping[str, Json], *, before: bytes = b"", after: bytes = b"") -> Json:
-        """Send a request, with notifications around it in the same write, and wait for its answer."""
-        self._number += 1
-        wanted = self._number
-        request = _message({"jsonrpc": "2.0", "id": wanted, "method": method, "params": dict(parameters)})
-        self._pipe.send(before + request + after)
+    def _written(self, questions: Sequence[Question], path: str, text: str) -> bytes:
+        """Return the messages that open a text, ask about it and close it; its answers are expected from now on."""
+        document: dict[str, Json] = {"uri": _uri(f"{self.project}/{path}")}
+        opened: dict[str, Json] = {**document, "languageId": "python", "version": 1, "text": text}
+        messages = [_notification("textDocument/didOpen", {"textDocument": opened})]
+        for question in questions:
+            self._number += 1
+            self._expected[question] = self._number
+            method, parameters = _METHODS[question[0]]
+            messages.append(_request(self._number, method, {"textDocument": document, **parameters}))
+        messages.append(_notification("textDocument/didClose", {"textDocument": document}))
+        return b"".join(messages)
+
+    def _answer(self, wanted: int) -> Json:
+        """Wait for the answer to a request. Answers to others that are expected are kept."""
         deadline = time.monotonic() + limits.CHECK_SECONDS
-        while True:
+        while (message := self._early.pop(wanted, None)) is None:
             try:
-                message = json.loads(self._pipe.receive(deadline))
+                received = json.loads(self._pipe.receive(deadline))
             except ValueError as error:
                 raise CheckError("ruff server answered something that is not JSON.") from error
-            if "method" in message:
-                self._notice(message)
-            elif message.get("id") == wanted:
-                if "error" in message:
-                    raise CheckError(f"ruff server: {one_line(str(message['error'].get('message')), 200)}")
-                answer: Json = message.get("result")
-                return answer
+            if "method" in received:
+                self._notice(received)
+            elif received.get("id") == wanted or received.get("id") in self._expected.values():
+                self._early[received["id"]] = received
+        if isinstance(failure := message.get("error"), dict):
+            raise CheckError(f"ruff server: {one_line(str(failure.get('message')), 200)}")
+        return message.get("result")
 
     def _notice(self, message: Mapping[str, Json]) -> None:
         parameters = message.get("params")
@@ -171,6 +207,10 @@ def _uri(path: str) -> str:
 
 def _notification(method: str, parameters: Mapping[str, Json]) -> bytes:
     return _message({"jsonrpc": "2.0", "method": method, "params": dict(parameters)})
+
+
+def _request(number: int, method: str, parameters: Mapping[str, Json]) -> bytes:
+    return _message({"jsonrpc": "2.0", "id": number, "method": method, "params": dict(parameters)})
 
 
 def _message(value: Json) -> bytes:

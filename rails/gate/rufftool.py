@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from rails.core.errors import CheckError
 from rails.gate import tools
 from rails.gate.ruff import Diagnostic, RuffCli
-from rails.gate.ruffserver import BadConfigurationError, RuffServer
+from rails.gate.ruffserver import BadConfigurationError, Question, RuffServer
 from rails.gate.settings import RuffSettings
 
 T = TypeVar("T")
@@ -43,6 +43,20 @@ class Ruff:
         return self._ask(
             settings, lambda server: server.format(path, data), lambda: self._command.format(path, data, settings)
         )
+
+    def expect(self, questions: Sequence[Question], settings: RuffSettings) -> None:
+        """Have a server work ahead on what will be asked. Failing, it is asked then, and told then."""
+        server = self._server(settings)
+        if server is not None:
+            try:
+                server.expect(questions)
+            except CheckError as error:
+                self._drop(settings, error)
+
+    def forget(self) -> None:
+        """Let go of what was expected and never asked for."""
+        for server in self.servers:
+            server.forget()
 
     def lint_isolated(self, data: bytes) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` without any configuration. Raises CheckError."""
