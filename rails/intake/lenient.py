@@ -158,20 +158,24 @@ class LenientReader(Tokens):
         return self._value
 
     def _simple_member(self, found: re.Match[str]) -> Step | None:
-        """Store a member that needs no repair: a plain key, a plain string, and what must follow."""
-        mark, key, double, single, after = found.groups()
+        """Store members that need no repair: a plain key, a plain string, and what must follow."""
         container = self.stack[-1]
-        if key in container:
-            raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', found.start(1))
-        if isinstance(container, dict):
-            container[key] = double if single is None else single
-        if mark == "'" or double is None:
-            self.quote_style(found.start(1) if mark == "'" else found.start(4) - 1, "'")
-        self.pos = found.end()
-        if after == "}":
-            return self._close()
-        self.pos -= 1
-        return self._comma(True)
+        while True:
+            mark, key, double, single, after = found.groups()
+            if key in container:
+                raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', found.start(1))
+            if isinstance(container, dict):
+                container[key] = double if single is None else single
+            if mark == "'" or double is None:
+                self.quote_style(found.start(1) if mark == "'" else found.start(4) - 1, "'")
+            self.pos = found.end()
+            if after == "}":
+                return self._close()
+            following = _SIMPLE_MEMBER.match(self.text, self.pos)
+            if following is None:
+                self.pos -= 1
+                return self._comma(True)
+            found = following
 
     def _key(self, char: str) -> str:
         if char in CLOSERS and char:
