@@ -25,7 +25,6 @@ from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
-from rails.gate import settings, suppressions, weakening
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
 from rails.gate.overlay import Overlay
@@ -127,7 +126,7 @@ class Gate:
 
     def _reconfigured(self, base: str, names: Sequence[str]) -> bool:
         """Whether the configuration of the checks on disk, which counts here, is another one than at ``base``."""
-        from rails.gate import revisions
+        from rails.gate import revisions, settings, weakening
 
         now = {name: settings.read_file(self.project / name) for name in weakening.places(names)}
         then = revisions.contents(self.project, base, list(now))
@@ -172,7 +171,7 @@ class Gate:
                 runs += self._run(name, jobs, by_path)
         left = _left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left)]
-        findings += [f for change in gone for f in weakening.findings(str(change.path), change.before, None)]
+        findings += _taken_away(gone)
         missed = [*not_checked, *(miss for file in files for miss in file.not_checked)]
         executed, unable, more = self._execute(files, gone, findings)
         findings += executed
@@ -275,6 +274,8 @@ class _File:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
         if self.compared:
+            from rails.gate import suppressions, weakening
+
             findings += suppressions.new_ones(self.path, self.before, self.after)
             findings += weakening.findings(self.path, self.before, self.after)
         lines = _lines(self.after)
@@ -314,6 +315,15 @@ def _weight(finding: Finding) -> int:
     if rule.startswith(("F", "E9")):
         return 1
     return 3 if rule.startswith(("E", "W", "I", "D")) else 2
+
+
+def _taken_away(gone: Sequence[FileChange]) -> list[Finding]:
+    """Return what deleted files mean for the checks' configuration."""
+    if not gone:
+        return []
+    from rails.gate import weakening
+
+    return [found for change in gone for found in weakening.findings(str(change.path), change.before, None)]
 
 
 def _left_elsewhere(files: Sequence[_File]) -> list[tuple[str, str, str]]:

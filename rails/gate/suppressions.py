@@ -14,16 +14,14 @@ from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.ruff import plain
 
-_PYTHON: Final = re.compile(
+_PYTHON: Final = (
     r"#\s*(?:(?:ruff|flake8)\s*:\s*(?:noqa|disable|ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
     r"|pyright:\s*(?:ignore|basic|off)|pyre-(?:ignore|fixme)|pylint:\s*(?:disable|skip)|fmt:\s*(?:off|skip)|yapf:\s*disable"
-    r"|isort:\s*(?:skip|off)|nosec\b|bandit:\s*skip)",
-    re.I,
+    r"|isort:\s*(?:skip|off)|nosec\b|bandit:\s*skip)"
 )
-_SCRIPT: Final = re.compile(
+_SCRIPT: Final = (
     r"(?:eslint-disable(?:-next-line|-line)?|eslint-env\b|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|biome-ignore(?:-all)?"
-    r"|oxlint-disable|jshint\s+ignore|istanbul\s+ignore)",
-    re.I,
+    r"|oxlint-disable|jshint\s+ignore|istanbul\s+ignore)"
 )
 _SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
 _FILE_LEVEL: Final = re.compile(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
@@ -55,6 +53,8 @@ def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:
 
 def whole_file(data: bytes, tool: str) -> bool:
     """Whether a comment excuses the whole file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
+    if b"noqa" not in data.lower():
+        return False
     for _, _, comment in _all("x.py", data):
         if _FILE_LEVEL.match(comment) and (tool == "ruff" or "flake8" in comment.lower()):
             return True
@@ -75,17 +75,17 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
         yield from _python(text)
     elif suffix in _SCRIPTS:
         for number, line in enumerate(split_lines(text), 1):
-            for found in _SCRIPT.finditer(line):
+            for found in re.finditer(_SCRIPT, line, re.I):
                 yield number, found.start() + 1, line[found.start() :].rstrip("*/ ")
 
 
 def _python(text: str) -> Iterator[tuple[int, int, str]]:
-    if not _PYTHON.search(text):
+    if not re.search(_PYTHON, text, re.I):
         return
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
-                found = _PYTHON.search(token.string)
+                found = re.search(_PYTHON, token.string, re.I)
                 if found:
                     yield token.start[0], token.start[1] + found.start() + 1, token.string[found.start() :]
     except (tokenize.TokenError, SyntaxError):
