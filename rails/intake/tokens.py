@@ -65,7 +65,7 @@ _BRACKET_OR_QUOTE: Final = re.compile(r"[{}\[\]\"]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 #: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
 _ITEM_BREAK: Final = re.compile(r",[ \t]*\r?\n")
-_PLAIN_NEXT: Final = frozenset(["", *'{}[]",:\'0123456789-tfnTFN'])
+_PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 
 class Stop(Exception):

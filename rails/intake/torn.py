@@ -25,9 +25,7 @@ from rails.intake.tracker import PATH_KEYS
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 #: A line that begins with the end of a string in JSON.
-_REST_LINE: Final = re.compile(
-    r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[\"“}\]]|\r?$)|[ \t]*\r?\n[ \t]*[}\]])", re.M
-)
+_REST_LINE: Final = re.compile(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
 #: The end of a JSON block with its closing fence.
 _REST_END: Final = re.compile(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
 #: The end of a text that could be the end of a JSON block.

@@ -7,6 +7,9 @@ here looks at how the reader under test works.
     either   the calls are these, or the message is refused; another value is silently wrong
     refuse   nothing may run, and at least one refusal must say why
     ignore   nothing may run, and nothing is refused
+    quotes   as either; rows of which one reading alone fits the tool's schema are counted by themselves
+    coerce   exact, with a text turned into what the schema wants
+    stay     exact, with a text that looks like something else and stays
 """
 
 from __future__ import annotations
@@ -547,6 +550,49 @@ def ignore(rng: random.Random, each: int) -> Iterator[Row]:
         yield Row("prose", "ignore", f'The "tool" key: it\'s {{odd}} and `stray.\n{rng.choice(CONTENTS)[:3]}\n')
 
 
+# -- coercion --------------------------------------------------------------------------------------------
+
+
+def coercions(rng: random.Random, each: int) -> Iterator[Row]:
+    """Yield calls with a text where the schema wants something else, and texts that must stay texts."""
+    for _ in range(each):
+        path, number = rng.choice(PATHS), rng.randint(-5, 5000)
+        edits = [{"file_path": path, "old_string": rng.choice(CONTENTS), "new_string": "b"} for _ in range(2)]
+        globs = ["*.py", path, "a, b"]
+        indent = rng.choice([None, 2])
+        for name, sent, meant in (
+            ("run_code", {"code": "x", "timeout": str(number)}, {"code": "x", "timeout": number}),
+            ("search_files", {"pattern": "x", "limit": str(number)}, {"pattern": "x", "limit": number}),
+            ("multi_edit", {"edits": json.dumps(edits, indent=indent)}, {"edits": edits}),
+            ("multi_edit", {"edits": f"{F}json\n{json.dumps(edits)}\n{F}"}, {"edits": edits}),
+            ("multi_edit", {"edits": repr(edits)}, {"edits": edits}),
+            ("multi_edit", {"edits": json.dumps(edits)[:-1] + ",]"}, {"edits": edits}),
+            ("multi_edit", {"edits": f" {json.dumps(edits)}\n", "dry_run": "true"}, {"edits": edits, "dry_run": True}),
+            ("multi_edit", {"edits": edits, "dry_run": "false"}, {"edits": edits, "dry_run": False}),
+            ("search_files", {"pattern": "x", "globs": json.dumps(globs)}, {"pattern": "x", "globs": globs}),
+            ("search_files", {"pattern": "x", "globs": repr(globs)}, {"pattern": "x", "globs": globs}),
+            ("search_files", {"pattern": "x", "globs": "[]"}, {"pattern": "x", "globs": []}),
+        ):
+            block = json.dumps(frame(rng, name, sent))
+            yield Row("text to what the schema wants", "coerce", fenced(block), ((name, meant),), block=block)
+        edit = {"path": path, "old_string": "a", "new_string": "b", "replace_all": "true"}
+        block = json.dumps(frame(rng, "edit_file", edit))
+        call = ("edit_file", {**edit, "replace_all": True})
+        yield Row("text to what the schema wants", "coerce", fenced(block), (call,), block=block)
+        for content in (*STAY, json.dumps(edits), json.dumps(globs, indent=2), f"{F}json\n{{}}\n{F}"):
+            parameters = rng.choice([{"path": path, "content": content}, {"path": content or "x", "content": content}])
+            block = json.dumps(frame(rng, "write_file", parameters))
+            yield Row("text that stays text", "stay", fenced(block), (("write_file", parameters),), block=block)
+
+
+#: Texts that look like something else, for parameters that are texts.
+STAY = [
+    "5", "-1", "007", "1e5", "1.50", "true", "False", "null", "None", "NaN", "[]", "{}", '{"a": 1}', "['a']",
+    '"quoted"',
+    " 5 ", "", " ", "&lt;b&gt;", "&quot;", "0x1F", "1_000", "yes", "\\n", "\\u0041", "'", "[1, 2,]", "// no", "{a: 1}",
+]  # fmt: skip
+
+
 def rows(seed: int = 1, scale: int = 1) -> list[Row]:
     """Return the corpus: about 650 good and 900 broken messages for ``scale`` 1."""
     rng = random.Random(seed)
@@ -558,4 +604,5 @@ def rows(seed: int = 1, scale: int = 1) -> list[Row]:
         *either(rng, 30 * scale),
         *refuse(rng, 6 * scale),
         *ignore(rng, 6 * scale),
+        *coercions(rng, 30 * scale),
     ]

@@ -4,9 +4,9 @@
 
 Four kinds of inputs, a quarter each: messages put together from the pieces of every wire format; damaged blocks of the
 corpus (characters removed, doubled, replaced, anywhere); documents that quote a call, written with every kind of
-wrong escaping; and mutations of a pool that grows by inputs which reach new pairs of lines of the reader
-(coverage-guided, with the interpreter's own tracing on one input in fifty). Whatever fails is printed, and kept
-as a case file with ``--save``.
+wrong escaping (either exactly this content is written, or none); and mutations of a pool that grows by inputs which
+reach new pairs of lines of the reader (coverage-guided, with the interpreter's own tracing on one input in fifty).
+Whatever fails is printed, and kept as a case file with ``--save``.
 """
 
 from __future__ import annotations
@@ -115,25 +115,40 @@ DOCS = [
     "// c\n",
     "\\d+\n",
     "done\n",
+    '"}\n',
+    f'"}}\n{F}\n',
+    f'end "}}\n\n{F}\n',
+    f'"\n}}\n{F}\n',
+    f'x = {{"a": "b"}}\n{F}\n',
+    f'", "path": "b"}}\n{F}\n',
+    f"{F}\n",
+]
+#: What is written around the content: the key order and nesting of the block that quotes.
+FORMS = [
+    '{{"tool": "write_file", "path": "a.md", "content": {}}}',
+    '{{"tool": "write_file", "path": "a.md", "content": {}}}',
+    '{{"content": {}, "path": "a.md", "tool": "write_file"}}',
+    '{{"tool": "write_file", "arguments": {{"path": "a.md", "content": {}}}}}',
+    '{{\n  "tool": "write_file",\n  "path": "a.md",\n  "content": {}\n}}',
 ]
 
 
-def assembled(rng: random.Random) -> tuple[str, bool]:
+def assembled(rng: random.Random) -> tuple[str, str | None]:
     """Return a message of random pieces."""
-    return "".join(rng.choice(PIECES) for _ in range(rng.randint(1, 16))), False
+    return "".join(rng.choice(PIECES) for _ in range(rng.randint(1, 16))), None
 
 
-def damaged(rng: random.Random, pool: list[str]) -> tuple[str, bool]:
+def damaged(rng: random.Random, pool: list[str]) -> tuple[str, str | None]:
     """Return a message of the corpus with a few characters changed."""
     text = rng.choice(pool)
     for _ in range(rng.randint(1, 4)):
         spot = rng.randrange(len(text))
         text = text[:spot] + rng.choice(["", text[spot] * 2, rng.choice(PIECES)]) + text[spot + 1 :]
-    return text, False
+    return text, None
 
 
-def quoting(rng: random.Random) -> tuple[str, bool]:
-    """Return a block whose content quotes a call, with its content escaped in some wrong way."""
+def quoting(rng: random.Random) -> tuple[str, str | None]:
+    """Return a block whose content quotes a call, escaped in some wrong way, and the content that is meant."""
     content = "".join(rng.choice(DOCS) for _ in range(rng.randint(1, 6)))
     escaped = json.dumps(content)[1:-1]
     written = rng.choice(
@@ -144,29 +159,34 @@ def quoting(rng: random.Random) -> tuple[str, bool]:
             '"' + content.replace("\n", "\\n") + '"',
             repr(content),
             f"'{content}'",
-            '"' + content.replace('"', '\\"', 1) + '"',
+            '"' + content.replace('"', '\\"', rng.randint(1, 6)) + '"',
+            '"' + content.replace('"', '\\"') + '"',
             f'"{escaped}'.replace("\\n", "\n"),
         ]
     )
-    block = f'{{"tool": "write_file", "path": "a.md", "content": {written}{rng.choice(["", ",", "}"])}}}'
+    block = rng.choice(FORMS).format(written + rng.choice(["", "", ","])) + rng.choice(["", "", "}"])
     message = f"Hi\n{F}json\n{block}\n{F}\nThen.\n"
     if rng.random() < 0.3:
         message += f'{F}json\n{{"tool": "run_code", "code": "1"}}\n{F}\nbye\n'
-    return (message[: rng.randrange(40, len(message))] if rng.random() < 0.2 else message), True
+    return (message[: rng.randrange(40, len(message))] if rng.random() < 0.2 else message), content
 
 
-def check(text: str, rng: random.Random, *, quoted: bool) -> str:
-    """Return what is wrong about how ``text`` is read, or an empty string."""
+def check(text: str, rng: random.Random, content: str | None) -> str:
+    """Return what is wrong about how ``text``, meant to write ``content``, is read, or an empty string."""
     finish: Any = rng.choice(["end_turn", "max_tokens"])
-    if quoted and not text.endswith(("Then.\n", "bye\n")):
+    if content is not None and not text.endswith(("Then.\n", "bye\n")):
         finish = "max_tokens"
     dialects = rng.choice([(), (), extras.NAMES])
     start = time.thread_time()
     found = read(text, SHAPES, finish=finish, dialects=dialects)
     if time.thread_time() - start > 0.05 + len(text) * 2e-6:
         return f"slow: {time.thread_time() - start:.2f} s"
-    if quoted and any(EVIL in str(request.parameters.get("path")) for request in found.requests):
-        return "a quoted call runs"
+    if content is not None:
+        for request in found.requests:
+            if EVIL in str(request.parameters.get("path")):
+                return "a quoted call runs"
+            if request.tool_name == "write_file" and request.parameters.get("content") != content:
+                return "another content is written"
     if rng.random() < 0.1:
         reader, signals, size = Reader(SHAPES, dialects=dialects), [], rng.randint(1, 7)
         for pos in range(0, len(text), size):
@@ -215,8 +235,8 @@ class Coverage:
         return line
 
 
-def inputs(rng: random.Random, count: int) -> Iterator[tuple[str, bool]]:
-    """Yield inputs with whether they only quote a call."""
+def inputs(rng: random.Random, count: int) -> Iterator[tuple[str, str | None]]:
+    """Yield inputs with the content that they mean to write, if they quote a call in it."""
     pool = [row.message for row in rows(rng.randrange(1_000_000))]
     grown, coverage = pool[:50], Coverage()
     for number in range(count):
@@ -231,7 +251,7 @@ def inputs(rng: random.Random, count: int) -> Iterator[tuple[str, bool]]:
             text, _ = damaged(rng, grown)
             if number % 50 == 3 and len(text) < 5_000 and coverage.new(text):
                 grown.append(text)
-            yield text, False
+            yield text, None
 
 
 def main() -> int:
@@ -242,9 +262,9 @@ def main() -> int:
     options.add_argument("--save", type=Path, help="folder for case files of what failed")
     chosen = options.parse_args()
     rng, faults, start = random.Random(chosen.seed), Counter[str](), time.monotonic()
-    for number, (text, quoted) in enumerate(inputs(rng, chosen.inputs)):
+    for number, (text, content) in enumerate(inputs(rng, chosen.inputs)):
         try:
-            wrong = check(text, rng, quoted=quoted)
+            wrong = check(text, rng, content)
         except Exception as error:  # every exception is a finding
             wrong = f"{type(error).__name__}: {error}"
         if wrong:

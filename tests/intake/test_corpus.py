@@ -42,6 +42,8 @@ def outcome(row):
     ("expect", "allowed"),
     [
         ("exact", {"exact"}),
+        ("coerce", {"exact"}),
+        ("stay", {"exact"}),
         ("either", {"exact", "refused", "caught by the schema", "lost"}),
         ("quotes", {"exact", "refused", "caught by the schema"}),
         ("refuse", {"refused"}),
