@@ -203,7 +203,7 @@ class Screen:
         self.counts[answer] += 1
         self.stage_ms["approval"] += number(facts, "seconds") * 1000
         style = "green" if answer == "approve" else "red"
-        reason = f": {one_line(text(facts, 'reason'), 300)}" if facts.get("reason") else ""
+        reason = f": {one_line(text(facts, 'reason'), 300)}" if facts.get("reason") and answer != "approve" else ""
         said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(answer, answer)
         self.line(f"  {said} by {one_line(text(facts, 'by'), 60)}{reason}", style)
 
