@@ -30,6 +30,8 @@ _REST_LINE: Final = re.compile(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[\
 _REST_END: Final = re.compile(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
 #: The end of a text that could be the end of a JSON block.
 _ENDS: Final = re.compile(r"[\"'”]\s*,?\s*[}\]][\s}\],]*\Z")
+#: Quotation marks that pair up the wrong way round: a word directly behind the second of a pair.
+_ODD_QUOTES: Final = re.compile(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
 #: Keys whose strings hold no text that could tear a block.
 _NAMES: Final = frozenset({*PATH_KEYS, "tool", "tool_name", "type"})
 
@@ -124,7 +126,9 @@ def last_text(value: Json, *, names: bool) -> str | None:
 
 def looks_cut(text: str) -> bool:
     """Return whether ``text`` ends as if its rest were missing: empty, behind a blank, or something left open."""
-    return not text or text[-1].isspace() or text.count('"') % 2 == 1 or surplus(text) < 0
+    if not text or text[-1].isspace() or text.count('"') % 2 == 1 or surplus(text) < 0:
+        return True
+    return '"' in text and _ODD_QUOTES.match(text) is not None
 
 
 def surplus(text: str) -> int:
