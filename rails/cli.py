@@ -182,6 +182,8 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     gate.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
     gate.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
     gate.add_argument("--explain", action="store_true", help="say which checks ran, with which configuration")
+    profiles = ("import", "api", "publish", "strict")
+    gate.add_argument("--profile", choices=profiles, default="import", help="where n8n workflows go (default: import)")
     gate.add_argument("--strict", action="store_true", help="a missing optional check fails too")
     _project(gate)
 

@@ -404,6 +404,16 @@ def test_a_session_can_be_searched_exported_and_shown_as_a_page(rails, project):
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_the_profile_decides_what_blocks_a_workflow(rails, project):
+    flow = {
+        "nodes": [{"name": "A", "type": "n8n-nodes-base.noOp", "position": [0, 0], "typeVersion": 1, "parameters": {}}],
+        "connections": {},
+    }
+    (project / "flow.json").write_text(json.dumps(flow), "utf-8")
+    rails("gate", "flow.json", code=0)
+    assert "settings" in rails("gate", "--profile", "api", "flow.json", code=1).stdout
+
+
 def test_the_rules_for_workflows_are_listed(rails):
     assert "N8N025" in rails("n8n", code=0).stdout
     assert "node types" in rails("n8n", "catalogue", code=0).stdout

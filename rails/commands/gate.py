@@ -35,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
     if not chosen:
         print("gate: no file to check", file=sys.stderr)
         return EXIT_OK if base else EXIT_BROKEN
-    with Gate(project, strict=options.strict) as gate:
+    with Gate(project, strict=options.strict, profile=options.profile) as gate:
         verdict = gate.check_files(chosen, base=base, fix=options.fix)
     if options.fix:
         _write(project, verdict)

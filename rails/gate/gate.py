@@ -48,6 +48,7 @@ class Gate:
     that several gates share; whoever made it closes it. ``trusted`` lets configuration that is a program
     (``eslint.config.js``) run; nothing in the project can set it. ``commands`` are further checks that execute
     something (:mod:`rails.gate.commands`); they run on a copy, and only when every file could be parsed.
+    ``profile`` is where n8n workflows shall go: import, api, publish or strict.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class Gate:
         strict: bool = False,
         keep_old: bool = False,
         trusted: bool = False,
+        profile: str = "import",
         commands: Sequence[Command] = (),
         pool: PythonPool | None = None,
     ) -> None:
@@ -66,7 +68,7 @@ class Gate:
         self._closed = False
         self._overlay = Overlay()
         self._turn = threading.RLock()
-        self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted)
+        self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
 
     def judge(self, changes: ChangeSet) -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting."""

@@ -61,7 +61,8 @@ class Desk:
 
     ``fix`` is whether fixes and formatting may change the text. ``exclusions_stand`` is whether the project's
     own exclusions were there before what is judged, so that nobody waits for the checks they take away.
-    ``trusted`` is whether configuration of the project that is a program may be executed. ``created`` and
+    ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
+    where n8n workflows shall go (import, api, publish, strict). ``created`` and
     ``gone`` are the paths that the change set at hand brings and takes away; ``overlay`` is a folder outside
     the workspace with an empty stand-in for each Python file that they bring, ``modules`` are their places.
     ``known`` holds results by everything they depend on (tool, version, configuration, path, content), so
@@ -73,6 +74,7 @@ class Desk:
     fix: bool = True
     exclusions_stand: bool = True
     trusted: bool = False
+    profile: str = "import"
     created: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
     overlay: str = ""

@@ -32,23 +32,26 @@ _COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?:
 _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-def run(jobs: Sequence[Job], _desk: Desk) -> Report:
+def run(jobs: Sequence[Job], desk: Desk) -> Report:
     """Parse each file, before and after."""
     start = time.perf_counter()
-    outcomes = tuple(_outcome(job) for job in jobs)
+    outcomes = tuple(_outcome(job, desk.profile) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
     return Report(outcomes, (CheckRun("data", "", duration, "syntax and duplicate keys", len(jobs)),))
 
 
-def _outcome(job: Job) -> Outcome:
-    found, reason = check(job.path, job.after)
-    before, _ = check(job.path, job.before) if job.before is not None else ((), "")
+def _outcome(job: Job, profile: str) -> Outcome:
+    found, reason = check(job.path, job.after, profile)
+    before, _ = check(job.path, job.before, profile) if job.before is not None else ((), "")
     not_checked = (NotChecked(job.path, "data", reason),) if reason else ()
     return Outcome(job.path, job.after, tuple(found), tuple(before), not_checked=not_checked)
 
 
-def check(path: str, data: bytes) -> tuple[Sequence[Finding], str]:
-    """Return the findings of one file and, when it could not be checked, why."""
+def check(path: str, data: bytes, profile: str = "import") -> tuple[Sequence[Finding], str]:
+    """Return the findings of one file and, when it could not be checked, why.
+
+    ``profile`` says where an n8n workflow shall go (``rails.gate.checks.n8n.PROFILES``).
+    """
     decoded = decode(data)
     if decoded is None:
         return (), "it is not UTF-8 text"
@@ -61,10 +64,10 @@ def check(path: str, data: bytes) -> tuple[Sequence[Finding], str]:
         return list(_toml(path, text)), ""
     if suffix == ".json5":
         return (), "there is no check for JSON5"
-    return _json_file(path, data, text)
+    return _json_file(path, data, text, profile)
 
 
-def _json_file(path: str, data: bytes, text: str) -> tuple[Sequence[Finding], str]:
+def _json_file(path: str, data: bytes, text: str, profile: str) -> tuple[Sequence[Finding], str]:
     if _suffix(path) in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text)), ""
     commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2]) is not None
@@ -72,10 +75,10 @@ def _json_file(path: str, data: bytes, text: str) -> tuple[Sequence[Finding], st
     value, findings = parse_json(path, source)
     if findings or commented or not isinstance(value, dict):
         return findings, ""
-    return _n8n(path, data, value)
+    return _n8n(path, data, value, profile)
 
 
-def _n8n(path: str, data: bytes, value: object) -> tuple[Sequence[Finding], str]:
+def _n8n(path: str, data: bytes, value: object, profile: str) -> tuple[Sequence[Finding], str]:
     """Give a workflow to the n8n room. Anything else has no further check."""
     if not (isinstance(value, dict) and {"nodes", "connections"} & value.keys()):
         return (), ""
@@ -85,7 +88,7 @@ def _n8n(path: str, data: bytes, value: object) -> tuple[Sequence[Finding], str]
         return (), f"the n8n checks cannot be loaded: {error}"
     if not n8n.looks_like_workflow(value):
         return (), ""
-    return list(n8n.check(data, path, "import")), ""
+    return list(n8n.check(data, path, profile)), ""
 
 
 def _blank(found: re.Match[str]) -> str:
