@@ -25,7 +25,7 @@ from rails.intake.tracker import PATH_KEYS
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 #: A line that begins with the end of a string in JSON.
-_REST_LINE: Final = re.compile(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
+_REST_LINE: Final = re.compile(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[,\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
 #: The end of a JSON block with its closing fence.
 _REST_END: Final = re.compile(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
 #: The end of a text that could be the end of a JSON block.
@@ -61,6 +61,9 @@ class Watch:
                 return
             start = span.start
             cut = span.cut_short or len(outcomes) > 1 or doubt.used_closers(outcomes)
+            texts = _value(span, outcomes) if data else None
+            if isinstance(texts, dict):
+                cut = cut or any(isinstance(one, str) and looks_cut(one) for one in texts.values())
             if cut or (last is not None and looks_cut(last)):
                 self.unfinished = min(self.unfinished, start)
         else:
