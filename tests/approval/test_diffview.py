@@ -121,11 +121,11 @@ def test_a_large_file_is_capped_with_counts_and_its_last_line(make):
 def test_large_and_repetitive_files_are_drawn_in_time(make):
     lines = [b"value_%d = %d\n" % (n % 90, n) for n in range(8_000)]
     changed = [b"    " + line if n % 3 else line for n, line in enumerate(lines)]
-    started = time.monotonic()
+    started = time.process_time()
     diff = file_diff(make.change(before=b"".join(lines), after=b"".join(changed), proposed=b"".join(lines)))
     file_diff(make.change(before=b"x\ny\n" * 100_000, after=b"y\nx\n" * 100_000))
     assert diff.added > 5_000
-    assert time.monotonic() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_one_changed_line_in_a_large_file_is_one_changed_line(make):

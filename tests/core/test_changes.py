@@ -116,7 +116,7 @@ def test_a_diff_leads_from_before_to_after(before, after, context):
 def test_a_large_rewrite_is_shown_in_bounded_time_and_completely():
     before = "".join(f"{n % 7} x\n" for n in range(60_000)).encode()
     after = b"0 x\n" + "".join(f"{n % 5} y\n" if n % 2 else f"{n % 7} x\n" for n in range(60_000)).encode() + b"6 x\n"
-    start = time.monotonic()
+    start = time.process_time()
     shown = unified_diff(before, after, "x")
-    assert time.monotonic() - start < 10
+    assert time.process_time() - start < 10
     assert apply_diff(before, shown) == after

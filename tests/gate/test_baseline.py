@@ -35,9 +35,9 @@ def test_a_large_change_is_mapped_by_the_lines_that_occur_once():
     new = list(old)
     for n in range(0, 6000, 5):
         new[n] = f"changed {n}"
-    start = time.perf_counter()
+    start = time.process_time()
     mapped = line_map(old, new)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert [n for n in range(6000) if mapped[n] < 0] == list(range(0, 6000, 5))
 
 
@@ -118,6 +118,6 @@ def test_a_whole_rewrite_with_thousands_of_findings_is_compared_in_time():
     old = [f"value_{n} = compute({n}, something={n * 3})" for n in range(4000)]
     new = [f"  other_{n} = calculate({n}, different={n * 7})" for n in range(4000)]
     found = [finding(n, "E501", "Line too long (99 > 88)") for n in range(1, 4001)]
-    start = time.perf_counter()
+    start = time.process_time()
     new_of(old, new, found, found)
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20

@@ -80,7 +80,7 @@ def test_a_kind_of_file_without_a_check_is_said_so(world, strict):
 
 def test_a_large_file_is_read_in_time(world):
     text = "[\n" + ",\n".join(f'{{"id": {n}, "name": "item {n}", "tags": []}}' for n in range(60_000)) + ",\n{}]\n"
-    start = time.perf_counter()
+    start = time.process_time()
     verdict = world.judge(("a.json", text), ("b.json", text.replace("{}]", '{"a": 1,\n "a": 2}]')))
-    assert time.perf_counter() - start < 20
+    assert time.process_time() - start < 20
     assert [(f.path, f.line, f.column) for f in verdict.findings] == [("b.json", 60_003, 2)]

@@ -294,10 +294,10 @@ def test_a_long_session_is_folded_in_time(log, count):
         events += [log.call(number), log.answer(), log.formulated(f"t{number}.1")]
         events += [log.invalid(message=str(number)), log.told()]
     records = log.records(*events)
-    started = time.monotonic()
+    started = time.process_time()
     view = session_view(records)
     assert len(view.turns) == count // 5 - 1
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10
 
 
 def test_a_request_names_its_files_wherever_they_stand(log):
