@@ -37,8 +37,6 @@ PATH_DEPTH: Final = 32
 FEEDBACK_CHARS: Final = 20_000
 #: Findings told at once: models fix a handful well and lose the thread beyond.
 FINDINGS_TOLD: Final = 10
-#: An excerpt of an offending text.
-EXCERPT_CHARS: Final = 160
 
 # -- definition files and agent templates ---------------------------------------------------------
 #: One definition file or agent template: a person reads it in full before trusting it.

@@ -7,7 +7,6 @@ A check that is missing, crashes, hangs or did not look at a file makes the verd
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 import threading
@@ -81,22 +80,6 @@ class Gate:
         with self._turn:
             self._desk.fix = self._desk.exclusions_stand = True
             return self._verdict(files, gone)
-
-    def speculate(self, changes: ChangeSet) -> None:
-        """Judge in the background what will probably be judged soon, so that the answers are known then.
-
-        Commands are not run ahead. A judgement that comes meanwhile waits for this one.
-        """
-        threading.Thread(target=self._speculate, args=(changes,), daemon=True, name="gate speculation").start()
-
-    def _speculate(self, changes: ChangeSet) -> None:
-        with self._turn, contextlib.suppress(Exception):
-            if not self._closed:
-                commands, self.commands = self.commands, ()
-                try:
-                    self.judge(changes)
-                finally:
-                    self.commands = commands
 
     def check_files(self, paths: Sequence[WorkspacePath], *, base: str | None = None, fix: bool = False) -> Verdict:
         """Judge files as they are on disk.

@@ -75,11 +75,6 @@ def read_value(value: Json, tools: Shapes) -> Call | NotACall | Fault:
     return _native_block(value, tools) or NotACall("there is no tool key")
 
 
-def looks_like_call(value: Json, tools: Shapes) -> bool:
-    """Return whether ``value`` is read as a call, well-formed or not."""
-    return not isinstance(read_value(value, tools), NotACall)
-
-
 def _a(value: Json) -> str:
     name = shape.type_name(value)
     return f"an {name}" if name[0] in "aio" else name if name == "null" else f"a {name}"

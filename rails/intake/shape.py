@@ -77,11 +77,6 @@ def required(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
-def is_closed(schema: Schema) -> bool:
-    """Return whether an object schema allows no other keys than its properties."""
-    return isinstance(schema, Mapping) and schema.get("additionalProperties") is False
-
-
 def names(schema: Schema, depth: int = 0) -> frozenset[str]:
     """Return every property name in ``schema``, at any level."""
     if depth > _DEPTH:

@@ -66,17 +66,6 @@ def scan(state: Path, query: Query, *, limit: int = 50, before: str = "") -> Ite
     yield from _search(_newest_first(state, query.takes_session, lacks, before), matches, limit)
 
 
-def substring(state: Path, text: str, *, limit: int = 50, before: str = "") -> Iterator[Hit]:
-    """Yield the records whose line holds exactly ``text``, the newest first. Values kept in blobs are not read."""
-    needle = lines.dumps(text)[1:-1].encode()
-
-    def lacks(data: bytes, *, one_line: bool) -> bool:
-        del one_line
-        return needle not in data
-
-    yield from _search(_newest_first(state, lambda _: True, lacks, before), lambda _: True, limit)
-
-
 def blob_text(state: Path) -> Callable[[str], str]:
     """Return a function that reads as much of a blob's text as search takes in; "" for one that is gone."""
 

@@ -21,6 +21,7 @@ from rails.agents import (
 from rails.core.errors import DefinitionError
 from rails.core.requests import RawRequest, ToolRequest
 from rails.core.shipped import builtin_folder
+from rails.intake import read
 from rails.tools.contract import validate
 from rails.tools.definitions import load, read_definition
 from rails.tools.registry import Registry
@@ -120,8 +121,7 @@ def test_the_protocols_example_parses_and_validates(registry):
 
 
 def test_intake_finds_the_protocols_example_and_nothing_else(registry):
-    intake = pytest.importorskip("rails.intake")
-    found = intake.read(protocol(), registry.shapes())
+    found = read(protocol(), registry.shapes())
     assert [request.tool_name for request in found.requests] == ["read_file"]
     assert found.refusals == ()
 

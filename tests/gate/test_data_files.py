@@ -84,3 +84,13 @@ def test_a_large_file_is_read_in_time(world):
     verdict = world.judge(("a.json", text), ("b.json", text.replace("{}]", '{"a": 1,\n "a": 2}]')))
     assert time.process_time() - start < 20
     assert [(f.path, f.line, f.column) for f in verdict.findings] == [("b.json", 60_003, 2)]
+
+
+def test_a_workflow_says_which_n8n_it_was_judged_by_and_other_json_does_not(world, monkeypatch, tmp_path):
+    monkeypatch.setenv("AI_RAILS_N8N_CATALOGUE", str(tmp_path / "none"))
+    flow = '{\n  "name": "A",\n  "nodes": [],\n  "connections": {},\n  "settings": {}\n}\n'
+    ran = {run.name: run for run in world.judge(("flow.json", flow)).checks}
+    assert ran["n8n"].files == 1
+    assert ran["n8n"].version.endswith("names only")
+    assert ran["n8n"].config == "profile import"
+    assert [run.name for run in world.judge(("plain.json", '{"a": 1}\n')).checks] == ["data"]

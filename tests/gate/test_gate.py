@@ -214,16 +214,6 @@ def test_a_window_shows_the_enclosing_function():
     assert report.window(Finding("a.py", 99, 1, "F821", "m", "ruff"), text) == ""
 
 
-def test_what_was_speculated_on_is_known_when_it_is_judged(world):
-    changes = ChangeSet((FileChange(WorkspacePath("a.py"), None, b"import os\nx = {'a':1}\n"),))
-    world.gate.speculate(changes)
-    verdict = world.gate.judge(changes)
-    assert verdict.status == "pass"
-    again = world.gate.judge(changes)
-    assert again.proposal == verdict.proposal
-    assert all(run.cached for run in again.checks)
-
-
 def test_judging_from_two_threads_gives_each_its_own_answer(world):
     import threading
 

@@ -15,7 +15,7 @@ from rails.core.wire import json_object
 from rails.log import feed, search
 from rails.log.index import Index
 from rails.log.query import parse
-from rails.log.search import scan, substring
+from rails.log.search import scan
 from rails.log.words import fold, split, words_of
 from rails.log.writer import SessionLog
 
@@ -328,16 +328,6 @@ def test_damage_is_counted_and_the_rest_stays_searchable(state):
         assert len(index.search("rule:E501").hits) == 1
         card = index.card("20261121-100000-aaaa")
         assert (card.damage, card.records) == (2, 11)
-
-
-def test_any_piece_of_text_is_found_without_an_index(state):
-    assert len(list(substring(state, "isk is fu"))) == 1
-    assert len(list(substring(state, "のテ"))) == 2
-    assert len(list(substring(state, '"E501"'.strip('"')))) == 2
-    assert list(substring(state, "nothing like it")) == []
-    first, second = substring(state, "E501")
-    assert [hit.place for hit in substring(state, "E501", before=first.place)] == [second.place]
-    assert len(list(substring(state, "E501", limit=1))) == 1
 
 
 @pytest.mark.parametrize("block", [1, 100, 1_000, 1 << 20])

@@ -1,6 +1,7 @@
 """The adapter for Anthropic's API against a real HTTP server: what is asked, what is kept, what goes wrong."""
 
 import json
+import threading
 
 import pytest
 
@@ -279,13 +280,16 @@ def test_thinking_is_kept_for_the_next_request_and_not_shown():
     assert answer.message.parts[0] == Opaque("anthropic", json.dumps(redacted)), "unsigned thinking cannot go back"
 
 
-def test_a_consumer_that_stops_early_closes_the_connection():
+def test_a_consumer_that_stops_early_closes_the_connection(monkeypatch):
+    gone = threading.Event()
+    monkeypatch.setattr("rails.testing.server._Server.handle_error", lambda *_: gone.set())
     with StubServer([says("x" * 4000, chunk_chars=4, pause_s=0.001)]) as stub:
         stream = AnthropicModel("claude-test", api_key="k", base_url=stub.url).stream(
             system="", messages=HELLO, tools=[]
         )
         next(stream)
         stream.close()
+        assert gone.wait(10), "the server could send its whole answer"
 
 
 def test_the_key_comes_from_the_environment_and_is_not_shown(monkeypatch):

@@ -1,3 +1,6 @@
+import os
+import shutil
+import subprocess
 from types import SimpleNamespace
 
 import pytest
@@ -190,3 +193,24 @@ def log():
     )
     made.START, made.END, made.FINDING, made.CHANGE, made.DIFF = names
     return made
+
+
+def find_chromium():
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        for words in (["update", "-q"], ["install", "-y", "-q", "--no-install-recommends", "chromium"]):
+            subprocess.run(["apt-get", *words], capture_output=True, check=False, timeout=280)
+        found = shutil.which("chromium")
+    return found
+
+
+@pytest.fixture(scope="session")
+def chromium_path():
+    path = find_chromium()
+    if path is None:
+        words = "no Chromium on this machine: the page was NOT tested in a browser (apt-get install chromium)"
+        if os.environ.get("CI"):
+            pytest.fail(words)
+        pytest.skip(words)
+    return path

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import re
-import shutil
 import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -16,8 +15,6 @@ from rails.review.html import render_html
 from rails.review.html_turns import TEXT_CHARS
 from rails.review.markup import el, join, text
 from rails.review.queries import session_view
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
 class Outline(HTMLParser):
@@ -306,11 +303,11 @@ def test_elements_escape_texts_and_attributes():
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-def test_in_a_real_browser_hostile_text_stays_text(log, tmp_path):
+@pytest.mark.xdist_group("browser")
+def test_in_a_real_browser_hostile_text_stays_text(log, tmp_path, chromium_path):
     evil = "".join(HOSTILE).replace("\ud800", "").replace("\x00", "")
     (tmp_path / "page.html").write_text(render_html(evil_view(log, evil)), encoding="utf-8")
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"]
+    command = [chromium_path, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"]
     done = subprocess.run(
         [*command, f"--user-data-dir={tmp_path / 'profile'}", f"file://{tmp_path / 'page.html'}"],
         capture_output=True,

@@ -35,22 +35,30 @@ _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of docum
 def run(jobs: Sequence[Job], desk: Desk) -> Report:
     """Parse each file, before and after."""
     start = time.perf_counter()
-    outcomes = tuple(_outcome(job, desk.profile) for job in jobs)
+    workflows: set[str] = set()
+    outcomes = tuple(_outcome(job, desk.profile, workflows) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
-    return Report(outcomes, (CheckRun("data", "", duration, "syntax and duplicate keys", len(jobs)),))
+    runs = [CheckRun("data", "", duration, "syntax and duplicate keys", len(jobs))]
+    if workflows:
+        from rails.gate.checks.n8n import version
+
+        # The time is in the line above: a workflow is parsed and judged in one go.
+        runs.append(CheckRun("n8n", version(), 0.0, f"profile {desk.profile}", len(workflows)))
+    return Report(outcomes, tuple(runs))
 
 
-def _outcome(job: Job, profile: str) -> Outcome:
-    found, reason = check(job.path, job.after, profile)
-    before, _ = check(job.path, job.before, profile) if job.before is not None else ((), "")
+def _outcome(job: Job, profile: str, workflows: set[str]) -> Outcome:
+    found, reason = _check(job.path, job.after, profile, workflows)
+    before, _ = _check(job.path, job.before, profile, set()) if job.before is not None else ((), "")
     not_checked = (NotChecked(job.path, "data", reason),) if reason else ()
     return Outcome(job.path, job.after, tuple(found), tuple(before), not_checked=not_checked)
 
 
-def check(path: str, data: bytes, profile: str = "import") -> tuple[Sequence[Finding], str]:
+def _check(path: str, data: bytes, profile: str, workflows: set[str]) -> tuple[Sequence[Finding], str]:
     """Return the findings of one file and, when it could not be checked, why.
 
-    ``profile`` says where an n8n workflow shall go (``rails.gate.checks.n8n.PROFILES``).
+    ``profile`` says where an n8n workflow shall go (``rails.gate.checks.n8n.PROFILES``); the path of a file
+    that was judged as one is added to ``workflows``.
     """
     decoded = decode(data)
     if decoded is None:
@@ -64,10 +72,10 @@ def check(path: str, data: bytes, profile: str = "import") -> tuple[Sequence[Fin
         return list(_toml(path, text)), ""
     if suffix == ".json5":
         return (), "there is no check for JSON5"
-    return _json_file(path, data, text, profile)
+    return _json_file(path, data, text, profile, workflows)
 
 
-def _json_file(path: str, data: bytes, text: str, profile: str) -> tuple[Sequence[Finding], str]:
+def _json_file(path: str, data: bytes, text: str, profile: str, workflows: set[str]) -> tuple[Sequence[Finding], str]:
     if _suffix(path) in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text)), ""
     commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2]) is not None
@@ -75,10 +83,10 @@ def _json_file(path: str, data: bytes, text: str, profile: str) -> tuple[Sequenc
     value, findings = parse_json(path, source)
     if findings or commented or not isinstance(value, dict):
         return findings, ""
-    return _n8n(path, data, value, profile)
+    return _n8n(path, data, value, profile, workflows)
 
 
-def _n8n(path: str, data: bytes, value: object, profile: str) -> tuple[Sequence[Finding], str]:
+def _n8n(path: str, data: bytes, value: object, profile: str, workflows: set[str]) -> tuple[Sequence[Finding], str]:
     """Give a workflow to the n8n room. Anything else has no further check."""
     if not (isinstance(value, dict) and {"nodes", "connections"} & value.keys()):
         return (), ""
@@ -88,6 +96,7 @@ def _n8n(path: str, data: bytes, value: object, profile: str) -> tuple[Sequence[
         return (), f"the n8n checks cannot be loaded: {error}"
     if not n8n.looks_like_workflow(value):
         return (), ""
+    workflows.add(path)
     return list(n8n.check(data, path, profile)), ""
 
 

@@ -58,6 +58,7 @@ __all__ = [
     "check",
     "looks_like_workflow",
     "rules_table",
+    "version",
 ]
 
 #: Keys that n8n's exports have and other graph files don't.
@@ -109,6 +110,12 @@ def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue |
     issues = list(destination.weigh(_issues(read.value, profile, known), profile))
     placed = findings.placed(read, path, issues)
     return sorted(placed, key=lambda finding: (finding.line, finding.column))
+
+
+def version() -> str:
+    """Return which n8n ``check`` judges by, and how much of it is known: "2.30.7", or "2.30 names only"."""
+    known = catalogue.current()
+    return known.n8n if known.is_full else f"{known.n8n} names only"
 
 
 def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:

@@ -62,10 +62,6 @@ class Description:
     credentials: tuple[Credential, ...]
     properties: tuple[Mapping[str, Any], ...]
     is_trigger: bool = False
-    has_webhook: bool = False
-    is_polling: bool = False
-    is_hidden: bool = False
-    default_version: float | None = None
     is_full: bool = True
 
 
@@ -137,10 +133,6 @@ class Catalogue:
             credentials=tuple(Credential(c["name"], c["required"], c["display"]) for c in group["credentials"]),
             properties=tuple(self._property(number) for number in group["properties"]),
             is_trigger=bool(group.get("trigger")),
-            has_webhook=bool(group.get("webhook")),
-            is_polling=bool(group.get("polling")),
-            is_hidden=bool(group.get("hidden")),
-            default_version=group.get("default"),
         )
 
     def _property(self, number: int) -> Mapping[str, Any]:
