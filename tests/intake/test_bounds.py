@@ -1,7 +1,6 @@
 """C1.12: hostile and huge input stays linear and bounded. Times are generous: only growth is judged."""
 
 import json
-import time
 
 import pytest
 
@@ -37,43 +36,37 @@ HOSTILE = {
 }
 
 
-def seconds(text):
-    start = time.thread_time()
-    read(text, SHAPES)
-    return time.thread_time() - start
-
-
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_time_grows_with_the_size_and_not_faster(kind):
+def test_time_grows_with_the_size_and_not_faster(kind, cpu_seconds):
     small, large = HOSTILE[kind](40_000), HOSTILE[kind](160_000)
-    once = min(seconds(small) for _ in range(2))
-    assert seconds(large) < 12 * max(once, 0.004)
+    once = cpu_seconds(lambda: read(small, SHAPES))
+    assert cpu_seconds(lambda: read(large, SHAPES)) < 12 * max(once, 0.004)
 
 
 @pytest.mark.parametrize("kind", ["fence lines in a string", "quotation marks", "prose", "open tags"])
-def test_small_chunks_cost_no_more_than_their_number(kind):
+def test_small_chunks_cost_no_more_than_their_number(kind, cpu_seconds):
     text = HOSTILE[kind](60_000)
-    reader = Reader(SHAPES)
-    start = time.thread_time()
-    for pos in range(0, len(text), 4):
-        reader.feed(text[pos : pos + 4])
-    reader.flush("end_turn")
-    assert time.thread_time() - start < 2
+
+    def stream():
+        reader = Reader(SHAPES)
+        for pos in range(0, len(text), 4):
+            reader.feed(text[pos : pos + 4])
+        reader.flush("end_turn")
+
+    assert cpu_seconds(stream, rounds=1) < 2
 
 
-def test_c1_12_ten_megabytes_are_read_in_seconds():
+def test_c1_12_ten_megabytes_are_read_in_seconds(cpu_seconds):
     text = "A line of prose with `code` in it.\n" * 290_000 + CALL + 'x"}}\n' + F
-    start = time.thread_time()
-    found = read(text, SHAPES)
-    assert len(found.requests) == 1
-    assert time.thread_time() - start < 5
+    found = []
+    assert cpu_seconds(lambda: found.append(read(text, SHAPES)), rounds=1) < 5
+    assert len(found[0].requests) == 1
 
 
-def test_a_hundred_thousand_brackets_are_refused_quickly():
+def test_a_hundred_thousand_brackets_are_refused_quickly(cpu_seconds):
     text = f'{F}json\n{{"tool": "run_code", "arguments": ' + "[" * 100_000 + f"\n{F}\n"
-    start = time.thread_time()
+    assert cpu_seconds(lambda: read(text, SHAPES)) < 0.5
     found = read(text, SHAPES)
-    assert time.thread_time() - start < 0.5
     assert len(found.refusals) == 1
     assert not found.requests
 

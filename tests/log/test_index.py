@@ -379,7 +379,7 @@ def test_words_are_folded_as_people_search(text, words):
 
 
 def test_a_record_of_one_endless_word_is_taken_in_quickly(state):
-    start = time.perf_counter()
+    start = time.process_time()
     for text in ("a" * 500_000, "aB" * 250_000, "a_" * 250_000, "漢" * 200_000, "a\u0301" * 100_000):
         words_of(Record(1, "", "s", "", "", "X", "", {"text": text}, "", ""))
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
