@@ -206,6 +206,10 @@ class Screen:
         reason = f": {one_line(text(facts, 'reason'), 300)}" if facts.get("reason") and answer != "approve" else ""
         said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(answer, answer)
         self.line(f"  {said} by {one_line(text(facts, 'by'), 60)}{reason}", style)
+        if facts.get("by") == "headless":
+            self.line(
+                "  There is no terminal to ask at. Answer at one, or allow it by a rule in your policy file.", "dim"
+            )
 
     def _started(self, record: Record) -> None:
         facts = record.details

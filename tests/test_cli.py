@@ -159,6 +159,20 @@ def test_apply_without_a_human_and_without_a_rule_writes_nothing(rails, project,
     assert not (project / "hello.txt").exists()
 
 
+def test_apply_dry_run_shows_the_change_as_a_human_would_be_asked(rails, project):
+    shown = rails("apply", "--dry-run", text=WRITE, code=0).stdout
+    assert "Change these files?" in shown
+    assert "(create, +" in shown
+    assert shown.rstrip().endswith("would be applied (dry run: nothing was written)")
+    assert not (project / "hello.txt").exists()
+
+
+def test_without_a_terminal_it_says_how_to_answer(rails, project, environment):
+    (Path(environment["AI_RAILS_CONFIG_DIR"]) / "policy.toml").unlink()
+    shown = rails("apply", text=WRITE, code=1).stdout
+    assert "denied by headless: no human\n  There is no terminal to ask at." in shown
+
+
 def test_apply_dry_run_says_what_would_be_written_and_writes_nothing(rails, project):
     result = json.loads(rails("apply", "--json", "--dry-run", text=WRITE, code=0).stdout)
     contract("apply").validate(result)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.approval.screen import Look, draw_request
 from rails.commands import common
 from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec, answer_to_json
 from rails.core.details import items
@@ -63,13 +64,16 @@ class Collector:
 
 @dataclass
 class DryRun:
-    """Approves nothing: remembers that the question was reached, and says no."""
+    """Approves nothing: shows what a human would be asked, remembers that it came so far, and says no."""
 
+    show: Callable[[ApprovalRequest], None] | None = None
     reached: list[ApprovalRequest] = field(default_factory=list)
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Take note of the question."""
+        """Show and take note of the question."""
         self.reached.append(request)
+        if self.show:
+            self.show(request)
         return Decision("deny", "This is a dry run; nothing was written.", "dry run")
 
 
@@ -100,7 +104,11 @@ def run(options: argparse.Namespace) -> int:
     out = sys.stderr if quiet else sys.stdout
     screen = Screen(out, colour=not quiet and common.colour_wanted(sys.stdout), debug=options.debug)
     registry, agents, gate = common.registry_of(project), common.agents_of(project), Gate(project)
-    approver: Approver = DryRun() if options.dry_run else common.approver_of(options, screen, project, registry, gate)
+    approver: Approver = (
+        DryRun(None if quiet else _shown_on(screen))
+        if options.dry_run
+        else common.approver_of(options, screen, project, registry, gate)
+    )
     answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_text(options.file))]
     worst = EXIT_OK
     with SessionLog.create(common.state_of(project)) as log:
@@ -163,6 +171,15 @@ def summarise(turn: Turn, collected: Collector, approver: Approver) -> dict[str,
     }
 
 
+def _shown_on(screen: Screen) -> Callable[[ApprovalRequest], None]:
+    def show(request: ApprovalRequest) -> None:
+        screen.line()
+        for line in draw_request(request, Look(colour=screen.colour)).lines:
+            screen.line(line)
+
+    return show
+
+
 def _nothing_found() -> dict[str, Json]:
     hint = "A request is a JSON object in a ```json fence, or one of the XML tool forms."
     return {"code": "no_request", "message": "No valid JSON code block found", "hint": hint, "start": -1, "end": -1}
@@ -174,9 +191,11 @@ def _broken(error: RailsError) -> dict[str, Json]:
 
 def _show(result: Mapping[str, Json], screen: Screen) -> None:
     screen.rest()
+    applied = result["status"] == "applied"
+    words = "would be applied" if applied and result["dry_run"] else str(result["status"])
     dry = " (dry run: nothing was written)" if result["dry_run"] else ""
     screen.line()
-    screen.line(f"{result['status']}{dry}", "green" if result["status"] == "applied" else "red")
+    screen.line(f"{words}{dry}", "green" if applied else "red")
     if told := str(result["previous_tool_output"]):
         screen.line()
         screen.line("Give this back to the model:", "bold")
