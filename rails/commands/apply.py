@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.commands import agents as trust
 from rails.commands import common
 from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec, answer_to_json
 from rails.core.details import items
@@ -99,7 +100,8 @@ def run(options: argparse.Namespace) -> int:
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
     screen = Screen(out, colour=not quiet and common.colour_wanted(sys.stdout), debug=options.debug)
-    registry, agents, gate = common.registry_of(project), common.agents_of(project), Gate(project)
+    registry, gate = common.registry_of(project), Gate(project)
+    agents = trust.require(common.agents_of(project), [options.agent], project, ask=not quiet)
     approver: Approver = DryRun() if options.dry_run else common.approver_of(options, screen, project, registry, gate)
     answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_text(options.file))]
     worst = EXIT_OK
