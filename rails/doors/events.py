@@ -4,8 +4,8 @@ The events and their fields are those of the JSON tool block protocol: ``json-to
 request's tool and path are known, ``json-tool-block`` exactly once for each block and in order,
 ``text-delta`` for the prose, ``error``, and ``[DONE]`` at the very end of a stream of server-sent events
 (JSON lines end with ``{"type": "done"}``). ``escalation`` and ``handoff`` are ours. ``toolId`` is the
-request's id, unique in a session, so two requests for one path don't collide. ``verdict`` (passed, corrected, failed) is the final word: a block
-that was corrected has ``validationPassed: false``.
+request's id, unique in a session, so two requests for one path don't collide. ``verdict`` (passed,
+corrected, failed) is the final word: a block that was corrected has ``validationPassed: false``.
 """
 
 from __future__ import annotations
