@@ -135,7 +135,14 @@ class Engagement:
             if turn.aborted:
                 return Ending("aborted", say("aborted"))
             if turn.reply is None:
-                return _finished(turn)
+                ending = _finished(turn)
+                steer = self._oversee() if ending.outcome == "done" else _Steer()
+                if steer.stop:
+                    return self._give_up(steer.stop)
+                if not steer.words:
+                    return ending
+                self._send(replace(turn, reply=Message("user", ())), [], steer.words)
+                continue
             codes = _codes(turn)
             if why := self.attempts.spend(codes, words_of(turn.answer.message, turn.reply) if codes else ""):
                 stop = self._oversee().stop if self._rungs_left() else ""
@@ -269,7 +276,7 @@ class Engagement:
         page_file = files.write(handoff.next_name(self.step, "human"), page)
         saved = [file for file in (answer, page_file) if file]
         self.setting.say("ESCALATION", "a human takes over", rung="human", reason=why, files=saved)
-        return Ending("gave_up", f"{say('gave_up')} Reason: {why}.", file=files.relative(page_file))
+        return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
 
     # -- the overseer ------------------------------------------------------------------------------
 

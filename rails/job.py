@@ -31,8 +31,8 @@ class Job:
     ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent on one task
     (``None``: as the agent's template says), whatever rung of the ladder they are on;
     ``max_tokens``, ``max_seconds`` and ``max_cost`` (US dollars) bound the whole session (``None``: no bound).
-    ``handed`` is a document that the first agent is given, such as a plan. ``escalate`` is how far the ladder goes
-    when attempts run out; ``handoffs`` whether a human is asked between two agents.
+    ``handed`` is a document that the first agent is given, such as the plan that is named ``plan``. ``escalate``
+    is how far the ladder goes when attempts run out; ``handoffs`` whether a human is asked between two agents.
     """
 
     project: Path
@@ -48,6 +48,7 @@ class Job:
     escalate: Escalate = "off"
     handoffs: Handing = "go"
     handed: str = ""
+    plan: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ def _chosen(job: Job) -> dict[str, Json]:
         "max_cost": job.max_cost,
         "escalate": job.escalate if job.escalate != "off" else None,
         "handoffs": job.handoffs if job.handoffs != "go" else None,
+        "plan": job.plan or None,
     }
     return {name: value for name, value in chosen.items() if value is not None}
 

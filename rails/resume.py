@@ -45,8 +45,8 @@ class Standing:
     failure of each turn of the running agent on this rung, oldest first; ``words`` what the last of them said, if it
     failed; ``taken`` all its turns on this task; ``rung`` the rung of the ladder that it is on.
 
-    ``handed`` is what the next agent to be engaged is given; ``result`` the last agent's result, ``offered`` the
-    hand-off file that was written of it, and ``agreed`` whether it may go on. ``stopped`` and ``why`` are how the last
+    ``handed`` is what the next agent to be engaged is given; ``offered`` the hand-off file that was written of the
+    last one's result, and ``agreed`` whether it may go on. ``stopped`` and ``why`` are how the last
     agent ended when it was not done; ``again`` is that a human wants it tried once more, with ``advice``.
     ``answers`` counts the answers of each agent and model, ``used`` is each answer's model and usage, ``seconds``
     the time that was worked; ``limits`` are the bounds that the session was started with; ``records`` are all of its
@@ -66,7 +66,6 @@ class Standing:
     taken: int = 0
     rung: str = ""
     handed: str = ""
-    result: str = ""
     offered: str = ""
     agreed: bool = False
     stopped: str = ""
@@ -145,7 +144,7 @@ def _finished(state: Standing, record: Record) -> Standing:
     over = replace(state, pending=None, done={}, messages=(), offered="", agreed=False, handed="")
     if (outcome := text(record.details, "outcome")) not in ("", "done"):
         return replace(over, stopped=outcome, why=record.message)
-    return replace(over, finished=state.finished + 1, result=text(record.details, "result") or record.message)
+    return replace(over, finished=state.finished + 1)
 
 
 def _offered(state: Standing, record: Record) -> Standing:

@@ -90,12 +90,12 @@ class Session:
         if resumed:
             self.desk.carry_on(resumed)
         with self.open():
-            ending = self._chain(resumed or Standing(self.job.tasks, handed=self.job.handed), bool(resumed))
+            ending = self._chain(resumed or Standing(self.job.tasks, handed=self.job.handed))
         if ending.outcome not in ("model_failed", "waiting"):
             self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
-    def _chain(self, at: Standing, resumed: bool) -> Ending:
+    def _chain(self, at: Standing) -> Ending:
         """Engage one agent after the other, from where the session stands."""
         if at.stopped:
             return Ending("aborted" if at.stopped == "aborted" else "gave_up", at.why)
@@ -105,8 +105,7 @@ class Session:
             interrupted = at if step == at.finished and at.messages else None
             if not interrupted and step and not (step == at.finished and (at.agreed or at.again)):
                 offered = at.offered if step == at.finished else ""
-                result = at.result if resumed and step == at.finished else self._result()
-                text = self._hand_over(step - 1, result, offered)
+                text = self._hand_over(step - 1, self._result(), offered)
                 if text is None:
                     return self._waiting(step)
                 handed = text
@@ -119,10 +118,12 @@ class Session:
             ending = work.work()
             if ending.outcome == "model_failed":
                 return ending
-            more = {"result": ending.message} if ending.outcome == "done" and step + 1 < len(self.job.tasks) else {}
+            more = {"result": ending.message} if ending.outcome == "done" and len(self.job.tasks) > 1 else {}
             setting.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome, **more)
             if ending.outcome != "done":
                 return ending
+        if len(self.job.tasks) > 1:
+            self._hand_over_last(self._result())
         return ending
 
     def engage_agent(self, setting: Setting, task: str, *, previous_tool_output: str = "") -> Ending:
@@ -135,8 +136,8 @@ class Session:
 
     def _result(self) -> str:
         """Return the last agent's result as the log has it: what is written to a file is masked as the log is."""
-        done = (r for r in reversed(self.desk.records) if r.event_type == "AGENT_FINISHED")
-        return next((d.text(record.details, "result") for record in done), "")
+        over = (record for record in reversed(self.desk.records) if record.event_type == "AGENT_FINISHED")
+        return next((d.text(r.details, "result") for r in over if r.details.get("outcome") == "done"), "")
 
     def _hand_over(self, step: int, result: str, offered: str) -> str | None:
         """Write the hand-off after ``step`` and let the human look at it; ``None`` when it waits for them.
@@ -159,23 +160,33 @@ class Session:
             self.publish("HANDOFF", words, **facts, sha256=sha256(files.read(offered).encode()))
         return self._passed(sender, receiver, offered)
 
+    def _hand_over_last(self, result: str) -> None:
+        """Write the last result of a chain, for the human."""
+        step = len(self.job.tasks) - 1
+        sender = named(self.agents, self.job.tasks[step][0])
+        text = result if sender.schema is None else json_of(result)
+        file = self.desk.handoffs.write(handoff.output_name(step, sender), text)
+        facts = {"sender": sender.name, "receiver": "human", "file": file, "contract": handoff.contract_of(sender)}
+        self.publish("HANDOFF", f"{sender.name} hands over to you: {file}", **facts, sha256=sha256(text.encode()))
+
     def _passed(self, sender: Agent, receiver: str, file: str) -> str | None:
         """Return the hand-off's text once a human has agreed to it, or ``None``."""
         files = self.desk.handoffs
         if self.job.handoffs == "ask" and self.human is not None:
             said = self.human.answer(self._question(sender, receiver, file))
             if said.answer != "go":
-                self.publish("HUMAN_STEERED", f"handoff: stop by {said.by}", about="handoff", answer="stop", by=said.by)
+                words = f"stopped at the hand-off by {said.by}"
+                self.publish("HUMAN_STEERED", words, about="handoff", answer="stop", by=said.by)
                 return None
             by = said.by
         else:
-            by = "nobody, unasked"
+            by = ""
         text = files.read(file)
         if wrong := handoff.wrong_with(sender, text):
             raise UsageError(f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}")
         written = next(r for r in reversed(self.desk.records) if r.event_type == "HANDOFF").details.get("sha256")
         edited = sha256(text.encode()) != written
-        words = f"handoff: go by {by}{', edited' if edited else ''}"
+        words = f"handed over{f' by {by}' if by else ''}{', edited' if edited else ''}"
         self.publish("HUMAN_STEERED", words, about="handoff", answer="go", by=by, edited=edited, file=file, text=text)
         # As the log has it: what the next agent is told is masked like everything that is kept.
         return d.text(self.desk.records[-1].details, "text")

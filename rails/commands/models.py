@@ -18,6 +18,7 @@ from rails.agents import Agent, named
 from rails.commands.common import DEFAULT_MODEL
 from rails.core.errors import UsageError
 from rails.core.text import one_line
+from rails.job import Job
 from rails.models import Model, open_model
 from rails.prices import Price, no_price, price_of
 
@@ -68,9 +69,9 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent]) -> Cast:
     return Cast(agents, chosen, options.model or "", options.base_url, options.stronger_model or "")
 
 
-def check(cast: Cast, roles: Sequence[str], prices: Mapping[str, Price], max_cost: float | None, folder: Path) -> None:
-    """Open every model that the session may use, before it begins, and know its price when money is bounded."""
+def check(cast: Cast, roles: Sequence[str], job: Job, prices: Mapping[str, Price], folder: Path) -> None:
+    """Open every model that the job may use, before it begins, and know its price when money is bounded."""
     for role in dict.fromkeys(roles):
-        for model in (cast.for_role(role), cast.stronger_for(role)):
-            if max_cost is not None and model is not None and price_of(model.name, prices) is None:
+        for model in (cast.for_role(role), cast.stronger_for(role) if job.escalate == "model" else None):
+            if job.max_cost is not None and model is not None and price_of(model.name, prices) is None:
                 raise no_price(model.name, folder)

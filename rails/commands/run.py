@@ -48,27 +48,30 @@ def run(options: argparse.Namespace) -> int:
     screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug)
     gate = Gate(project)
     human = common.human_of(options, screen)
-    plan = kickoff.find_plan(project, options.plan) if options.plan else None
     resuming = options.resume is not None
     log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
-    tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
-    job = _job(project, tasks, options, resumed.limits if resumed else {}, attended=not isinstance(human, Nobody))
-    roles = [role for role, _ in tasks]
+    before = resumed.limits if resumed else {}
     try:
+        name = options.plan or d.text(before, "plan")
+        plan = kickoff.find_plan(project, name) if name else None
+        tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
+        roles = [role for role, _ in tasks]
+        job = _job(project, tasks, options, before, attended=not isinstance(human, Nobody))
         agents = trust.require(agents, roles, project, ask=not options.events)
         players, prices = models.cast_of(options, agents), read_prices(config_folder())
-        models.check(players, roles, prices, job.max_cost, config_folder())
+        models.check(players, roles, job, prices, config_folder())
         approver = common.approver_of(options, screen, project, registry, gate)
         if log is None:
-            job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
+            handed = f"The plan ({plan.path.name}):\n{plan.text}" if plan else ""
+            job = replace(job, handed=handed, plan=name)
             log = SessionLog.create(common.state_of(project))
             start(job, log, players.for_role(roles[0]).name)
     except BaseException:
         if log is not None:
             log.close()
         raise
-    name = players.for_role(roles[0]).name
-    screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(name)}", "bold")
+    model = players.for_role(roles[0]).name
+    screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}", "bold")
     events = EventStream(sys.stdout, options.events) if options.events else None
     watch: Callable[[Record], object] = both(screen, events) if events else screen
     if plan and plan.kind:
@@ -157,7 +160,10 @@ def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, Standing
         raise UsageError(f"There is no session in {project}. Start one with ai-rails run.")
     session_id = name or known[-1].session_id
     if session_id not in {session.session_id for session in known}:
-        raise UsageError(f"There is no session {one_line(name)!r}. The last one is {known[-1].session_id}.")
+        last = known[-1].session_id
+        advice = f" Advice goes behind the session: ai-rails run --resume {last} {one_line(repr(name))}."
+        hint = advice if " " in name else ""
+        raise UsageError(f"There is no session {one_line(name)!r}. The last one is {last}.{hint}")
     log = SessionLog.reopen(state, session_id)
     standing = where(project, log)
     if standing.ended and standing.stopped == "gave_up":
