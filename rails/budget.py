@@ -1,12 +1,13 @@
-"""What may be spent before a human is needed: failed attempts, tokens, time."""
+"""What may be spent before a human is needed: failed attempts, tokens, time, money."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rails.core.conversation import Usage
+from rails.prices import Price, price_of
 
 
 @dataclass
@@ -43,16 +44,35 @@ class Attempts:
 
 @dataclass
 class Totals:
-    """Bounds of a whole session; ``None`` is no bound. The clock starts when this is made."""
+    """Bounds of a whole session; ``None`` is no bound. The clock starts when this is made.
+
+    Tokens are all that a provider counted, those that came from its cache too. ``max_cost`` and ``cost`` are US
+    dollars. What a session had used before it was interrupted is counted in with :meth:`carry_on`.
+    """
 
     max_tokens: int | None = None
     max_seconds: float | None = None
+    max_cost: float | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
     tokens: int = 0
+    cost: float = 0.0
     started: float = field(default_factory=time.monotonic)
+    unpriced: str = ""
 
-    def use(self, usage: Usage) -> None:
-        """Count what an answer used."""
-        self.tokens += usage.input_tokens + usage.output_tokens
+    def use(self, usage: Usage, model: str = "") -> None:
+        """Count what an answer of ``model`` used."""
+        self.tokens += usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        price = price_of(model, self.prices)
+        if price is None:
+            self.unpriced = self.unpriced or model
+        else:
+            self.cost += price.of(usage)
+
+    def carry_on(self, used: Sequence[tuple[str, Usage]], seconds: float) -> None:
+        """Count in what the same session used in an earlier run: each answer's model and usage, and the time."""
+        for model, usage in used:
+            self.use(usage, model)
+        self.started -= seconds
 
     def spent(self) -> str | None:
         """Say which bound is reached, if one is."""
@@ -60,4 +80,8 @@ class Totals:
             return f"the budget of {self.max_tokens} tokens is used up ({self.tokens} used)"
         if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
             return f"the budget of {self.max_seconds:.0f} seconds is used up"
+        if self.max_cost is not None and self.unpriced:
+            return f"no price is known for {self.unpriced}, so the budget of ${self.max_cost:.2f} cannot be kept"
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            return f"the budget of ${self.max_cost:.2f} is used up (${self.cost:.2f} used)"
         return None

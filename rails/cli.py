@@ -27,6 +27,8 @@ EPILOG: Final = """\
 examples:
   ai-rails demo                                    the shipped example, no key needed
   ai-rails run "add a --json flag" --agent coder   let an agent work on this folder
+  ai-rails new shop "a shop for tea"               begin a project; also feature and takeover
+  ai-rails run --plan shop --agent planner --then coder,reviewer
   ai-rails apply answer.md                         any saved answer, from any chat
   ai-rails gate --diff main                        only what is new since main
   ai-rails review                                  what happened, session by session
@@ -41,12 +43,13 @@ exit codes:
 environment:
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the model's service; a local server needs only the second
   AI_RAILS_MODEL                          the model when --model is not given
+  AI_RAILS_STRONGER_MODEL                 who may take over when attempts run out
   AI_RAILS_CONFIG_DIR                     where your policy and definitions are, instead of the usual place
   AI_RAILS_LANG                           en or ja; else from the locale
   NO_COLOR                                no colours
 
 files:
-  .rails/                  in the project: session logs, checkpoints. Ignored by git by itself.
+  .rails/                  in the project: session logs, checkpoints, hand-offs. Ignored by git by itself.
   mcp_definitions/*.json   in the project: one file adds one tool
   agent_templates/*.md     in the project: one file adds one agent
 """
@@ -140,15 +143,37 @@ def _correction(verb: argparse.ArgumentParser, *more: str) -> None:
 
 def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     run = _verb(verbs, "run", "let an agent work on a task")
-    run.add_argument("task", nargs="?", help="what to do, in words")
+    run.add_argument("task", nargs="?", help="what to do, in words; with --resume: advice for an agent that gave up")
     run.add_argument("--agent", default="coder", help="which agent (default: coder)")
-    run.add_argument("--then", metavar="AGENT=TASK", action="append", default=[], help="then this agent with its task")
+    run.add_argument(
+        "--then",
+        metavar="AGENTS",
+        action="append",
+        default=[],
+        help="then these agents, one after the other (coder,reviewer), or one with a task of its own (AGENT=TASK)",
+    )
+    run.add_argument("--plan", metavar="NAME", help="a plan of new, feature or takeover, or a file: the first agent's")
+    run.add_argument("--handoff", choices=("ask", "go"), help="between agents: ask you, or go on (default: ask you)")
     run.add_argument("--model", help="anthropic:MODEL, openai:MODEL or recorded:FILE")
     run.add_argument("--base-url", help="a local or other server that speaks the provider's API")
+    run.add_argument(
+        "--model-for",
+        metavar="AGENT=MODEL",
+        action="append",
+        default=[],
+        help="this agent's model, with @URL for a server of its own; may be repeated",
+    )
+    run.add_argument("--stronger-model", metavar="MODEL", help="who may take over when attempts run out, if you agree")
+    run.add_argument(
+        "--escalate",
+        choices=("off", "squash", "model"),
+        help="when attempts run out: stop, begin afresh once, then a stronger model (default: model, unattended off)",
+    )
     run.add_argument("--max-attempts", type=int, metavar="N", help="failed attempts in a row (default: the agent's, 3)")
     run.add_argument("--max-turns", type=int, metavar="N", help="turns of an agent (default: the agent's, 25)")
     run.add_argument("--max-tokens", type=int, metavar="N", help="tokens of the whole run (default: no bound)")
     run.add_argument("--max-minutes", type=float, metavar="N", help="minutes of the whole run (default: no bound)")
+    run.add_argument("--max-cost", type=float, metavar="USD", help="dollars of the whole run, by your prices.toml")
     run.add_argument(
         "--resume", nargs="?", const="", metavar="SESSION", help="go on with a session (default: the last)"
     )
@@ -187,6 +212,8 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     gate.add_argument("--strict", action="store_true", help="a missing optional check fails too")
     _project(gate)
 
+    _add_kickoff(verbs)
+
     undo = _verb(verbs, "undo", "take a step of a session back, byte for byte")
     undo.add_argument("session", nargs="?", help="which session (default: the last)")
     undo.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
@@ -201,6 +228,21 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     demo = _verb(verbs, "demo", "run the shipped example on a fresh copy")
     demo.add_argument("--interactive", action="store_true", help="answer the approvals yourself")
     demo.add_argument("--keep", metavar="DIR", help="put the copy there instead of in a temporary folder")
+
+
+def _add_kickoff(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    new = _verb(verbs, "new", "begin a project: its folder and a page to fill in")
+    new.add_argument("name", help="the project's name, and its folder's")
+    new.add_argument("--into", metavar="DIR", default="workspace", help="where its folder goes (default: workspace)")
+    feature = _verb(verbs, "feature", "begin a feature of this project: a page to fill in")
+    feature.add_argument("name", help="the feature's name")
+    _project(feature)
+    takeover = _verb(verbs, "takeover", "take over a project: a page with what is there, to fill in")
+    takeover.add_argument("folder", metavar="DIR", help="the project's folder")
+    takeover.add_argument("--name", help="the plan's name (default: the folder's)")
+    for kind, verb in (("new", new), ("feature", feature), ("takeover", takeover)):
+        verb.add_argument("summary", nargs="*", help="what shall come of it, in words")
+        verb.set_defaults(verb="kickoff", kind=kind)
 
 
 def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -272,8 +314,9 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     policy = _verb(verbs, "policy", "check your policy file and try it on past sessions")
     _project(policy)
 
-    agents = _verb(verbs, "agents", "list the agents")
-    agents.add_argument("name", nargs="?", help="show this agent and the prompt it gets")
+    agents = _verb(verbs, "agents", "list the agents, show one, or accept a project's own")
+    agents.add_argument("name", nargs="?", help="show this agent and the prompt it gets; or: trust")
+    agents.add_argument("which", nargs="?", help="with trust: which agent (default: all that wait)")
     agents.add_argument("--json", action="store_true", help="the result as JSON")
     _project(agents)
 

@@ -9,10 +9,10 @@ that the human who approves sees where the correction changed more than the synt
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rails.core.conversation import Answer, Message, Text
+from rails.core.conversation import Answer, Message, Text, Usage
 from rails.core.errors import ModelError, Refusal
 from rails.core.requests import Json, RawRequest, ToolRequest
 from rails.core.text import one_line
@@ -45,12 +45,16 @@ _PATHS: Final = ("file_path", "path", "new_path")
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """What became of a correction: a valid request, or why there is none. ``drift`` are values that changed."""
+    """What became of a correction: a valid request, or why there is none. ``drift`` are values that changed.
+
+    ``usage`` is what asking the model took; it counts towards the session's budget.
+    """
 
     request: ToolRequest | None
     why: str = ""
     drift: tuple[str, ...] = ()
     answer: str = ""
+    usage: Usage = field(default_factory=Usage)
 
 
 def correct(setting: Setting, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
@@ -65,16 +69,16 @@ def correct(setting: Setting, request_id: str, block: str, errors: Sequence[Refu
     reader.feed(text)
     found = reader.flush(answer.stop_reason)
     if len(found.requests) != 1 or found.refusals:
-        return Corrected(None, "the answer was not one correct block", answer=text)
+        return Corrected(None, "the answer was not one correct block", answer=text, usage=answer.usage)
     raw = replace(found.requests[0], id=request_id, start=errors[0].start, end=errors[0].end, raw=block)
     if why := _strayed(raw, tool, path, errors):
-        return Corrected(None, why, answer=text)
+        return Corrected(None, why, answer=text, usage=answer.usage)
     checked = contract.validate(raw, setting.registry, setting.agent.name)
     if not isinstance(checked, ToolRequest):
-        return Corrected(None, f"still not valid: {checked[0].message}", answer=text)
+        return Corrected(None, f"still not valid: {checked[0].message}", answer=text, usage=answer.usage)
     drift = tuple(_drift(raw.parameters, block))
     notes = tuple(f"by the model's correction, a new value: {words}" for words in drift)
-    return Corrected(replace(checked, coerced=(*checked.coerced, *notes)), drift=drift, answer=text)
+    return Corrected(replace(checked, coerced=(*checked.coerced, *notes)), drift=drift, answer=text, usage=answer.usage)
 
 
 def _ask(setting: Setting, block: str, errors: Sequence[Refusal], tool: str) -> Answer:

@@ -127,6 +127,11 @@ def block(setting: Setting, item: RawRequest | Refusal, place: tuple[int, int] |
     )
 
 
+def lacking(setting: Setting, refusals: Sequence[Refusal]) -> None:
+    """A final answer is not what the role's answer must be."""
+    setting.say("OUTPUT_REFUSED", str(refusals[0]), refusals=refusals)
+
+
 def corrected(setting: Setting, request_id: str, before: str, result: Corrected) -> None:
     """The model was asked to correct a block; ``result.why`` says why the answer was not taken."""
     setting.say(
@@ -138,6 +143,7 @@ def corrected(setting: Setting, request_id: str, before: str, result: Corrected)
         taken=result.request is not None,
         why=result.why,
         drift=result.drift,
+        usage=result.usage,
     )
 
 

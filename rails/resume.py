@@ -8,11 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import pairwise
+from typing import Final
 
 from rails import feedback
-from rails.core.conversation import Answer, Message, Text, answer_from_json, message_from_json
+from rails.core.conversation import (
+    Answer,
+    Message,
+    NativeResult,
+    Text,
+    Usage,
+    answer_from_json,
+    message_from_json,
+    usage_from_json,
+)
 from rails.core.details import ids as ids_of
-from rails.core.details import items, text
+from rails.core.details import inner, items, text, whole
 from rails.core.errors import UsageError
 from rails.core.events import Record
 from rails.core.requests import Json
@@ -30,7 +42,15 @@ class Standing:
     ``tasks`` are all (agent, task) pairs, ``finished`` how many are over. ``messages`` is the running
     conversation; ``pending`` is an answer whose consequences were not all carried out, ``done`` those that
     were. ``seen`` is what the agent last saw of each file (path to SHA-256). ``codes`` are the kinds of
-    failure of each turn of the running agent, oldest first.
+    failure of each turn of the running agent on this rung, oldest first; ``words`` what the last of them said, if it
+    failed; ``taken`` all its turns on this task; ``rung`` the rung of the ladder that it is on.
+
+    ``handed`` is what the next agent to be engaged is given; ``offered`` the hand-off file that was written of the
+    last one's result, and ``agreed`` whether it may go on. ``stopped`` and ``why`` are how the last
+    agent ended when it was not done; ``again`` is that a human wants it tried once more, with ``advice``.
+    ``answers`` counts the answers of each agent and model, ``used`` is each answer's model and usage, ``seconds``
+    the time that was worked; ``limits`` are the bounds that the session was started with; ``records`` are all of its
+    records, ``begun`` those of the last answer's executions that have no result.
     """
 
     tasks: tuple[tuple[str, str], ...]
@@ -42,44 +62,149 @@ class Standing:
     codes: tuple[tuple[str, ...], ...] = ()
     seen: Mapping[str, str] = field(default_factory=dict)
     ended: bool = False
+    words: str = ""
+    taken: int = 0
+    rung: str = ""
+    handed: str = ""
+    offered: str = ""
+    agreed: bool = False
+    stopped: str = ""
+    why: str = ""
+    again: bool = False
+    advice: str = ""
+    answers: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    used: tuple[tuple[str, Usage], ...] = ()
+    seconds: float = 0.0
+    limits: Mapping[str, Json] = field(default_factory=dict)
+    records: tuple[Record, ...] = ()
+    begun: Mapping[tuple[str, ...], Mapping[str, Json]] = field(default_factory=dict)
 
 
 def standing(records: Sequence[Record], hash_of: HashOf) -> Standing:
     """Fold the records of a session. Raises UsageError when they do not begin with a session's start."""
     state: Standing | None = None
-    started: dict[tuple[str, ...], Mapping[str, Json]] = {}
     for record in records:
-        facts = record.details
-        match record.event_type:
-            case "WORKFLOW_START":
-                state = Standing(_tasks(facts))
-            case _ if state is None:
-                continue
-            case "AGENT_ENGAGE":
-                first = Message("user", (Text(text(facts, "first_message")),))
-                state = replace(state, messages=(first,), pending=None, done={}, codes=(), seen={})
-            case "LLM_RESPONSE":
-                started = {}
-                state = replace(state, pending=answer_from_json(dict(facts)), done={}, turns=state.turns + 1)
-            case "EXECUTION_STARTED":
-                started[ids_of(facts)] = facts
-            case "TOOL_EXECUTION_RESULT":
-                started.pop(ids_of(facts), None)
-                done, seen = {**(state.done or {}), **_carried_out(facts)}, {**state.seen, **_saw(facts)}
-                state = replace(state, done=done, seen=seen)
-            case "FEEDBACK_SENT" if state.pending is not None:
-                messages = (*state.messages, state.pending.message, message_from_json(facts.get("reply")))
-                codes = (*state.codes, tuple(str(code) for code in items(facts, "codes")))
-                state = replace(state, messages=messages, pending=None, done={}, codes=codes)
-            case "AGENT_FINISHED":
-                state = replace(state, finished=state.finished + 1, pending=None, done={}, messages=())
-            case "WORKFLOW_END":
-                state = replace(state, ended=True)
+        if record.event_type == "WORKFLOW_START":
+            facts = record.details
+            state = Standing(_tasks(facts), handed=text(facts, "handed"), limits=inner(facts, "limits"))
+        elif state is not None and (step := _STEPS.get(record.event_type)):
+            state = step(state, record)
     if state is None:
         raise UsageError("This session's log has no start, so it cannot be resumed. Nothing was changed.")
-    for facts in started.values():
+    for facts in state.begun.values():
         state = replace(state, done={**(state.done or {}), **_interrupted(facts, hash_of)})
-    return state
+    return replace(state, records=tuple(records), seconds=_worked(records))
+
+
+def _engaged(state: Standing, record: Record) -> Standing:
+    begun = _afresh(state, record.details)
+    return replace(begun, seen={}, taken=0, rung="", again=False, advice="", handed="")
+
+
+def _escalated(state: Standing, record: Record) -> Standing:
+    facts = record.details
+    return replace(_afresh(state, facts) if "first_message" in facts else state, rung=text(facts, "rung"))
+
+
+def _answered(state: Standing, record: Record) -> Standing:
+    answer = answer_from_json(dict(record.details))
+    key, count = (record.agent_role, record.llm_model_used), state.turns + 1
+    answers = {**state.answers, key: state.answers.get(key, 0) + 1}
+    state = replace(state, pending=answer, done={}, begun={}, turns=count, taken=state.taken + 1, answers=answers)
+    return replace(state, used=(*state.used, (record.llm_model_used, answer.usage)))
+
+
+def _corrected(state: Standing, record: Record) -> Standing:
+    usage = usage_from_json(record.details.get("usage"))
+    return replace(state, used=(*state.used, (record.llm_model_used, usage)))
+
+
+def _begun(state: Standing, record: Record) -> Standing:
+    return replace(state, begun={**state.begun, ids_of(record.details): record.details})
+
+
+def _done(state: Standing, record: Record) -> Standing:
+    facts = record.details
+    begun = {ids: one for ids, one in state.begun.items() if ids != ids_of(facts)}
+    done, seen = {**(state.done or {}), **_carried_out(facts)}, {**state.seen, **_saw(facts)}
+    return replace(state, begun=begun, done=done, seen=seen)
+
+
+def _told(state: Standing, record: Record) -> Standing:
+    if state.pending is None:
+        return state
+    reply = message_from_json(record.details.get("reply"))
+    codes = tuple(str(code) for code in items(record.details, "codes"))
+    words = words_of(state.pending.message, reply) if codes else ""
+    messages = (*state.messages, state.pending.message, reply)
+    return replace(state, messages=messages, pending=None, done={}, codes=(*state.codes, codes), words=words)
+
+
+def _finished(state: Standing, record: Record) -> Standing:
+    over = replace(state, pending=None, done={}, messages=(), offered="", agreed=False, handed="")
+    if (outcome := text(record.details, "outcome")) not in ("", "done"):
+        return replace(over, stopped=outcome, why=record.message)
+    return replace(over, finished=state.finished + 1)
+
+
+def _offered(state: Standing, record: Record) -> Standing:
+    return replace(state, offered=text(record.details, "file"), agreed=False)
+
+
+def _steered(state: Standing, record: Record) -> Standing:
+    if record.details.get("about") != "handoff" or record.details.get("answer") != "go":
+        return state
+    return replace(state, agreed=True, handed=text(record.details, "text"))
+
+
+def _ended(state: Standing, record: Record) -> Standing:
+    del record
+    return replace(state, ended=True)
+
+
+def _resumed(state: Standing, record: Record) -> Standing:
+    """A human wants an agent that had given up to try again; any other session just goes on."""
+    if state.stopped != "gave_up" or not state.ended:
+        return state
+    return replace(state, ended=False, stopped="", again=True, advice=text(record.details, "advice"))
+
+
+_STEPS: Final[Mapping[str, Callable[[Standing, Record], Standing]]] = {
+    "AGENT_ENGAGE": _engaged,
+    "ESCALATION": _escalated,
+    "LLM_RESPONSE": _answered,
+    "CORRECTION": _corrected,
+    "EXECUTION_STARTED": _begun,
+    "TOOL_EXECUTION_RESULT": _done,
+    "FEEDBACK_SENT": _told,
+    "AGENT_FINISHED": _finished,
+    "HANDOFF": _offered,
+    "HUMAN_STEERED": _steered,
+    "WORKFLOW_END": _ended,
+    "SESSION_RESUMED": _resumed,
+}
+
+
+def words_of(answer: Message, reply: Message) -> str:
+    """Return what was said in a turn that failed, to tell whether the next one fails word for word alike."""
+    parts = (part.text for part in reply.parts if isinstance(part, Text | NativeResult))
+    return "\n".join((answer.text, *(call.arguments for call in answer.calls), *parts))
+
+
+def _afresh(state: Standing, facts: Mapping[str, Json]) -> Standing:
+    """A conversation begins, with one message that may stand for earlier answers."""
+    first = Message("user", (Text(text(facts, "first_message")),), whole(facts, "stands_for"))
+    return replace(state, messages=(first,), pending=None, done={}, codes=(), words="")
+
+
+def _worked(records: Sequence[Record]) -> float:
+    """Add up the seconds between records; what passed before a session was resumed is not work."""
+    pairs = ((one, other) for one, other in pairwise(records) if other.event_type != "SESSION_RESUMED")
+    return sum(max(0.0, (_time(other) - _time(one)).total_seconds()) for one, other in pairs)
+
+
+def _time(record: Record) -> datetime:
+    return datetime.fromisoformat(record.timestamp)
 
 
 def _interrupted(facts: Mapping[str, Json], hash_of: HashOf) -> dict[str, Outcome]:

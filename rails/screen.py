@@ -49,6 +49,7 @@ class Screen:
             "MCP_REQUEST_FORMULATED": self._request,
             "TOOL_REQUEST_VALIDATION_FAILED": self._refused,
             "CHANGE_REFUSED": self._refused,
+            "OUTPUT_REFUSED": self._refused,
             "CHANGE_PLANNED": self._planned,
             "GATE_VERDICT": self._verdict,
             "HUMAN_DECISION": self._decision,
@@ -58,6 +59,9 @@ class Screen:
             "ERROR": self._error,
             "SESSION_RESUMED": self._resumed,
             "OVERSEER_ALERT": self._alert,
+            "ESCALATION": self._told,
+            "HANDOFF": self._told,
+            "HUMAN_STEERED": self._told,
             "AGENT_FINISHED": self._finished,
         }
 
@@ -257,6 +261,10 @@ class Screen:
         style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(text(record.details, "severity"), "dim")
         self.line(f"  overseer: {one_line(record.message, 300)}", style)
         self.line(f"            {one_line(text(record.details, 'evidence'), 200)}", "dim")
+
+    def _told(self, record: Record) -> None:
+        self.rest()
+        self.line(f"  → {one_line(record.message, 300)}", "cyan")
 
     def _resumed(self, record: Record) -> None:
         self.line(f"  {one_line(record.message, 200)}", "cyan")

@@ -84,6 +84,7 @@ def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, O
         lacking = check_output(setting.agent, answer.message.text)
         if not lacking or answer.stop_reason == "refusal":
             return Turn(answer, (), None)
+        tell.lacking(setting, lacking)
         outcomes.append(feedback.output(lacking))
     return Turn(answer, tuple(outcomes), feedback.compose(answer, outcomes, found.native_ids))
 

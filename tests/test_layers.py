@@ -12,13 +12,14 @@ RAILS = Path(__file__).parent.parent / "rails"
 # A room may import itself and what is on a lower floor; neighbours on one floor don't see each other.
 FLOORS = [
     {"core"},
-    {"intake", "tools", "edits", "gate", "approval", "models", "log", "sandbox", "messages", "contracts"},
+    {"intake", "tools", "edits", "gate", "approval", "models", "log", "sandbox", "messages", "contracts", "prices"},
     {"agents", "feedback"},
-    {"setting", "resume", "budget", "flows"},
-    {"correction"},
+    {"setting", "resume", "budget", "flows", "escalation", "human", "kickoff"},
+    {"correction", "handoff", "job"},
     {"narration"},
     {"admission"},
     {"turn"},
+    {"engagement"},
     {"session"},
     {"review", "doors", "screen"},
     {"testing"},

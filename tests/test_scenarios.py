@@ -22,7 +22,7 @@ UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 # What differs from run to run, and what says the same as "text" beside it.
 VOLATILE = {
     *("duration_ms", "seconds", "at", "version", "versions", "digest", "project", "system", "first_message", "model"),
-    *("content", "reply", "usage", "role"),
+    *("content", "reply", "usage", "role", "timestamp"),
 }
 
 

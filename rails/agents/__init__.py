@@ -19,7 +19,7 @@ from rails.agents.prompt import (
     tool_specs,
     tools_text,
 )
-from rails.agents.template import COMPONENTS_MARKER, Agent, load_agents, read_agent
+from rails.agents.template import COMPONENTS_MARKER, Agent, load_agents, named, read_agent
 
 __all__ = [
     "COMPONENTS_MARKER",
@@ -29,6 +29,7 @@ __all__ = [
     "first_message",
     "guidance_text",
     "load_agents",
+    "named",
     "protocol",
     "read_agent",
     "registry_for",

@@ -6,14 +6,23 @@ import re
 from collections.abc import Iterator
 
 from rails.agents.template import Agent
+from rails.core import limits
 from rails.core.errors import Refusal
+from rails.tools.contract import answer_faults
+from rails.tools.explain import shown
+from rails.tools.jsonfile import JsonError, parse
 
 
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
-    """Return a refusal for each heading that the agent's final answer must have and lacks.
+    """Return every way in which an agent's final answer is not what its role's answer must be.
 
-    A heading is a Markdown heading of any level outside code blocks, with or without a number before it.
+    The contract is headings (a Markdown heading of any level outside code blocks, with or without a number
+    before it), a JSON Schema (the answer's last ```` ```json ```` block, or the whole answer), or both.
     """
+    return (*_lacking(agent, text), *_not_satisfied(agent, text))
+
+
+def _lacking(agent: Agent, text: str) -> tuple[Refusal, ...]:
     present = {_heading(line) for line in _outside_fences(text) if line.startswith("#")}
     wanted = ", ".join(agent.headings)
     return tuple(
@@ -26,6 +35,28 @@ def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
         for heading in agent.headings
         if heading.casefold() not in present
     )
+
+
+def _not_satisfied(agent: Agent, text: str) -> tuple[Refusal, ...]:
+    if agent.schema is None:
+        return ()
+    try:
+        value = parse(json_of(text)).value
+    except (JsonError, RecursionError) as error:
+        place = f" (line {error.line} of it)" if isinstance(error, JsonError) else ""
+        hint = "Give the result as one JSON object in a block that starts with ```json."
+        return (Refusal("output", f"The answer's JSON cannot be read: {error}{place}.", hint, path="json"),)
+    told = answer_faults(agent.schema, value)[: limits.FINDINGS_TOLD]
+    return tuple(
+        Refusal("output", f"At {shown(fault.place)}: {fault.detail}", fault.hint, path=shown(fault.place))
+        for fault in told
+    )
+
+
+def json_of(text: str) -> str:
+    """Return the last JSON block of ``text``, or all of it when there is none."""
+    blocks = re.findall(r"^ {0,3}```json[ \t]*\n(.*?)^ {0,3}```[ \t]*$", text, re.DOTALL | re.MULTILINE | re.IGNORECASE)
+    return str(blocks[-1]) if blocks else text
 
 
 def _heading(line: str) -> str:

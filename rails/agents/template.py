@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import Final, Literal, NoReturn
 
 from rails.agents.frontmatter import split, values
 from rails.core import limits
-from rails.core.errors import DefinitionError
+from rails.core.errors import DefinitionError, UsageError
 from rails.core.requests import Json
-from rails.core.text import one_line, printable
-from rails.tools.schemas import did_you_mean
+from rails.core.shipped import builtin_folder
+from rails.core.text import one_line, printable, sha256
+from rails.tools.jsonfile import JsonError, parse
+from rails.tools.registry import role_slug
+from rails.tools.schemas import check_schema, did_you_mean
 
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
 COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
@@ -25,16 +28,24 @@ _KNOWN_KEYS: Final = frozenset(
     | {"mcpServers", "hooks", "memory", "background", "isolation", "color", "kind", "temperature", "timeout_mins"}
     | {"x-rails"}
 )
-_OUR_KEYS: Final = frozenset({"max_attempts", "output", "title"})
+_OUR_KEYS: Final = frozenset({"aliases", "max_attempts", "model", "output", "stronger_model", "title"})
+#: A model of one of our providers. A template names no server: the key would be sent there.
+_MODEL: Final = re.compile(r"(anthropic|openai|recorded):[^\s@]{1,200}")
+
+#: Where a template comes from. Only a project's own has to be read and accepted by a human first.
+Origin = Literal["shipped", "user", "project"]
 
 
 @dataclass(frozen=True, slots=True)
 class Agent:
     """A role. ``tools`` is ``None`` when the role may use all that the definitions allow it.
 
-    ``model`` is a model name or ``""`` for the session's;
+    ``model`` is the subagent's model as Claude Code reads it; ``runs_on`` is ours (``PROVIDER:NAME``), and
+    ``stronger`` the one that may take over when attempts run out; ``""`` means the session's and none.
     ``body`` is the template's text; ``source`` is the file. ``max_attempts`` bounds failures in a row.
-    ``headings`` are the Markdown headings that the role's final answer must have.
+    ``headings`` are the Markdown headings that the role's final answer must have, ``schema`` what its JSON
+    must satisfy. ``aliases`` are further names. ``digest`` is the SHA-256 of the whole file, ``text``;
+    ``trusted`` is whether a human has accepted exactly that, or need not.
     """
 
     name: str
@@ -47,16 +58,31 @@ class Agent:
     max_attempts: int = limits.MAX_ATTEMPTS
     headings: tuple[str, ...] = ()
     title: str = ""
+    schema: Mapping[str, Json] | None = None
+    aliases: tuple[str, ...] = ()
+    runs_on: str = ""
+    stronger: str = ""
+    origin: Origin = "user"
+    trusted: bool = True
+    digest: str = ""
+    text: str = field(default="", repr=False)
+    replaces: Origin | None = None
 
 
-def load_agents(folders: Sequence[Path]) -> Mapping[str, Agent]:
+def load_agents(
+    folders: Sequence[Path], *, trusted: Collection[str] = (), trusted_folders: Collection[Path] = ()
+) -> Mapping[str, Agent]:
     """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
 
-    A folder that does not exist is skipped. Raises DefinitionError that lists every mistake.
+    ``trusted_folders`` are the user's own, where no agent can write; ``trusted`` are digests of templates
+    that a human has read and accepted (``rails.agents.trust``). A template from anywhere else, except a shipped
+    one, is loaded as not trusted: nobody may be engaged with it. A folder that does not exist is skipped.
+    Raises DefinitionError that lists every mistake.
     """
     agents: dict[str, Agent] = {}
     mistakes: list[str] = []
     for folder in folders:
+        origin = _origin(folder, trusted_folders)
         for file in sorted(folder.glob("*.md")) if folder.is_dir() else []:
             if file.name.startswith(("_", ".")):
                 continue
@@ -64,11 +90,36 @@ def load_agents(folders: Sequence[Path]) -> Mapping[str, Agent]:
                 agent = read_agent(read_text(file), str(file))
             except DefinitionError as error:
                 mistakes.append(str(error))
-            else:
-                agents[agent.name] = agent
+                continue
+            known = agents.get(agent.name)
+            accepted = origin != "project" or agent.digest in trusted
+            agents[agent.name] = replace(
+                agent, origin=origin, trusted=accepted, replaces=known.origin if known else None
+            )
     if mistakes:
         raise DefinitionError("No agent was loaded:\n" + "\n".join(f"  {mistake}" for mistake in mistakes))
     return agents
+
+
+def _origin(folder: Path, trusted_folders: Collection[Path]) -> Origin:
+    if folder.resolve() == builtin_folder("agent_templates").resolve():
+        return "shipped"
+    return "user" if folder.resolve() in {own.resolve() for own in trusted_folders} else "project"
+
+
+def named(agents: Mapping[str, Agent], name: str) -> Agent:
+    """Return the agent with this name, title or alias ("planner", "Planning Agent"). Raises UsageError.
+
+    A file's own name comes first, so that an alias never takes another agent's place.
+    """
+    slug = role_slug(name)
+    found = agents.get(name) or agents.get(slug)
+    found = found or next((one for one in agents.values() if slug in one.aliases), None)
+    if found is None:
+        known = ", ".join(sorted(agents))
+        near = did_you_mean(name, agents, f"Known agents: {known}.")
+        raise UsageError(f"There is no agent {one_line(name)!r}. {near}")
+    return found
 
 
 def read_text(file: Path) -> str:
@@ -87,7 +138,7 @@ def read_agent(text: str, source: str) -> Agent:
     """Read one template. Raises DefinitionError with file, line and fix."""
     front, body = split(text.replace("\r\n", "\n"), source)
     fields = _Fields(values(front, source), source)
-    agent = fields.agent(body)
+    agent = replace(fields.agent(body), text=text, digest=sha256(b"agent template\0" + text.encode()))
     if agent.name != Path(source).stem:
         fields.fail(f"the name {agent.name!r} is not the file's name", f"Rename the file to {agent.name}.md.")
     _check_body(body, source)
@@ -138,6 +189,10 @@ class _Fields:
             max_attempts=self.number(ours, "max_attempts", limits.MAX_ATTEMPTS),
             headings=self.headings(ours),
             title=str(ours.get("title", "")) or name.replace("-", " ").title(),
+            schema=self.schema(ours),
+            aliases=self.names(ours, "aliases") or (),
+            runs_on=self.own_model(ours, "model"),
+            stronger=self.own_model(ours, "stronger_model"),
         )
 
     def ours(self) -> Mapping[str, Json]:
@@ -176,10 +231,38 @@ class _Fields:
         return value
 
     def headings(self, ours: Mapping[str, Json]) -> tuple[str, ...]:
-        output = ours.get("output", {})
-        if not isinstance(output, dict) or set(output) - {"headings"}:
-            self.fail("x-rails.output must be a map with 'headings'", "Write output: {headings: [Title, Plan]}.")
-        value = output.get("headings", [])
+        value = self.output(ours).get("headings", [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             self.fail("x-rails.output.headings must be a list of texts", "Write headings: [Title, Plan].")
         return tuple(str(item) for item in value)
+
+    def output(self, ours: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Return the contract of the role's final answer."""
+        output = ours.get("output", {})
+        if not isinstance(output, dict) or set(output) - {"headings", "schema"}:
+            fix = "Write output: {headings: [Title, Plan]}, or schema: | and a JSON Schema below it."
+            self.fail("x-rails.output must be a map with 'headings' or 'schema'", fix)
+        return output
+
+    def schema(self, ours: Mapping[str, Json]) -> Mapping[str, Json] | None:
+        """Read the JSON Schema of the role's answer: a map, or JSON in a block of text."""
+        value = self.output(ours).get("schema")
+        if isinstance(value, str):
+            try:
+                value = parse(value).value
+            except JsonError as error:
+                self.fail(f"x-rails.output.schema is not JSON: {error.message} (its line {error.line})", error.fix)
+        if value is None:
+            return None
+        if problem := next(check_schema(value), None):
+            place = ".".join(map(str, problem.place)) or "its root"
+            self.fail(f"x-rails.output.schema at {place}: {problem.message}", problem.fix)
+        return value if isinstance(value, dict) else self.fail("x-rails.output.schema must be an object", "Use a map.")
+
+    def own_model(self, ours: Mapping[str, Json], key: str) -> str:
+        """Read a model of one of our providers."""
+        value = ours.get(key, "")
+        if not isinstance(value, str) or (value and not _MODEL.fullmatch(value)):
+            fix = "Write PROVIDER:NAME, for example anthropic:NAME or openai:NAME, without a server's address."
+            self.fail(f"x-rails.{key} is not a model", fix)
+        return value

@@ -1,39 +1,109 @@
-"""``ai-rails agents``: who there is, and what each is told."""
+"""``ai-rails agents``: who there is, where each comes from and whether it is trusted, and what each is told."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from rails.agents import system_prompt, tool_specs
+from rails.agents import Agent, named, system_prompt, tool_specs
+from rails.agents import trust as templates
 from rails.commands import common
-from rails.core.errors import EXIT_OK, UsageError
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
+from rails.tools.trust import Trust
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the agents, or show one with the whole prompt that it gets."""
+    """List the agents, show one with the whole prompt that it gets, or accept a project's own."""
     project = common.project_of(options)
     agents, registry = common.agents_of(project), common.registry_of(project)
+    trust = common.trust_of(project)
+    if options.name == "trust":
+        return _trust(agents, trust, options.which)
     if options.name:
-        if options.name not in agents:
-            raise UsageError(
-                f"There is no agent {one_line(options.name)!r}. Known agents: {', '.join(sorted(agents))}."
-            )
-        print(printable(system_prompt(agents[options.name], registry)))
+        agent = named(agents, options.name)
+        if not agent.trusted:
+            print(f"note: {_origin(agent, trust)}; {one_line(agent.source, 200)}", file=sys.stderr)
+        print(printable(system_prompt(agent, registry)))
         return EXIT_OK
-    rows = [
-        {
-            "name": agent.name,
-            "description": agent.description,
-            "tools": [spec.name for spec in tool_specs(agent, registry)],
-            "source": str(agent.source),
-        }
-        for agent in agents.values()
-    ]
     if options.json:
-        common.print_json(rows)  # type: ignore[arg-type]
+        common.print_json(
+            [
+                {
+                    "name": agent.name,
+                    "description": agent.description,
+                    "tools": [spec.name for spec in tool_specs(agent, registry)],
+                    "source": str(agent.source),
+                    "origin": agent.origin,
+                    "trust": templates.standing_of(agent, trust),
+                    "replaces": agent.replaces,
+                    "model": agent.runs_on,
+                    "stronger_model": agent.stronger,
+                    "aliases": list(agent.aliases),
+                    "digest": agent.digest,
+                }
+                for agent in agents.values()
+            ]
+        )
         return EXIT_OK
     width = max(len(agent.name) for agent in agents.values())
+    origins = {agent.name: _origin(agent, trust) for agent in agents.values()}
+    wide = max(map(len, origins.values()))
     for agent in agents.values():
-        print(f"{agent.name:{width}}  {one_line(agent.description, 100)}")
+        print(f"{agent.name:{width}}  {origins[agent.name]:{wide}}  {one_line(agent.description, 100)}")
+    if waiting := templates.pending(agents):
+        print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK
+
+
+def _origin(agent: Agent, trust: Trust) -> str:
+    return agent.origin if agent.origin != "project" else f"project, {templates.standing_of(agent, trust)}"
+
+
+def _trust(agents: Mapping[str, Agent], trust: Trust, which: str | None) -> int:
+    waiting = [agent for agent in templates.pending(agents) if which in (None, agent.name)]
+    if which:
+        named(agents, which)
+    for agent in waiting:
+        if not _accepted(agent, trust):
+            print(f"Not trusted; nobody is engaged as {agent.name} in this project until it is.")
+            return EXIT_FINDINGS
+        print(f"{agent.name} is trusted as it is now.")
+    if not waiting:
+        print("Nothing waits to be trusted.")
+    return EXIT_OK
+
+
+def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *, ask: bool = True) -> dict[str, Agent]:
+    """Return ``agents`` with those of ``roles`` accepted: a project's own is shown and asked for at a terminal.
+
+    Raises UsageError, before anything is started, where nobody accepts it or can be asked (``ask``).
+    """
+    accepted, trust = dict(agents), common.trust_of(project)
+    for role in dict.fromkeys(roles):
+        agent = named(agents, role)
+        if not agent.trusted:
+            if not ask or not _accepted(agent, trust):
+                raise templates.refusal(agent)
+            accepted[agent.name] = replace(agent, trusted=True)
+    return accepted
+
+
+def _accepted(agent: Agent, trust: Trust) -> bool:
+    """Show a template whole and have the word typed; without a terminal the answer is no."""
+    print(templates.question(agent, trust))
+    sys.stdout.flush()
+    question = f'Type the whole word "trust" to let agents work as this {agent.name}: '
+    if not sys.stdin.isatty():
+        return False
+    try:
+        answer = input(question).strip()
+    except EOFError:
+        return False
+    if answer != "trust":
+        return False
+    templates.accept(agent, trust)
+    return True

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
 from rails.approval.screen import Look, draw_request
+from rails.commands import agents as trust
 from rails.commands import common
 from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec, answer_to_json
 from rails.core.details import items
@@ -103,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
     screen = Screen(out, colour=not quiet and common.colour_wanted(sys.stdout), debug=options.debug)
-    registry, agents, gate = common.registry_of(project), common.agents_of(project), Gate(project)
+    registry, gate = common.registry_of(project), Gate(project)
+    agents = trust.require(common.agents_of(project), [options.agent], project, ask=not quiet)
     approver: Approver = (
         DryRun(None if quiet else _shown_on(screen))
         if options.dry_run

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rails.approval.decision import Approver
     from rails.core.events import Record
     from rails.gate.gate import Gate
-    from rails.models import Model
+    from rails.human import Human
     from rails.review.views import SessionView
     from rails.screen import Screen
     from rails.session import Ending
@@ -29,7 +29,13 @@ if TYPE_CHECKING:
     from rails.tools.trust import Trust
 
 #: How a session's ending looks to a shell.
-EXIT_OF: Final = {"done": EXIT_OK, "gave_up": EXIT_FINDINGS, "aborted": EXIT_FINDINGS, "model_failed": EXIT_BROKEN}
+EXIT_OF: Final = {
+    "done": EXIT_OK,
+    "gave_up": EXIT_FINDINGS,
+    "aborted": EXIT_FINDINGS,
+    "waiting": EXIT_FINDINGS,
+    "model_failed": EXIT_BROKEN,
+}
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
 
@@ -74,10 +80,12 @@ def trust_of(project: Path) -> Trust:
 
 
 def agents_of(project: Path) -> dict[str, Agent]:
-    """Load all agent templates. Raises DefinitionError."""
+    """Load all agent templates; the project's own are trusted once a human accepted them. Raises DefinitionError."""
     from rails.agents import load_agents
+    from rails.approval.policy import config_folder
 
-    return dict(load_agents(folders("agent_templates", project)))
+    own, trusted = config_folder() / "agent_templates", trust_of(project).digests()
+    return dict(load_agents(folders("agent_templates", project), trusted=trusted, trusted_folders=[own]))
 
 
 def untrusted(registry: Registry) -> frozenset[str]:
@@ -85,11 +93,12 @@ def untrusted(registry: Registry) -> frozenset[str]:
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
 
 
-def model_of(options: argparse.Namespace) -> Model:
-    """Open the model that the command line, the environment or the default names."""
-    from rails.models import open_model
+def human_of(options: argparse.Namespace, screen: Screen) -> Human:
+    """Return who answers between turns: a person at a terminal, or nobody."""
+    from rails.human import AtTerminal, Nobody
 
-    return open_model(options.model or os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL, base_url=options.base_url)
+    keyboard = _keyboard() if options.approve == "ask" else None
+    return AtTerminal(keyboard, screen.out) if keyboard else Nobody()
 
 
 def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
@@ -201,6 +210,9 @@ def close(ending: Ending, screen: Screen, project: Path) -> int:
     if ending.outcome != "done":
         screen.line(f"  {one_line(ending.message, 600)}", style)
     where = "" if project == Path.cwd() else f" --project {project}"
+    if ending.outcome == "gave_up":
+        screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
+        screen.line(f'  or advise:  ai-rails run --resume {ending.session_id}{where} "what it does not see"', "bold")
     screen.line(f"  review it:  ai-rails review {ending.session_id}{where}", "dim")
     screen.line(f"  undo it:    ai-rails undo {ending.session_id}{where}", "dim")
     return EXIT_OF[ending.outcome]

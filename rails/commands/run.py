@@ -1,24 +1,42 @@
-"""``ai-rails run``: an agent works on a task, or a session goes on."""
+"""``ai-rails run``: agents work on a task, or a session goes on."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Final, cast
 
-from rails.commands import common
+from rails import kickoff
+from rails.agents import Agent, named
+from rails.approval.policy import config_folder
+from rails.commands import agents as trust
+from rails.commands import common, models
 from rails.commands.common import both
+from rails.core import details as d
 from rails.core.errors import UsageError
-from rails.core.events import Event
+from rails.core.events import Event, Record
+from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.doors.events import EventStream
+from rails.escalation import RUNGS, Escalate
 from rails.gate.gate import Gate
+from rails.human import Nobody
+from rails.job import Handing
+from rails.kickoff import PlanFile
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
+from rails.prices import read_prices
 from rails.resume import Standing
 from rails.screen import Screen
 from rails.session import Job, Session, start, where
+
+_PLANNER: Final = "planning"
+_WRITE_PLAN: Final = "Write the plan for what the document below asks for."
+_DO_PLAN: Final = "Carry out what the document below plans, as far as it is your role's part."
+_NEXT: Final = "Others have worked on this before you; what they hand over stands below. Do your role's part of it."
 
 
 def run(options: argparse.Namespace) -> int:
@@ -29,28 +47,51 @@ def run(options: argparse.Namespace) -> int:
     out = sys.stderr if options.events else sys.stdout
     screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug)
     gate = Gate(project)
-    approver = common.approver_of(options, screen, project, registry, gate)
-    model = common.model_of(options)
-    if options.resume is None:
-        if not options.task:
-            raise UsageError(
-                'What shall the agent do? For example: ai-rails run "add a --json flag". Nothing was started.'
-            )
-        tasks = ((options.agent, options.task), *(_then(words) for words in options.then))
-        _check_agents(tasks, agents)
-        log, resumed = SessionLog.create(common.state_of(project)), None
-        start(_job(project, tasks, options), log, model.name)
-    else:
-        log, resumed = _reopen(project, options.resume)
-        tasks = resumed.tasks
-        _check_agents(tasks, agents)
-    job = _job(project, tasks, options)
-    screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model.name)}", "bold")
+    human = common.human_of(options, screen)
+    resuming = options.resume is not None
+    log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
+    before = resumed.limits if resumed else {}
+    try:
+        name = options.plan or d.text(before, "plan")
+        plan = kickoff.find_plan(project, name) if name else None
+        tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
+        roles = [role for role, _ in tasks]
+        job = _job(project, tasks, options, before, attended=not isinstance(human, Nobody))
+        agents = trust.require(agents, roles, project, ask=not options.events)
+        players, prices = models.cast_of(options, agents), read_prices(config_folder())
+        models.check(players, roles, job, prices, config_folder())
+        approver = common.approver_of(options, screen, project, registry, gate)
+        if log is None:
+            handed = f"The plan ({plan.path.name}):\n{plan.text}" if plan else ""
+            job = replace(job, handed=handed, plan=name)
+            log = SessionLog.create(common.state_of(project))
+            start(job, log, players.for_role(roles[0]).name)
+    except BaseException:
+        if log is not None:
+            log.close()
+        raise
+    model = players.for_role(roles[0]).name
+    screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}", "bold")
     events = EventStream(sys.stdout, options.events) if options.events else None
-    watch = both(screen, events) if events else screen
-    session = Session(job, log, registry, agents, model.for_agent, approver, gate=gate, watch=watch)
+    watch: Callable[[Record], object] = both(screen, events) if events else screen
+    if plan and plan.kind:
+        watch = both(watch, _keeping_plan(plan, screen))
+    session = Session(
+        job,
+        log,
+        registry,
+        agents,
+        players.for_role,
+        approver,
+        gate=gate,
+        watch=watch,
+        human=human,
+        stronger_for=players.stronger_for,
+        prices=prices,
+    )
     if resumed:
-        session.record(Event("SESSION_RESUMED", f"Going on after turn {resumed.turns}", {"turns": resumed.turns}))
+        details: dict[str, Json] = {"turns": resumed.turns, "advice": resumed.advice}
+        session.record(Event("SESSION_RESUMED", f"Going on after turn {resumed.turns}", details))
     try:
         with log:
             ending = session.run(resumed)
@@ -63,46 +104,96 @@ def run(options: argparse.Namespace) -> int:
             events.close()
 
 
-def _job(project: Path, tasks: tuple[tuple[str, str], ...], options: argparse.Namespace) -> Job:
+def _job(
+    project: Path,
+    tasks: tuple[tuple[str, str], ...],
+    options: argparse.Namespace,
+    before: Mapping[str, Json],
+    *,
+    attended: bool,
+) -> Job:
+    """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
+    minutes, seconds = options.max_minutes, before.get("max_seconds")
+    asks = before.get("handoffs") == "ask" or (options.approve == "ask" and not before)
+    escalate = options.escalate or before.get("escalate") or ("model" if attended else "off")
     return Job(
         project,
         tasks,
-        options.max_attempts,
-        options.max_turns,
+        _bound(options.max_attempts, before.get("max_attempts")),
+        _bound(options.max_turns, before.get("max_turns")),
         options.approve,
         options.correction,
         tuple(options.dialect),
-        options.max_tokens,
-        None if options.max_minutes is None else options.max_minutes * 60,
+        _bound(options.max_tokens, before.get("max_tokens")),
+        minutes * 60 if minutes is not None else seconds if isinstance(seconds, int | float) else None,
+        options.max_cost if options.max_cost is not None else _money(before.get("max_cost")),
+        cast("Escalate", escalate if escalate in RUNGS else "off"),
+        # A policy that decides alone is not stopped between agents; a session that began so goes on so.
+        cast("Handing", options.handoff or ("ask" if asks else "go")),
     )
 
 
-def _reopen(project: Path, name: str) -> tuple[SessionLog, Standing]:
+def _bound(given: int | None, before: Json) -> int | None:
+    return given if given is not None else before if isinstance(before, int) else None
+
+
+def _money(before: Json) -> float | None:
+    return float(before) if isinstance(before, int | float) else None
+
+
+def _keeping_plan(plan: PlanFile, screen: Screen) -> Callable[[Record], None]:
+    """Return a watcher that puts the planner's document beside the page that it was made from."""
+
+    def watch(record: Record) -> None:
+        done = record.event_type == "AGENT_FINISHED" and record.details.get("outcome") == "done"
+        if done and record.agent_role == _PLANNER:
+            saved = kickoff.save_plan(plan, d.text(record.details, "result") or record.message)
+            screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
+
+    return watch
+
+
+def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, Standing]:
     state = common.state_of(project)
     known = sessions(state)
     if not known:
         raise UsageError(f"There is no session in {project}. Start one with ai-rails run.")
     session_id = name or known[-1].session_id
     if session_id not in {session.session_id for session in known}:
-        raise UsageError(f"There is no session {one_line(name)!r}. The last one is {known[-1].session_id}.")
+        last = known[-1].session_id
+        advice = f" Advice goes behind the session: ai-rails run --resume {last} {one_line(repr(name))}."
+        hint = advice if " " in name else ""
+        raise UsageError(f"There is no session {one_line(name)!r}. The last one is {last}.{hint}")
     log = SessionLog.reopen(state, session_id)
     standing = where(project, log)
+    if standing.ended and standing.stopped == "gave_up":
+        # The agent had given up; that a human resumes the session means that it shall try again.
+        return log, replace(standing, ended=False, stopped="", again=True, advice=advice)
     if standing.ended:
         log.close()
         raise UsageError(f"Session {session_id} is over. Start a new one, or look at it with ai-rails review.")
+    if advice:
+        log.close()
+        raise UsageError(f"Session {session_id} has not given up, so it takes no advice. Nothing was started.")
     return log, standing
 
 
-def _then(words: str) -> tuple[str, str]:
-    agent, equals, task = words.partition("=")
-    if not equals or not agent.strip() or not task.strip():
-        raise UsageError(
-            f'--then takes AGENT=TASK, not {one_line(words)!r}. For example: --then reviewer="look it over".'
-        )
-    return agent.strip(), task.strip()
-
-
-def _check_agents(tasks: Sequence[tuple[str, str]], known: Collection[str]) -> None:
-    for agent, _ in tasks:
-        if agent not in known:
-            raise UsageError(f"There is no agent {one_line(agent)!r}. Known agents: {', '.join(sorted(known))}.")
+def _tasks(
+    options: argparse.Namespace, agents: Mapping[str, Agent], plan: PlanFile | None
+) -> tuple[tuple[str, str], ...]:
+    """Return who does what, in order. ``--then`` takes names with commas, or one AGENT=TASK."""
+    first = named(agents, options.agent).name
+    if not options.task and plan is None:
+        raise UsageError('What shall the agent do? For example: ai-rails run "add a --json flag". Nothing was started.')
+    task = options.task or (_WRITE_PLAN if first == _PLANNER else _DO_PLAN)
+    tasks = [(first, task)]
+    shared = f"{options.task}\n\n{_NEXT}" if options.task else _DO_PLAN
+    for words in options.then:
+        names, equals, own = words.partition("=")
+        if not names.strip() or (equals and (not own.strip() or "," in names)):
+            raise UsageError(
+                f"--then takes agents (coder,reviewer) or AGENT=TASK, not {one_line(words)!r}. Nothing was started."
+            )
+        task = own.strip() if equals else shared
+        tasks += [(named(agents, name.strip()).name, task) for name in names.split(",")]
+    return tuple(tasks)

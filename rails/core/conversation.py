@@ -60,10 +60,15 @@ Part: TypeAlias = Text | NativeCall | NativeResult | Opaque
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message; ``user`` messages carry the task, feedback and tool results."""
+    """One message; ``user`` messages carry the task, feedback and tool results.
+
+    ``stands_for`` is how many earlier answers of the same model this message replaces or follows that are not
+    in the conversation: a recording goes on behind them.
+    """
 
     role: Literal["user", "assistant"]
     parts: tuple[Part, ...]
+    stands_for: int = 0
 
     @property
     def text(self) -> str:
@@ -170,13 +175,14 @@ def answer_from_json(value: Json) -> Answer:
     return Answer(
         message,
         cast(StopReason, stop),
-        _usage_from_json(value.get("usage")),
+        usage_from_json(value.get("usage")),
         _text(value, "model", ""),
         _text(value, "note", ""),
     )
 
 
-def _usage_from_json(value: Json) -> Usage:
+def usage_from_json(value: Json) -> Usage:
+    """Read the token counts of an answer's written form; what is missing or odd counts as 0."""
     if not isinstance(value, Mapping):
         return Usage()
     names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")

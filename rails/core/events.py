@@ -55,7 +55,11 @@ EventType = Literal[
     "CHECKPOINT",  # a step that can be undone: step, paths
     "UNDO",  # a step was undone
     "OVERSEER_ALERT",  # a rule over the log says that a human should look
+    "OUTPUT_REFUSED",  # a final answer lacks what the role's answer must have
     "FEEDBACK_SENT",  # the exact text the model gets next
+    "ESCALATION",  # attempts ran out: the next rung (squash, model, human), and what it begins with
+    "HANDOFF",  # one agent's result is ready for the next: its numbered files
+    "HUMAN_STEERED",  # what a person answered between turns: about what, which way, who
     "AGENT_FINISHED",  # an agent's part is over: done, gave up, aborted
     "SESSION_RESUMED",  # a session goes on after an interruption
     "LOG_RECOVERED",  # a torn record was found and kept
@@ -73,6 +77,9 @@ DURABLE: Final[frozenset[str]] = frozenset(
         "CHECKPOINT",
         "UNDO",
         "FEEDBACK_SENT",
+        "ESCALATION",
+        "HANDOFF",
+        "HUMAN_STEERED",
         "WORKFLOW_END",
     }
 )

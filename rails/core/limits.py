@@ -35,6 +35,10 @@ PATH_DEPTH: Final = 32
 # -- what goes back to the model ------------------------------------------------------------------
 #: One tool result or feedback text; the rest is kept in a file that the text names.
 FEEDBACK_CHARS: Final = 20_000
+#: What an agent is told of its earlier attempts when its conversation is begun afresh: about a page.
+PAGE_CHARS: Final = 6_000
+#: What one agent hands to the next; the rest stays in the numbered file.
+HANDOFF_CHARS: Final = 60_000
 #: Findings told at once: models fix a handful well and lose the thread beyond.
 FINDINGS_TOLD: Final = 10
 

@@ -3,9 +3,9 @@
 The events and their fields are those of the JSON tool block protocol: ``json-tool-status`` as soon as a
 request's tool and path are known, ``json-tool-block`` exactly once for each block and in order,
 ``text-delta`` for the prose, ``error``, and ``[DONE]`` at the very end of a stream of server-sent events
-(JSON lines end with ``{"type": "done"}``). ``toolId`` is the request's id, unique in a session, so two
-requests for one path don't collide. ``verdict`` (passed, corrected, failed) is the final word: a block
-that was corrected has ``validationPassed: false``.
+(JSON lines end with ``{"type": "done"}``). ``escalation`` and ``handoff`` are ours. ``toolId`` is the
+request's id, unique in a session, so two requests for one path don't collide. ``verdict`` (passed,
+corrected, failed) is the final word: a block that was corrected has ``validationPassed: false``.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ class EventStream:
                 self._block(facts)
             case "EXECUTION_STARTED" | "TOOL_EXECUTION_RESULT":
                 self._executed(record.event_type, facts, record.message)
+            case "ESCALATION":
+                self._write({"type": "escalation", "rung": text(facts, "rung"), "message": record.message})
+            case "HANDOFF" | "HUMAN_STEERED" if record.event_type == "HANDOFF" or facts.get("about") == "handoff":
+                state = "written" if record.event_type == "HANDOFF" else text(facts, "answer")
+                self._write({"type": "handoff", "state": state, "message": record.message})
             case "LLM_ERROR" | "ERROR":
                 self._write({"type": "error", "message": text(facts, "error") or record.message})
             case "WORKFLOW_END":

@@ -81,8 +81,9 @@ class _Walk:
                 self._event(record, "system", record.message)
             case "FEEDBACK_SENT":
                 self._step(record, "user", facts.text(details, "text") or record.message)
-            case "LLM_ERROR" | "ERROR" | "UNDO" | "SESSION_RESUMED":
-                self._step(record, "system", record.message)
+            case "LLM_ERROR" | "ERROR" | "UNDO" | "SESSION_RESUMED" | "ESCALATION" | "HANDOFF" | "HUMAN_STEERED":
+                first = facts.text(details, "first_message")
+                self._step(record, "user" if first else "system", first or record.message)
             case "WORKFLOW_END":
                 self.outcome = facts.text(details, "outcome")
 

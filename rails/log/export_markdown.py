@@ -97,7 +97,7 @@ def _told(record: Record) -> list[str]:
             repairs = facts.objects(details, "repairs")
             mended = f" (repaired: {', '.join(inline(facts.text(r, 'name')) for r in repairs)})" if repairs else ""
             return [f"- Request {inline(facts.text(details, 'tool_name'))}{mended}: {inline(_reason(record))}"]
-        case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED":
+        case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED" | "OUTPUT_REFUSED":
             return [f"- ❌ Refused: {inline(record.message)}"]
         case "GATE_VERDICT":
             return _verdict(record)
@@ -112,7 +112,11 @@ def _told(record: Record) -> list[str]:
             return [f"- {sign} {inline(record.message)}"]
         case "FEEDBACK_SENT":
             return folded("What the agent was told", block(facts.text(details, "text")))
-        case "LLM_ERROR" | "ERROR" | "UNDO" | "SESSION_RESUMED" | "LOG_RECOVERED":
+        case "ESCALATION" if first := facts.text(details, "first_message"):
+            return [f"- ⚠ {inline(record.message)}", *folded("What it began afresh with", block(first))]
+        case "LLM_ERROR" | "ERROR" | "UNDO" | "SESSION_RESUMED" | "LOG_RECOVERED" | "ESCALATION" | "OVERSEER_ALERT":
+            return [f"- ⚠ {inline(record.message)}"]
+        case "HANDOFF" | "HUMAN_STEERED":
             return [f"- ⚠ {inline(record.message)}"]
     return []
 

@@ -33,6 +33,11 @@ _SHOWN: Final = frozenset(
         "LLM_ERROR",
         "ERROR",
         "SESSION_RESUMED",
+        "OUTPUT_REFUSED",
+        "ESCALATION",
+        "HANDOFF",
+        "HUMAN_STEERED",
+        "OVERSEER_ALERT",
         "LOG_RECOVERED",
         "WORKFLOW_END",
     }
@@ -77,6 +82,8 @@ def _body(record: Record) -> dict[str, Json] | None:
     match record.event_type:
         case "AGENT_ENGAGE":
             first = text(details, "first_message") or text(details, "task") or record.message
+            return {"type": "user", "message": {"role": "user", "content": first}}
+        case "ESCALATION" if first := text(details, "first_message"):
             return {"type": "user", "message": {"role": "user", "content": first}}
         case "LLM_RESPONSE":
             return {"type": "assistant", "message": _answer(record)}

@@ -119,8 +119,10 @@ def _states(record: Record) -> Iterator[str]:
     """Yield the words that may stand behind ``is:``."""
     details = record.details
     match record.event_type:
-        case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED":
+        case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED" | "OUTPUT_REFUSED":
             yield from ("failed", "refused")
+        case "ESCALATION":
+            yield "escalated"
         case "LLM_ERROR" | "ERROR":
             yield from ("failed", "error")
         case "GATE_VERDICT":

@@ -7,8 +7,8 @@ it, with an optional ``agent``:
     {"role": "assistant", "content": [{"type": "text", "text": "Now the edit."},
      {"type": "tool_use", "id": "c1", "name": "edit_file", "input_json": "{…}"}], "stop_reason": "tool_use"}
 
-Which line comes next follows from the conversation alone: after n answers, line n + 1. A resumed
-session therefore goes on where it was.
+Which line comes next follows from the conversation alone: after n answers, line n + 1, where a message counts
+the earlier answers that it stands for. A resumed session therefore goes on where it was.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class RecordedModel:
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Replay the answer that follows ``messages``. Raises ModelError when the recording has no more."""
         del system, tools
-        answered = sum(message.role == "assistant" for message in messages)
+        answered = sum(message.stands_for + (message.role == "assistant") for message in messages)
         if answered >= len(self.lines):
             raise ModelError(self._exhausted(answered))
         answer = self.lines[answered].answer

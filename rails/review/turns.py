@@ -143,7 +143,10 @@ class TurnBuilder:
     def _change_refused(self, details: Details, record: Record) -> None:
         self._refuse("edit", details, record)
 
-    def _refuse(self, stage: Literal["request", "edit"], details: Details, record: Record) -> None:
+    def _output_refused(self, details: Details, record: Record) -> None:
+        self._refuse("output", details, record)
+
+    def _refuse(self, stage: Literal["request", "edit", "output"], details: Details, record: Record) -> None:
         refusals = d.objects(details, "refusals") or ({"code": "refused", "message": record.message},)
         for refusal in refusals:
             code, message, hint, path = (d.beginning(refusal, key) for key in ("code", "message", "hint", "path"))
@@ -231,6 +234,12 @@ class TurnBuilder:
     def _told(self, details: Details, record: Record) -> None:
         self._feedback = d.beginning(details, "text") or record.message
 
+    def _noted(self, details: Details, record: Record) -> None:
+        """Keep what happened around the turn: a rung of the ladder, a hand-off, an answer, an alert."""
+        who = "overseer: " if record.event_type == "OVERSEER_ALERT" else ""
+        files = ", ".join(d.texts(details, "files"))
+        self._notes.append(f"{who}{record.message}{f' ({files})' if files else ''}")
+
     def _error(self, details: Details, record: Record) -> None:
         self._errors.append(d.beginning(details, "error") or record.message)
 
@@ -250,7 +259,12 @@ _TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
     "EXECUTION_STARTED": TurnBuilder._execution,
     "TOOL_EXECUTION_RESULT": TurnBuilder._result,
     "CHECKPOINT": TurnBuilder._checkpoint,
+    "OUTPUT_REFUSED": TurnBuilder._output_refused,
     "FEEDBACK_SENT": TurnBuilder._told,
+    "ESCALATION": TurnBuilder._noted,
+    "HANDOFF": TurnBuilder._noted,
+    "HUMAN_STEERED": TurnBuilder._noted,
+    "OVERSEER_ALERT": TurnBuilder._noted,
     "ERROR": TurnBuilder._error,
 }
 

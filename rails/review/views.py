@@ -46,9 +46,9 @@ class RequestView:
 
 @dataclass(frozen=True, slots=True)
 class RefusalView:
-    """A refusal: ``stage`` is where it happened ("request" or "edit")."""
+    """A refusal: ``stage`` is where it happened ("request", "edit", or "output" for a final answer)."""
 
-    stage: Literal["request", "edit"]
+    stage: Literal["request", "edit", "output"]
     code: str
     message: str
     hint: str = ""

@@ -40,16 +40,17 @@ class Pending:
     def question(self) -> str:
         """Return all that a human should see before accepting: what runs, the change, and the whole file."""
         one = self.definition
-        lines = [f"{one.tool_name} ({one.source}) {what_runs(one.transport)}", ""]
-        if self.before:
-            old, new = self.before.splitlines(), one.text.splitlines()
-            lines += [
-                "What changed since it was accepted:",
-                *difflib.unified_diff(old, new, "accepted", "now", lineterm=""),
-            ]
-            lines.append("")
-        lines += ["The whole file:", one.text.rstrip("\n")]
-        return printable("\n".join(lines))
+        first = f"{one.tool_name} ({one.source}) {what_runs(one.transport)}"
+        return printable("\n".join((first, "", *whole_file(self.before, one.text))))
+
+
+def whole_file(before: str, text: str) -> list[str]:
+    """Return the lines that show a file to whoever shall accept it: what changed, then all of it."""
+    lines = ["The whole file:", text.rstrip("\n")]
+    if before:
+        changed = difflib.unified_diff(before.splitlines(), text.splitlines(), "accepted", "now", lineterm="")
+        lines = ["What changed since it was accepted:", *changed, "", *lines]
+    return lines
 
 
 class Trust:
@@ -75,12 +76,20 @@ class Trust:
 
     def accept(self, definition: Definition) -> None:
         """Record that a human accepted this text. Raises UsageError when it cannot be recorded."""
+        self.accept_text(definition.tool_name, definition.digest, definition.text)
+
+    def accept_text(self, name: str, digest: str, text: str) -> None:
+        """Record that a human accepted ``text`` under ``name``; agent templates use it too. Raises UsageError."""
         entry: dict[str, Json] = {
-            "digest": definition.digest,
+            "digest": digest,
             "accepted_at": datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
-            "text": definition.text,
+            "text": text,
         }
-        self._change({**self._entries(), definition.tool_name: entry})
+        self._change({**self._entries(), name: entry})
+
+    def accepted_text(self, name: str) -> str:
+        """Return the text that was accepted last under ``name``, or an empty one."""
+        return str(self._entries().get(name, {}).get("text", ""))
 
     def forget(self, tool_name: str) -> bool:
         """Take an acceptance back. Say whether there was one."""

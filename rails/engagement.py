@@ -1,0 +1,342 @@
+"""One agent on one task: turn after turn until it is done, a budget is spent, or a human takes over.
+
+When its attempts run out, the ladder (``rails.escalation``) goes a rung up: the conversation is begun afresh from one
+page, and attempts are counted anew. Turns, tokens, time and money are not: they bound all rungs together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from rails import escalation, feedback, handoff
+from rails.agents import first_message
+from rails.agents.overseer import Alert, watch
+from rails.budget import Attempts, Totals
+from rails.core import details as d
+from rails.core.conversation import Message, NativeResult, Text, message_to_json, usage_from_json
+from rails.core.errors import ModelError, ModelRetryable
+from rails.core.events import Record
+from rails.core.text import one_line
+from rails.core.wire import json_object
+from rails.escalation import RUNGS, Rung
+from rails.feedback import CUT
+from rails.handoff import Handoffs
+from rails.human import Human, Question, Said
+from rails.intake import Reader
+from rails.job import Ending, Job, facts_of
+from rails.log.secrets import MARK
+from rails.messages import say
+from rails.models import Model
+from rails.resume import Standing, words_of
+from rails.setting import Setting
+from rails.turn import Turn, settle, take_turn
+
+#: Waits between tries at an overloaded or unreachable model, in seconds.
+MODEL_WAITS: Final = (1.0, 4.0, 15.0)
+
+
+@dataclass
+class Desk:
+    """What all engagements of a session share. ``human`` is ``None`` where the approver stands for the person."""
+
+    job: Job
+    totals: Totals
+    handoffs: Handoffs
+    human: Human | None = None
+    stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
+    wait: Callable[[float], object] = time.sleep
+    turns: int = 0
+    records: list[Record] = field(default_factory=list)
+    alerted: set[tuple[int, str]] = field(default_factory=set)
+    answers: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def carry_on(self, resumed: Standing) -> None:
+        """Take over what an interrupted run of the session has seen and used."""
+        self.turns, self.records = resumed.turns, [*resumed.records, *self.records]
+        self.answers = dict(resumed.answers)
+        self.totals.carry_on(resumed.used, resumed.seconds)
+        told = (record.details for record in self.records if record.event_type == "OVERSEER_ALERT")
+        self.alerted = {(d.whole(facts, "seq"), d.text(facts, "description")) for facts in told}
+
+    def ask(self, setting: Setting, question: Question) -> Said:
+        """Put a question to the human, and log what was answered."""
+        assert self.human is not None, "the caller knows that somebody answers"
+        said = self.human.answer(question)
+        words = f"{question.about}: {said.answer} by {said.by}" + (f": {said.text}" if said.text else "")
+        details = {"about": question.about, "answer": said.answer, "by": said.by, "seconds": round(said.seconds, 3)}
+        if question.about != "handoff":
+            setting.say("HUMAN_STEERED", words, **details, text=said.text)
+        return said
+
+
+@dataclass
+class Engagement:
+    """One agent at work. ``step`` is its place in the session's tasks, from 0."""
+
+    desk: Desk
+    setting: Setting
+    task: str
+    step: int
+    messages: list[Message] = field(default_factory=list)
+    attempts: Attempts = field(default_factory=lambda: Attempts(1))
+    rung: str = ""
+    taken: int = 0
+    pending: Standing | None = None
+
+    def __post_init__(self) -> None:
+        """Count attempts as the job or the agent's template says."""
+        self.attempts = Attempts(self.desk.job.max_attempts or self.setting.agent.max_attempts)
+
+    def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
+        """Engage the agent. ``again`` is why an earlier engagement ended, when a human wants another."""
+        agent, stands_for = self.setting.agent, self._answers()
+        first = first_message(self.task, facts_of(self.desk.job.project), previous_tool_output)
+        more: dict[str, object] = {"stands_for": stands_for} if stands_for else {}
+        if again:
+            tried = escalation.gather(self.desk.records)
+            first, more["original"] = escalation.page(tried, again, advice), tried.first_message
+        self.setting.say(
+            "AGENT_ENGAGE",
+            f"{agent.name}: {self.task}",
+            agent=agent.name,
+            task=self.task,
+            first_message=first,
+            system=self.setting.system,
+            tools=[spec.name for spec in self.setting.tools],
+            **more,
+        )
+        self.messages = [Message("user", (Text(first),), stands_for)]
+
+    def go_on(self, standing: Standing) -> None:
+        """Take up an engagement that was interrupted."""
+        self.messages, self.rung = list(standing.messages), standing.rung
+        self.taken = standing.taken - (standing.pending is not None)
+        self.setting.seen.update(standing.seen)
+        for codes in standing.codes:
+            self.attempts.spend(codes, "")
+        self.attempts.last = standing.words
+        self.pending = standing if standing.pending else None
+        if self.rung == "model" and (stronger := self.desk.stronger_for(self.setting.agent.name)):
+            self.setting = replace(self.setting, model=stronger)
+
+    def work(self) -> Ending:
+        """Take turns until it is over."""
+        most = self.desk.job.max_turns or self.setting.agent.max_turns
+        while self.taken < most:
+            if why := self.desk.totals.spent():
+                return self._give_up(why)
+            try:
+                turn = self._next_turn()
+            except ModelError as error:
+                return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self._session}")
+            if turn.aborted:
+                return Ending("aborted", say("aborted"))
+            if turn.reply is None:
+                ending = _finished(turn)
+                steer = self._oversee() if ending.outcome == "done" else _Steer()
+                if steer.stop:
+                    return self._give_up(steer.stop)
+                if not steer.words:
+                    return ending
+                self._send(replace(turn, reply=Message("user", ())), [], steer.words)
+                continue
+            codes = _codes(turn)
+            if why := self.attempts.spend(codes, words_of(turn.answer.message, turn.reply) if codes else ""):
+                stop = self._oversee().stop if self._rungs_left() else ""
+                if stop or not self._climb(why):
+                    return self._give_up(stop or why, limit=self.attempts.most)
+                continue
+            steer = self._oversee()
+            if steer.stop:
+                return self._give_up(steer.stop)
+            self._send(turn, codes, steer.words)
+        return self._give_up(f"the limit of {most} turns is reached")
+
+    @property
+    def _session(self) -> str:
+        return self.setting.session_id
+
+    # -- one turn ----------------------------------------------------------------------------------
+
+    def _next_turn(self) -> Turn:
+        """Take a turn, or finish the one that was interrupted; count what it used."""
+        self.taken += 1
+        if self.pending:
+            standing, self.pending = self.pending, None
+            return _settle_pending(self.setting, standing)
+        key, seen = (self.setting.agent.name, self.setting.model.name), len(self.desk.records)
+        turn = self._ask_model()
+        self.desk.answers[key] = self.desk.answers.get(key, 0) + 1
+        self.desk.totals.use(turn.answer.usage, self.setting.model.name)
+        for record in self.desk.records[seen:]:
+            if record.event_type == "CORRECTION":
+                self.desk.totals.use(usage_from_json(record.details.get("usage")), record.llm_model_used)
+        return turn
+
+    def _ask_model(self) -> Turn:
+        """Take a turn, asking again when the model's service has a passing fault."""
+        self.desk.turns += 1
+        for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
+            try:
+                return take_turn(self.setting, self.desk.turns, self.messages)
+            except ModelRetryable as error:
+                again = pause is not None
+                self.setting.say("LLM_ERROR", str(error), error=str(error), will_retry=again, attempt=attempt)
+                if pause is None:
+                    raise ModelError(f"{error} Gave up after {attempt} tries.") from error
+                self.desk.wait(getattr(error, "retry_after", None) or pause)
+            except ModelError as error:
+                self.setting.say("LLM_ERROR", str(error), error=str(error), will_retry=False, attempt=attempt)
+                raise
+        raise AssertionError("the last try returns or raises")
+
+    def _send(self, turn: Turn, codes: list[str], steer: str) -> None:
+        assert turn.reply is not None, "called only with a reply"
+        reply = turn.reply
+        if steer:
+            reply = replace(reply, parts=(*reply.parts, Text(f"Human Feedback: {steer}")))
+        self.setting.say(
+            "FEEDBACK_SENT",
+            say("retry") if codes else "results",
+            text="\n\n".join(part.text for part in reply.parts if isinstance(part, Text | NativeResult)),
+            reply=message_to_json(reply),
+            attempt=self.attempts.most_spent,
+            limit=self.attempts.most,
+            codes=sorted(set(codes)),
+        )
+        self.messages += [turn.answer.message, reply]
+
+    # -- the ladder --------------------------------------------------------------------------------
+
+    def _climb(self, why: str) -> bool:
+        """Go to the next rung that can be taken; return whether there was one."""
+        for rung in self._rungs_left():
+            if rung == "model":
+                stronger = self._agreed(why)
+                if stronger is None:
+                    return False
+                self.setting = replace(self.setting, model=stronger)
+            self._begin_afresh(rung, why)
+            return True
+        return False
+
+    def _rungs_left(self) -> tuple[Rung, ...]:
+        rungs = RUNGS[self.desk.job.escalate]
+        return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else rungs
+
+    def _answers(self) -> int:
+        """Return how many answers the agent has had from its model in this session."""
+        return self.desk.answers.get((self.setting.agent.name, self.setting.model.name), 0)
+
+    def _agreed(self, why: str) -> Model | None:
+        """Return the stronger model when there is one and a human agrees to it."""
+        stronger = self.desk.stronger_for(self.setting.agent.name)
+        if stronger is None or self.desk.human is None:
+            return None
+        question = Question(
+            "stronger_model",
+            (
+                f"── A stronger model for {self.setting.agent.name}? ".ljust(78, "─"),
+                f"  It stopped because: {one_line(why, 200)}",
+                f"  {one_line(self.setting.model.name, 60)} would be replaced by {one_line(stronger.name, 60)}.",
+                "  It gets the task and one page of what failed, and the same budget goes on.",
+            ),
+            {"y": ("yes", "go on with it"), "n": ("no", "stop; I take over")},
+            "no",
+        )
+        return stronger if self.desk.ask(self.setting, question).answer == "yes" else None
+
+    def _begin_afresh(self, rung: Rung, why: str) -> None:
+        stands_for = self._answers()
+        first = escalation.page(escalation.gather(self.desk.records), why)
+        how = "begun afresh from one page" if rung == "squash" else f"goes on with {self.setting.model.name}"
+        words = f"{self.setting.agent.name} {how}: {why}"
+        self.setting.say("ESCALATION", words, rung=rung, reason=why, first_message=first, stands_for=stands_for)
+        self.messages, self.rung = [Message("user", (Text(first),), stands_for)], rung
+        self.attempts = Attempts(self.attempts.most)
+
+    def _give_up(self, why: str, limit: int | None = None) -> Ending:
+        """End the engagement, and leave everything at hand for the human who takes over."""
+        self.setting.say("ERROR", say("gave_up"), error=why, **({} if limit is None else {"limit": limit}))
+        tried, files = escalation.gather(self.desk.records), self.desk.handoffs
+        name = self.setting.agent.name
+        answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
+        stronger = self.setting.agent.stronger
+        page = escalation.for_human(
+            tried,
+            why,
+            session=self._session,
+            project=self.desk.job.project,
+            answer=files.relative(answer) if answer else "",
+            stronger=stronger,
+        )
+        page_file = files.write(handoff.next_name(self.step, "human"), page)
+        saved = [file for file in (answer, page_file) if file]
+        self.setting.say("ESCALATION", "a human takes over", rung="human", reason=why, files=saved)
+        return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
+
+    # -- the overseer ------------------------------------------------------------------------------
+
+    def _oversee(self) -> _Steer:
+        """Tell what the overseer's rules newly find, and do what follows when it is critical."""
+        fresh = [alert for alert in watch(self.desk.records) if (alert.seq, alert.description) not in self.desk.alerted]
+        self.desk.alerted.update((alert.seq, alert.description) for alert in fresh)
+        for alert in fresh:
+            self.setting.say("OVERSEER_ALERT", f"{alert.severity}: {alert.description}", **json_object(alert))
+        critical = next((alert for alert in fresh if alert.severity == "CRITICAL"), None)
+        return self._steered(critical) if critical else _Steer()
+
+    def _steered(self, alert: Alert) -> _Steer:
+        """Ask what shall follow from a critical alert; where nobody can be asked, the run stops."""
+        nobody = f"The overseer stopped the run, as nobody is asked: {alert.description}"
+        if self.desk.human is None:
+            return _Steer(nobody if self.desk.job.approve == "policy" else "")
+        choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "tell it something: f and your words")}
+        if alert.prompt:
+            choices["p"] = ("prompt", f"send it: {alert.prompt}")
+        choices["g"] = ("go", "go on")
+        lines = (
+            "── The overseer asks you to look ".ljust(78, "─"),
+            *(f"  {line}" for line in alert.text().splitlines()),
+        )
+        said = self.desk.ask(self.setting, Question("alert", lines, choices, "stop"))
+        if said.answer == "stop":
+            return _Steer(nobody if said.by == "headless" else f"you stopped it at an alert: {alert.description}")
+        return _Steer(words={"prompt": alert.prompt, "feedback": said.text}.get(said.answer, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class _Steer:
+    """What follows from an alert: why to stop, or what to tell the agent; neither means to go on."""
+
+    stop: str = ""
+    words: str = ""
+
+
+def _codes(turn: Turn) -> list[str]:
+    """Return the kinds of failure of a turn."""
+    codes: list[str] = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
+    return [*codes, "cut"] if turn.answer.stop_reason in CUT else codes
+
+
+def _finished(turn: Turn) -> Ending:
+    if turn.answer.stop_reason == "refusal":
+        return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
+    return Ending("done", turn.answer.message.text.strip() or "Done.")
+
+
+def _settle_pending(setting: Setting, resumed: Standing) -> Turn:
+    """Finish an answer that an interrupted run had begun to carry out."""
+    answer = resumed.pending
+    assert answer is not None, "called only with a pending answer"
+    reader = Reader(setting.registry.shapes(), id_prefix=f"t{resumed.turns}.", dialects=setting.dialects)
+    reader.feed(answer.message.text)
+    found = reader.flush(answer.stop_reason, answer.message.calls)
+    if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
+        return settle(setting, answer, found, resumed.done)
+    # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
+    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(found.native_ids)))
+    return Turn(answer, outcomes, feedback.compose(answer, outcomes, found.native_ids))
