@@ -42,6 +42,7 @@ environment:
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the model's service; a local server needs only the second
   AI_RAILS_MODEL                          the model when --model is not given
   AI_RAILS_CONFIG_DIR                     where your policy and definitions are, instead of the usual place
+  AI_RAILS_KEYRING                        1: tools' secrets may come from the system's keyring as well
   AI_RAILS_LANG                           en or ja; else from the locale
   NO_COLOR                                no colours
 
@@ -249,14 +250,17 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "tools",
         "list, show, check, start, trust, try, import and offer tools",
         more=(
-            "Actions: list, show NAME, check [FOLDER], new NAME, trust [NAME], test NAME (with its examples), "
-            "import [.mcp.json] (one file for each tool of its servers), serve (as an MCP server)."
+            "Actions: list, show NAME, check [FOLDER] (mistakes in the files; then programs, services, servers and "
+            "secrets that are missing), new NAME, trust [NAME], test NAME [PARAMETERS], "
+            "import [.mcp.json or URL] (one file for each tool of the servers), serve (as an MCP server)."
         ),
     )
     actions = ("list", "show", "check", "new", "trust", "test", "import", "serve")
     tools.add_argument("action", nargs="?", choices=actions, default="list", help="what to do (default: list)")
     tools.add_argument("name", nargs="?", help="a tool's name, a folder or a file, as the action needs it")
+    tools.add_argument("parameters", nargs="?", help="with test: the tool's parameters as JSON (default: its examples)")
     tools.add_argument("--role", default="coder", help="with serve: whose tools are offered (default: coder)")
+    tools.add_argument("--files-only", action="store_true", help="with check: not whether what they need is there")
     tools.add_argument("--json", action="store_true", help="the result as JSON")
     _project(tools)
 

@@ -21,7 +21,7 @@ from rails.core.wire import json_object
 from rails.correction import Corrected
 from rails.edits.plan import Plan
 from rails.feedback import Outcome
-from rails.intake import Intake, Signal, Started
+from rails.intake import PATH_KEYS, Intake, Signal, Started
 from rails.setting import Setting
 
 BlockVerdict = Literal["passed", "corrected", "failed"]
@@ -55,19 +55,40 @@ def answered(setting: Setting, answer: Answer, found: Intake, started: float) ->
 
 
 def begun(setting: Setting, signals: Sequence[Signal]) -> None:
-    """Requests whose tool and path are known, although their block may still be coming."""
+    """Requests whose tool and path are known, although their block may still be coming.
+
+    Where the paths stand inside a list (``edits[]``), they are only known once the block is complete; then
+    the status is told again, with the first file and how many more there are.
+    """
     for signal in signals:
         if isinstance(signal, Started):
-            words = f"{_WORKING.get(signal.tool_name, 'Processing')}..."
-            setting.say(
-                "TOOL_STATUS",
-                f"{words} {signal.path}".strip(),
-                id=signal.id,
-                status="buffering",
-                toolType=signal.tool_name,
-                path=signal.path,
-                statusMessage=words,
-            )
+            _status(setting, signal.id, signal.tool_name, (signal.path,) if signal.path else ())
+        elif isinstance(signal.outcome, RawRequest) and (paths := _inner_paths(signal.outcome)):
+            _status(setting, signal.id, signal.outcome.tool_name, paths)
+
+
+def _status(setting: Setting, request_id: str, tool: str, paths: Sequence[str]) -> None:
+    words = f"{_WORKING.get(tool, 'Processing')}..."
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    setting.say(
+        "TOOL_STATUS",
+        f"{words} {paths[0]}{more}" if paths else words,
+        id=request_id,
+        status="buffering",
+        toolType=tool,
+        path=paths[0] if paths else "",
+        statusMessage=words,
+    )
+
+
+def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
+    """Return the different paths inside the lists of a request that names none itself, in their order."""
+    if any(name in raw.parameters for name in PATH_KEYS):
+        return ()
+    lists = [value for value in raw.parameters.values() if isinstance(value, list)]
+    items = [item for value in lists for item in value if isinstance(item, dict)]
+    named = [next((item[key] for key in PATH_KEYS if key in item), None) for item in items]
+    return tuple(dict.fromkeys(path for path in named if isinstance(path, str) and path))
 
 
 def formulated(setting: Setting, raw: RawRequest) -> None:
@@ -112,12 +133,13 @@ def block(setting: Setting, item: RawRequest | Refusal, place: tuple[int, int] |
     """A block is complete: told exactly once for each, in the order of the answer."""
     known = item if isinstance(item, RawRequest) else None
     path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
+    inner = _inner_paths(known) if known else ()
     setting.say(
         "TOOL_BLOCK",
         f"block {verdict}",
         id=item.id if isinstance(item, RawRequest) else item.request_id,
         toolType=known.tool_name if known else "",
-        path=path if isinstance(path, str) else "",
+        path=path if isinstance(path, str) and path else inner[0] if inner else "",
         start=place[0] if place else -1,
         end=place[1] if place else -1,
         content=known.raw if known and not place else "",
