@@ -41,6 +41,8 @@ exit codes:
 environment:
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the model's service; a local server needs only the second
   AI_RAILS_MODEL                          the model when --model is not given
+  AI_RAILS_STRICT                         1 or 0: send tools in the provider's strict mode to any server, or never;
+                                          else only to the provider's own
   AI_RAILS_CONFIG_DIR                     where your policy and definitions are, instead of the usual place
   AI_RAILS_KEYRING                        1: tools' secrets may come from the system's keyring as well
   AI_RAILS_LANG                           en or ja; else from the locale
