@@ -168,7 +168,14 @@ def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:
     if plan.refusals:
         setting.say("CHANGE_REFUSED", str(plan.refusals[0]), ids=ids, refusals=plan.refusals)
     else:
-        setting.say("CHANGE_PLANNED", summary(plan.changes), ids=ids, changes=plan.changes, notes=plan.notes)
+        setting.say(
+            "CHANGE_PLANNED",
+            summary(plan.changes),
+            ids=ids,
+            changes=plan.changes,
+            notes=plan.notes,
+            **{name: files for name, files in (("fuzzy", plan.fuzzy), ("merged", plan.merged)) if files},
+        )
 
 
 def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:

@@ -105,7 +105,8 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
     edits, unfit = flows.as_edits(requests, setting.project)
-    planned = Plan(ChangeSet(), tuple(unfit)) if unfit else plan([setting.based(e) for e in edits], setting.project)
+    based = [setting.based(edit) for edit in edits]
+    planned = Plan(ChangeSet(), tuple(unfit)) if unfit else plan(based, setting.project, known=setting.known)
     tell.planned(setting, ids, planned)
     if planned.refusals:
         return feedback.edit(ids, planned.refusals)
@@ -136,7 +137,8 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         tell.wrote(setting, outcome, ChangeSet(), started)
         return outcome
     written = applied.changes
-    setting.seen.update({str(change.path): change.after_sha256 or "" for change in written.changes})
+    for change in written.changes:
+        setting.saw(str(change.path), change.after_sha256 or "")
     outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
     tell.wrote(setting, outcome, written, started)
     try:
@@ -172,7 +174,7 @@ def _run(setting: Setting, request: ToolRequest) -> Outcome:
     tell.ran(setting, request, result)
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
-        setting.seen[path] = digest
+        setting.saw(path, digest)
     return feedback.result((request.id,), request.tool_name, result)
 
 
