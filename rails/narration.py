@@ -15,11 +15,12 @@ from rails.approval.edit import account_of
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.conversation import Answer, answer_to_json
 from rails.core.errors import Refusal
+from rails.core.places import Offer
 from rails.core.requests import RawRequest, ToolRequest, ToolResult
 from rails.core.verdict import Verdict
 from rails.core.wire import json_object
 from rails.correction import Corrected
-from rails.edits.plan import Plan
+from rails.edits.planned import Plan
 from rails.feedback import Outcome
 from rails.intake import PATH_KEYS, Intake, Signal, Started
 from rails.setting import Setting
@@ -178,6 +179,23 @@ def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:
         )
 
 
+def placed(setting: Setting, offer: Offer, handle: str) -> None:
+    """A human chose the place of an edit that was refused."""
+    place = next(place for place in offer.places if place.handle == handle)
+    where = f"lines {place.first_line}–{place.last_line} of {offer.path}"
+    setting.say(
+        "PLACE_CHOSEN",
+        f"{where} chosen by the human: a fuzzy match" if place.likeness < 1 else f"{where} chosen by the human",
+        id=offer.request_id,
+        path=offer.path,
+        refusal=offer.message,
+        handle=handle,
+        first_line=place.first_line,
+        last_line=place.last_line,
+        likeness=place.likeness,
+    )
+
+
 def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:
     """The gate has spoken."""
     facts = {name: value for name, value in json_object(verdict).items() if name != "proposal"}
@@ -233,9 +251,9 @@ def wrote(setting: Setting, outcome: Outcome, written: ChangeSet, started: float
     )
 
 
-def checkpointed(setting: Setting, step: int, written: ChangeSet) -> None:
+def checkpointed(setting: Setting, step: int, written: ChangeSet, title: str) -> None:
     """The step can be undone."""
-    setting.say("CHECKPOINT", f"step {step}: {summary(written)}", step=step, paths=[c.path for c in written.changes])
+    setting.say("CHECKPOINT", f"step {step}: {title}", step=step, paths=[c.path for c in written.changes])
 
 
 def ran(setting: Setting, request: ToolRequest, result: ToolResult) -> None:

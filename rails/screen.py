@@ -50,6 +50,7 @@ class Screen:
             "MCP_REQUEST_FORMULATED": self._request,
             "TOOL_REQUEST_VALIDATION_FAILED": self._refused,
             "CHANGE_REFUSED": self._refused,
+            "PLACE_CHOSEN": self._placed,
             "CHANGE_PLANNED": self._planned,
             "GATE_VERDICT": self._verdict,
             "HUMAN_DECISION": self._decision,
@@ -173,6 +174,9 @@ class Screen:
                 self.line(f"  refused: {one_line(reason, 300)}", "red")
                 if hint := text(item, "hint"):
                     self.line(f"           {one_line(hint, 300)}", "dim")
+
+    def _placed(self, record: Record) -> None:
+        self.line(f"  {one_line(record.message, 200)}", "yellow")
 
     def _planned(self, record: Record) -> None:
         facts = record.details

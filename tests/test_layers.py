@@ -17,7 +17,7 @@ FLOORS = [
     {"setting", "resume", "budget", "flows"},
     {"correction"},
     {"narration"},
-    {"admission"},
+    {"admission", "placing"},
     {"turn"},
     {"session"},
     {"review", "doors", "screen"},

@@ -31,11 +31,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Decision
+from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Chooser, Decision
 from rails.approval.grants import Grants
 from rails.approval.policy_file import Example, read_tables
 from rails.approval.rules import Judgement, Policy, Rule
 from rails.core.errors import UsageError
+from rails.core.places import Offer
 
 __all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load"]
 
@@ -73,6 +74,10 @@ class PolicyApprover:
         if self.fallback is None:
             return decided("deny", NO_HUMAN, "headless")
         return self.fallback.decide(request)
+
+    def choose(self, offer: Offer) -> str:
+        """Let the human choose a place, where there is one; no rule does."""
+        return self.fallback.choose(offer) if isinstance(self.fallback, Chooser) else ""
 
 
 def config_folder() -> Path:

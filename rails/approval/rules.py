@@ -18,7 +18,7 @@ A rule with ``path``, ``verdict`` or ``max_lines`` is about files and never matc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal
@@ -116,10 +116,10 @@ class Policy:
 
     def judge(self, request: ApprovalRequest) -> Judgement:
         """Say what is to happen with ``request``."""
-        return self.judge_items(items_of(request))
+        return self.judge_items(items_of(request), request.doubts)
 
-    def judge_items(self, items: Iterable[Item]) -> Judgement:
-        """Say what is to happen when all of ``items`` would."""
+    def judge_items(self, items: Iterable[Item], doubts: Sequence[str] = ()) -> Judgement:
+        """Say what is to happen when all of ``items`` would; with ``doubts`` they are at least asked about."""
         items = tuple(items)
         for decision in ("deny", "ask"):
             for rule in self.rules:
@@ -127,6 +127,8 @@ class Policy:
                     return Judgement(rule.decision, (rule,), rule.reason or f"{rule} of {rule.source}")
         if reason := next(filter(None, map(_protected, items)), None):
             return Judgement("ask", (), reason)
+        if doubts:
+            return Judgement("ask", (), doubts[0])
         return self._allowed(items)
 
     def _allowed(self, items: tuple[Item, ...]) -> Judgement:

@@ -16,10 +16,12 @@ from rails.approval.edit import Contents, EditError, Editor, Judge, edited, hunk
 from rails.approval.grants import MINUTES, USES, Grants, as_toml, propose
 from rails.approval.keys import Keys, NoAnswer
 from rails.approval.paint import styled, wrap
+from rails.approval.placing import choose_place
 from rails.approval.rules import Rule
 from rails.approval.screen import Look, draw_request
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath
+from rails.core.places import Offer
 from rails.core.text import one_line
 
 #: Questions for one answer; then it counts as a denial.
@@ -97,17 +99,27 @@ class TerminalApprover:
         seconds = round(self._clock() - started, 3)
         return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead, of=final.digest)
 
+    def choose(self, offer: Offer) -> str:
+        """Show where a refused edit could go, and return the handle that the human takes, or an empty text."""
+        if not self._keys.is_terminal and not self._accept_pipe:
+            return ""
+        return choose_place(self, offer, self.look)
+
+    def look(self) -> Look:
+        """Return how to draw on this terminal as it is now."""
+        width = self._width or shutil.get_terminal_size((100, 24)).columns
+        return Look(self._colour, max(40, width), self._plain)
+
     def show(self, request: ApprovalRequest, *, full: bool) -> int:
         """Draw ``request``, throw away what was typed meanwhile, and return how many lines were left out."""
-        width = self._width or shutil.get_terminal_size((100, 24)).columns
-        screen = draw_request(request, Look(self._colour, max(40, width), self._plain), full=full)
+        screen = draw_request(request, self.look(), full=full)
         self.put("\n".join(screen.lines) + "\n")
         self._keys.arm()
         return screen.hidden
 
-    def line(self) -> str:
-        """Return the next typed line, stripped. Raises NoAnswer."""
-        return self._keys.line(self._timeout_s).strip()
+    def line(self, timeout_s: float | None = None) -> str:
+        """Return the next typed line, stripped; wait ``timeout_s`` or the approver's own limit. Raises NoAnswer."""
+        return self._keys.line(timeout_s or self._timeout_s).strip()
 
     def arm(self) -> None:
         """Throw away what was typed, and wait for quiet."""

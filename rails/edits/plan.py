@@ -15,7 +15,7 @@ insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_fil
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -28,43 +28,12 @@ from rails.edits.draft import Draft
 from rails.edits.files import UnsafeFileError, Workspace, opened
 from rails.edits.match import Miss
 from rails.edits.omission import lost_lines
+from rails.edits.planned import Outcome, Plan
 from rails.edits.problem import Problem
 from rails.edits.stale import Known, kept_note
 from rails.edits.wanted import Wanted
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one replacement came to: in how many places, on which rung, and whether it was a fuzzy one."""
-
-    request_id: str
-    path: WorkspacePath
-    occurrences: int
-    rung: int
-    fuzzy: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What the requests come to. If there are refusals, ``changes`` is empty (but see ``partial``).
-
-    ``notes`` tell a reader what is not plain from the diff ("lines 3–9 matched after indentation
-    correction (rung 5)"). ``misses`` are the refusals' facts in full: rungs, candidates, handles.
-    ``outcomes`` has one entry for each replacement that was planned. ``merged`` are files whose changes were
-    put beside somebody else's, made since the agent read them.
-    """
-
-    changes: ChangeSet
-    refusals: tuple[Refusal, ...] = ()
-    notes: tuple[str, ...] = ()
-    misses: tuple[Miss, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
-    merged: tuple[WorkspacePath, ...] = ()
-
-    @property
-    def fuzzy(self) -> tuple[WorkspacePath, ...]:
-        """Files with an edit at a place that was only alike and was accepted by its handle."""
-        return tuple(dict.fromkeys(outcome.path for outcome in self.outcomes if outcome.fuzzy))
+__all__ = ["Outcome", "Plan", "plan"]
 
 
 def plan(requests: Sequence[ToolRequest], project: Path, *, partial: bool = False, known: Known | None = None) -> Plan:
@@ -124,7 +93,7 @@ class _Planner:
         message = f"{where}: {problem.message}" if where else problem.message
         self.refusals.append(Refusal(problem.code, message, problem.hint, path=where, request_id=request.id))
         if problem.miss is not None:
-            self.misses.append(problem.miss)
+            self.misses.append(replace(problem.miss, request_id=request.id, path=where))
 
     def draft(self, request: ToolRequest, raw: Json) -> Draft | None:
         """Return the draft of the file that ``raw`` names, or refuse."""

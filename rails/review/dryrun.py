@@ -18,6 +18,8 @@ from rails.review.views import ApprovalView, ChangeView, SessionView, TurnView
 _EMPTY: Final = {sha256(b""), sha256(b"\n")}
 _NOT_PEOPLE: Final = ("policy", "grant", "headless", "timeout", "end of input", "error")
 _LISTED: Final = 10
+#: How the risks begin for which no rule allows anything unasked (``rails.edits.plan``).
+_DOUBTS: Final = ("Fuzzy match in ", "Merged: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,8 @@ def _cases(policy: Policy, view: SessionView) -> Iterator[Case]:
             if not approval.answer or approval.by.startswith(_NOT_PEOPLE):
                 continue
             items = tuple(_items(turn, approval))
-            judgement = policy.judge_items(items)
+            doubts = tuple(risk for risk in approval.risks if risk.startswith(_DOUBTS))
+            judgement = policy.judge_items(items, doubts)
             what = ", ".join(dict.fromkeys(item.path or item.tool for item in items)) or ", ".join(approval.tools)
             yield Case(
                 view.session_id, turn.number, what, approval.answer, approval.reason, judgement.ruling, judgement.why
