@@ -275,6 +275,16 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     n8n.add_argument("--json", action="store_true", help="the result as JSON")
 
+    grants = _verb(
+        verbs,
+        "grants",
+        "list the grants in force, or revoke one",
+        more="A grant is what you gave with g at a question; it lives in the run that you gave it to.",
+    )
+    grants.add_argument("action", nargs="?", choices=("list", "revoke"), default="list", help="what to do")
+    grants.add_argument("number", nargs="?", help="with revoke: the grant's number, or all")
+    _project(grants)
+
     policy = _verb(verbs, "policy", "check your policy file and try it on past sessions")
     _project(policy)
 

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.edit import account_of
+from rails.approval.grants import Granter
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.conversation import Answer, answer_to_json
 from rails.core.errors import Refusal
@@ -224,6 +225,8 @@ def decided(setting: Setting, asked: ApprovalRequest, decision: Decision) -> Non
     message = f"{decision.answer} by {decision.by}" + (f": {decision.reason}" if decision.reason else "")
     account = account_of(asked, decision.edited) if decision.edited else ""
     setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **json_object(decision))
+    for change in setting.approver.changes() if isinstance(setting.approver, Granter) else ():
+        setting.say("GRANT", f"{change.what}: {change.grant}", what=change.what, **json_object(change.grant))
 
 
 def writing(setting: Setting, ids: tuple[str, ...], asked: ApprovalRequest) -> None:

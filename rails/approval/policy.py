@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Chooser, Decision
-from rails.approval.grants import Grants
+from rails.approval.grants import Change, Grants
 from rails.approval.policy_file import Example, read_tables
 from rails.approval.rules import Judgement, Policy, Rule
 from rails.core.errors import UsageError
@@ -74,6 +74,10 @@ class PolicyApprover:
         if self.fallback is None:
             return decided("deny", NO_HUMAN, "headless")
         return self.fallback.decide(request)
+
+    def changes(self) -> tuple[Change, ...]:
+        """Return which grants were given or revoked since this was last asked."""
+        return self.grants.changes() if self.grants else ()
 
     def choose(self, offer: Offer) -> str:
         """Let the human choose a place, where there is one; no rule does."""

@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, TextIO
 
+from rails.approval import granting
 from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Decision
 from rails.approval.diffview import show
 from rails.approval.edit import Contents, EditError, Editor, Judge, edited, hunks, in_editor, without_hunks
-from rails.approval.grants import MINUTES, USES, Grants, as_toml, propose
+from rails.approval.grants import Grants
 from rails.approval.keys import Keys, NoAnswer
 from rails.approval.paint import styled, wrap
 from rails.approval.placing import choose_place
@@ -163,6 +164,8 @@ class _Question:
             self._commands |= {"e": self._edit, "edit": self._edit, "l": self._leave_out}
         if self._choices.grants and request.kind == "changes":
             self._commands |= {"g": self._grant, "grant": self._grant}
+        if self._choices.grants:
+            self._commands |= {"r": self._revoke, "revoke": self._revoke}
 
     def ask(self) -> _Answered:
         """Show the request and ask until there is an answer. Raises NoAnswer."""
@@ -183,6 +186,7 @@ class _Question:
         words = ['type "approve"' if self.request.risks else "[a]pprove", "[d]eny with a reason", "[s]top the session"]
         words += ["[e]dit", "[l]eave parts out"] if "e" in self._commands else []
         words += ["[g]rant"] if "g" in self._commands else []
+        words += granting.words(self._choices.grants)
         self._terminal.put("  ".join([*words, "[v]iew everything"]) + ", then Enter: ")
 
     def _short_yes(self, rest: str) -> _Answered | None:
@@ -263,19 +267,11 @@ class _Question:
 
     def _grant(self, rest: str) -> _Answered | None:
         del rest
-        rule = propose(self.request)
-        if isinstance(rule, str) or self._choices.grants is None:
-            self._terminal.put(f"{one_line(str(rule), 400)}\n")
-            return None
-        self._terminal.put(f"This rule would hold for {USES} approvals and {MINUTES} minutes:\n{as_toml(rule)}\n")
-        if self._choices.dry_run:
-            self._terminal.put(f"{self._choices.dry_run(rule)}\n")
-        self._terminal.arm()
-        self._terminal.put('Type "grant" and Enter to approve this and give the rule; anything else does not: ')
-        if self._terminal.line().casefold() != "grant":
-            self._terminal.put("Nothing is granted.\n")
-            return None
-        return "approve", "", str(self._choices.grants.add(rule)), self.request
+        scope = granting.give(self._terminal, self._choices.grants, self.request, self._choices.dry_run)
+        return ("approve", "", scope, self.request) if scope else None
+
+    def _revoke(self, rest: str) -> None:
+        granting.revoke(self._terminal, self._choices.grants, rest)
 
 
 def _wants_colour(stream: TextIO) -> bool:

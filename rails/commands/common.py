@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import sys
@@ -94,13 +95,15 @@ def model_of(options: argparse.Namespace) -> Model:
 
 def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
     """Return who answers: a person at a terminal, or the policy file. Without a terminal, "ask" means no."""
+    from rails.approval.board import Board
     from rails.approval.grants import Grants
     from rails.approval.policy import PolicyApprover
     from rails.approval.policy import load as load_policy
     from rails.approval.terminal import Choices, TerminalApprover
     from rails.review.dryrun import rule_in_words
 
-    grants, fallback = Grants(), None
+    grants, fallback = Grants(board=Board(grants_folder(project))), None
+    atexit.register(grants.close)
     if options.approve == "ask" and (keyboard := _keyboard()):
         choices = Choices(
             judge=gate.judge,
@@ -110,6 +113,11 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
         )
         fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour, choices=choices)
     return PolicyApprover(load_policy(project), fallback, grants)
+
+
+def grants_folder(project: Path) -> Path:
+    """Return where the grants of running processes are posted."""
+    return state_of(project) / "grants"
 
 
 def views_of(state: Path) -> list[SessionView]:

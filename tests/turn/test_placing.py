@@ -75,3 +75,20 @@ def test_the_handle_of_a_model_is_asked_about_although_a_rule_allows_everything(
     done = work(block({**EDIT, "handle": handle}), "Done.", approver=PolicyApprover(everything, human))
     assert done.events("HUMAN_DECISION")[0]["by"] == "human"
     assert done.events("APPROVAL_REQUESTED")[0]["risks"][0].startswith("Fuzzy match in a.py")
+
+
+def test_a_grant_that_is_given_and_revoked_is_in_the_log(work):
+    from rails.approval.grants import Grants, propose
+
+    grants = Grants()
+
+    class Giver:
+        def decide(self, request):
+            grants.revoke(grants.add(propose(request)).number)
+            return Decision("approve", "", "human", of=request.digest)
+
+    write = {"tool": "write_file", "path": "notes/a.txt", "content": "one\n"}
+    done = work(block(write), "Done.", approver=PolicyApprover(Policy(), Giver(), grants))
+    given, revoked = done.events("GRANT")
+    assert (given["what"], revoked["what"]) == ("given", "revoked")
+    assert given["rule"]["path"] == ["notes/*"]
