@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from rails.approval.board import EVERY, Board
+from rails.approval.conditions import Circumstances
 from rails.approval.decision import ApprovalRequest
 from rails.approval.rules import Policy, Rule, items_of
 
@@ -96,10 +97,12 @@ class Grants:
         changes, self._changes = tuple(self._changes), []
         return changes
 
-    def take(self, request: ApprovalRequest, rules: Iterable[Rule] = ()) -> tuple[Grant, ...]:
+    def take(
+        self, request: ApprovalRequest, rules: Iterable[Rule] = (), around: Circumstances | None = None
+    ) -> tuple[Grant, ...]:
         """Use the grants that, with ``rules``, cover ``request``; return them, or nothing if they don't."""
         active = {grant.rule: grant for grant in self.active()}
-        judgement = Policy((*rules, *active)).judge(request)
+        judgement = Policy((*rules, *active)).judge(request, around or Circumstances())
         used = tuple(active[rule] for rule in judgement.rules if rule in active)
         if judgement.ruling != "allow" or not used:
             return ()

@@ -90,7 +90,14 @@ def model_of(options: argparse.Namespace) -> Model:
     """Open the model that the command line, the environment or the default names."""
     from rails.models import open_model
 
-    return open_model(options.model or os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL, base_url=options.base_url)
+    return open_model(model_spec(options), base_url=options.base_url)
+
+
+def model_spec(options: argparse.Namespace) -> str:
+    """Return which model the command line, the environment or the default names; a saved answer has none."""
+    if not hasattr(options, "model"):
+        return "saved answer"
+    return str(options.model or os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL)
 
 
 def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
@@ -112,7 +119,7 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
             from_project=untrusted(registry),
         )
         fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour, choices=choices)
-    return PolicyApprover(load_policy(project), fallback, grants)
+    return PolicyApprover(load_policy(project), fallback, grants, model_spec(options))
 
 
 def grants_folder(project: Path) -> Path:
