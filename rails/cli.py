@@ -44,7 +44,10 @@ environment:
   ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL   the model's service; a local server needs only the second
   AI_RAILS_MODEL                          the model when --model is not given
   AI_RAILS_STRONGER_MODEL                 who may take over when attempts run out
+  AI_RAILS_STRICT                         1 or 0: send tools in the provider's strict mode to any server, or never;
+                                          else only to the provider's own
   AI_RAILS_CONFIG_DIR                     where your policy and definitions are, instead of the usual place
+  AI_RAILS_KEYRING                        1: tools' secrets may come from the system's keyring as well
   AI_RAILS_LANG                           en or ja; else from the locale
   NO_COLOR                                no colours
 
@@ -291,14 +294,17 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         "tools",
         "list, show, check, start, trust, try, import and offer tools",
         more=(
-            "Actions: list, show NAME, check [FOLDER], new NAME, trust [NAME], test NAME (with its examples), "
-            "import [.mcp.json] (one file for each tool of its servers), serve (as an MCP server)."
+            "Actions: list, show NAME, check [FOLDER] (mistakes in the files; then programs, services, servers and "
+            "secrets that are missing), new NAME, trust [NAME], test NAME [PARAMETERS], "
+            "import [.mcp.json or URL] (one file for each tool of the servers), serve (as an MCP server)."
         ),
     )
     actions = ("list", "show", "check", "new", "trust", "test", "import", "serve")
     tools.add_argument("action", nargs="?", choices=actions, default="list", help="what to do (default: list)")
     tools.add_argument("name", nargs="?", help="a tool's name, a folder or a file, as the action needs it")
+    tools.add_argument("parameters", nargs="?", help="with test: the tool's parameters as JSON (default: its examples)")
     tools.add_argument("--role", default="coder", help="with serve: whose tools are offered (default: coder)")
+    tools.add_argument("--files-only", action="store_true", help="with check: not whether what they need is there")
     tools.add_argument("--json", action="store_true", help="the result as JSON")
     _project(tools)
 
@@ -310,6 +316,16 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         help="build the catalogue from your n8n: an export:nodes file, a folder or .tgz files",
     )
     n8n.add_argument("--json", action="store_true", help="the result as JSON")
+
+    grants = _verb(
+        verbs,
+        "grants",
+        "list the grants in force, or revoke one",
+        more="A grant is what you gave with g at a question; it lives in the run that you gave it to.",
+    )
+    grants.add_argument("action", nargs="?", choices=("list", "revoke"), default="list", help="what to do")
+    grants.add_argument("number", nargs="?", help="with revoke: the grant's number, or all")
+    _project(grants)
 
     policy = _verb(verbs, "policy", "check your policy file and try it on past sessions")
     _project(policy)

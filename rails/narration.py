@@ -12,16 +12,18 @@ from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.edit import account_of
+from rails.approval.grants import Granter
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.conversation import Answer, answer_to_json
 from rails.core.errors import Refusal
+from rails.core.places import Offer
 from rails.core.requests import RawRequest, ToolRequest, ToolResult
 from rails.core.verdict import Verdict
 from rails.core.wire import json_object
 from rails.correction import Corrected
-from rails.edits.plan import Plan
+from rails.edits.planned import Plan
 from rails.feedback import Outcome
-from rails.intake import Intake, Signal, Started
+from rails.intake import PATH_KEYS, Intake, Signal, Started
 from rails.setting import Setting
 
 BlockVerdict = Literal["passed", "corrected", "failed"]
@@ -55,19 +57,40 @@ def answered(setting: Setting, answer: Answer, found: Intake, started: float) ->
 
 
 def begun(setting: Setting, signals: Sequence[Signal]) -> None:
-    """Requests whose tool and path are known, although their block may still be coming."""
+    """Requests whose tool and path are known, although their block may still be coming.
+
+    Where the paths stand inside a list (``edits[]``), they are only known once the block is complete; then
+    the status is told again, with the first file and how many more there are.
+    """
     for signal in signals:
         if isinstance(signal, Started):
-            words = f"{_WORKING.get(signal.tool_name, 'Processing')}..."
-            setting.say(
-                "TOOL_STATUS",
-                f"{words} {signal.path}".strip(),
-                id=signal.id,
-                status="buffering",
-                toolType=signal.tool_name,
-                path=signal.path,
-                statusMessage=words,
-            )
+            _status(setting, signal.id, signal.tool_name, (signal.path,) if signal.path else ())
+        elif isinstance(signal.outcome, RawRequest) and (paths := _inner_paths(signal.outcome)):
+            _status(setting, signal.id, signal.outcome.tool_name, paths)
+
+
+def _status(setting: Setting, request_id: str, tool: str, paths: Sequence[str]) -> None:
+    words = f"{_WORKING.get(tool, 'Processing')}..."
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    setting.say(
+        "TOOL_STATUS",
+        f"{words} {paths[0]}{more}" if paths else words,
+        id=request_id,
+        status="buffering",
+        toolType=tool,
+        path=paths[0] if paths else "",
+        statusMessage=words,
+    )
+
+
+def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
+    """Return the different paths inside the lists of a request that names none itself, in their order."""
+    if any(name in raw.parameters for name in PATH_KEYS):
+        return ()
+    lists = [value for value in raw.parameters.values() if isinstance(value, list)]
+    items = [item for value in lists for item in value if isinstance(item, dict)]
+    named = [next((item[key] for key in PATH_KEYS if key in item), None) for item in items]
+    return tuple(dict.fromkeys(path for path in named if isinstance(path, str) and path))
 
 
 def formulated(setting: Setting, raw: RawRequest) -> None:
@@ -112,12 +135,13 @@ def block(setting: Setting, item: RawRequest | Refusal, place: tuple[int, int] |
     """A block is complete: told exactly once for each, in the order of the answer."""
     known = item if isinstance(item, RawRequest) else None
     path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
+    inner = _inner_paths(known) if known else ()
     setting.say(
         "TOOL_BLOCK",
         f"block {verdict}",
         id=item.id if isinstance(item, RawRequest) else item.request_id,
         toolType=known.tool_name if known else "",
-        path=path if isinstance(path, str) else "",
+        path=path if isinstance(path, str) and path else inner[0] if inner else "",
         start=place[0] if place else -1,
         end=place[1] if place else -1,
         content=known.raw if known and not place else "",
@@ -152,7 +176,31 @@ def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:
     if plan.refusals:
         setting.say("CHANGE_REFUSED", str(plan.refusals[0]), ids=ids, refusals=plan.refusals)
     else:
-        setting.say("CHANGE_PLANNED", summary(plan.changes), ids=ids, changes=plan.changes, notes=plan.notes)
+        setting.say(
+            "CHANGE_PLANNED",
+            summary(plan.changes),
+            ids=ids,
+            changes=plan.changes,
+            notes=plan.notes,
+            **{name: files for name, files in (("fuzzy", plan.fuzzy), ("merged", plan.merged)) if files},
+        )
+
+
+def placed(setting: Setting, offer: Offer, handle: str) -> None:
+    """A human chose the place of an edit that was refused."""
+    place = next(place for place in offer.places if place.handle == handle)
+    where = f"lines {place.first_line}–{place.last_line} of {offer.path}"
+    setting.say(
+        "PLACE_CHOSEN",
+        f"{where} chosen by the human: a fuzzy match" if place.likeness < 1 else f"{where} chosen by the human",
+        id=offer.request_id,
+        path=offer.path,
+        refusal=offer.message,
+        handle=handle,
+        first_line=place.first_line,
+        last_line=place.last_line,
+        likeness=place.likeness,
+    )
 
 
 def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:
@@ -183,6 +231,8 @@ def decided(setting: Setting, asked: ApprovalRequest, decision: Decision) -> Non
     message = f"{decision.answer} by {decision.by}" + (f": {decision.reason}" if decision.reason else "")
     account = account_of(asked, decision.edited) if decision.edited else ""
     setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **json_object(decision))
+    for change in setting.approver.changes() if isinstance(setting.approver, Granter) else ():
+        setting.say("GRANT", f"{change.what}: {change.grant}", what=change.what, **json_object(change.grant))
 
 
 def writing(setting: Setting, ids: tuple[str, ...], asked: ApprovalRequest) -> None:
@@ -210,9 +260,9 @@ def wrote(setting: Setting, outcome: Outcome, written: ChangeSet, started: float
     )
 
 
-def checkpointed(setting: Setting, step: int, written: ChangeSet) -> None:
+def checkpointed(setting: Setting, step: int, written: ChangeSet, title: str) -> None:
     """The step can be undone."""
-    setting.say("CHECKPOINT", f"step {step}: {summary(written)}", step=step, paths=[c.path for c in written.changes])
+    setting.say("CHECKPOINT", f"step {step}: {title}", step=step, paths=[c.path for c in written.changes])
 
 
 def ran(setting: Setting, request: ToolRequest, result: ToolResult) -> None:

@@ -39,6 +39,7 @@ class Screen:
         self._status: Status | None = None
         self._turn = 0
         self._answer = ""
+        self._held: Record | None = None  # a status without a path, which may still be told
         self._draw: Mapping[str, Callable[[Record], None]] = {
             "AGENT_ENGAGE": self._engage,
             "LLM_CALL": self._call,
@@ -50,6 +51,7 @@ class Screen:
             "TOOL_REQUEST_VALIDATION_FAILED": self._refused,
             "CHANGE_REFUSED": self._refused,
             "OUTPUT_REFUSED": self._refused,
+            "PLACE_CHOSEN": self._placed,
             "CHANGE_PLANNED": self._planned,
             "GATE_VERDICT": self._verdict,
             "HUMAN_DECISION": self._decision,
@@ -67,6 +69,9 @@ class Screen:
 
     def __call__(self, record: Record) -> None:
         """Show one record."""
+        held, self._held = self._held, None
+        if held and (record.event_type != "TOOL_STATUS" or record.details.get("id") != held.details.get("id")):
+            self.line(f"  🔧 {one_line(held.message)}")
         if draw := self._draw.get(record.event_type):
             draw(record)
 
@@ -139,6 +144,10 @@ class Screen:
         self.line(f"  model: {one_line(text(facts, 'error'), 300)}{retry}", "yellow")
 
     def _tool_status(self, record: Record) -> None:
+        if not text(record.details, "path"):
+            self._held = record
+            self.busy(one_line(record.message))
+            return
         self.line(f"  🔧 {one_line(record.message)}")
         self.busy("reading the rest of the answer")
 
@@ -169,6 +178,9 @@ class Screen:
                 self.line(f"  refused: {one_line(reason, 300)}", "red")
                 if hint := text(item, "hint"):
                     self.line(f"           {one_line(hint, 300)}", "dim")
+
+    def _placed(self, record: Record) -> None:
+        self.line(f"  {one_line(record.message, 200)}", "yellow")
 
     def _planned(self, record: Record) -> None:
         facts = record.details

@@ -9,11 +9,16 @@ from typing import Final, Literal
 
 from rails.agents import Agent
 from rails.approval.decision import Approver
+from rails.core import limits, paths
 from rails.core.conversation import ToolSpec
+from rails.core.errors import WorkspaceError
 from rails.core.events import Event, EventType
 from rails.core.requests import ToolRequest
+from rails.core.text import sha256
 from rails.core.wire import json_object
+from rails.edits.apply import read_file
 from rails.edits.history import History
+from rails.edits.stale import Known
 from rails.gate.gate import Gate
 from rails.models import Model
 from rails.tools.definitions import Registry
@@ -29,7 +34,8 @@ class Setting:
     """What a turn stands on: the agent and its tools, the project, and who is asked and told.
 
     ``seen`` is what the agent last saw of each file (path to SHA-256), so that work that somebody else did
-    since is not overwritten. ``from_project`` names the tools whose definition comes from the project
+    since is not overwritten; ``contents`` are those bytes by SHA-256, as far as they are at hand, so that both
+    can be merged. ``from_project`` names the tools whose definition comes from the project
     itself: their approval says so. ``on_text`` gets each piece of streamed text.
     """
 
@@ -44,6 +50,7 @@ class Setting:
     history: History
     publish: Callable[[Event], object]
     seen: dict[str, str] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[ToolSpec] = ()
     from_project: frozenset[str] = frozenset()
     correction: Correction = "syntax"
@@ -53,6 +60,29 @@ class Setting:
     def say(self, event: EventType, message: str, **details: object) -> None:
         """Publish an event of this agent and model."""
         self.publish(Event(event, message, json_object(details), self.agent.name, self.model.name))
+
+    @property
+    def known(self) -> Known:
+        """What the agent knows of the files."""
+        return Known(self.seen, self.contents)
+
+    def saw(self, path: str, digest: str) -> None:
+        """Take note of what the agent has just seen of a file; the oldest contents are forgotten beyond a bound."""
+        self.seen[path] = digest
+        data = self._content(path)
+        if data is None or sha256(data) != digest:
+            return
+        self.contents.pop(digest, None)
+        self.contents[digest] = data
+        while sum(map(len, self.contents.values())) > limits.KNOWN_BYTES:
+            del self.contents[next(iter(self.contents))]
+
+    def _content(self, name: str) -> bytes | None:
+        path = paths.parse(name)
+        try:
+            return read_file(self.project, path) if isinstance(path, paths.WorkspacePath) else None
+        except (WorkspaceError, OSError):
+            return None
 
     def based(self, request: ToolRequest) -> ToolRequest:
         """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""

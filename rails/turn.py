@@ -33,9 +33,10 @@ from rails.core.conversation import Answer, Message, TextDelta
 from rails.core.errors import ModelError, StaleError, WorkspaceError
 from rails.core.requests import ToolRequest
 from rails.edits.apply import apply
-from rails.edits.plan import Plan, plan
+from rails.edits.planned import Plan
 from rails.feedback import Outcome
 from rails.intake import Intake, Reader
+from rails.placing import planned_with
 from rails.setting import Setting
 from rails.tools import runners
 
@@ -106,7 +107,8 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
     edits, unfit = flows.as_edits(requests, setting.project)
-    planned = Plan(ChangeSet(), tuple(unfit)) if unfit else plan([setting.based(e) for e in edits], setting.project)
+    placed, planned = (edits, Plan(ChangeSet(), tuple(unfit))) if unfit else planned_with(setting, edits)
+    requests = requests if placed == edits else placed
     tell.planned(setting, ids, planned)
     if planned.refusals:
         return feedback.edit(ids, planned.refusals)
@@ -118,7 +120,13 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         return feedback.gate(ids, verdict)
 
     asked = request_for_changes(
-        ids[0], setting.agent.name, requests, verdict, planned.notes, from_project=setting.from_project
+        ids[0],
+        setting.agent.name,
+        requests,
+        verdict,
+        planned.notes,
+        from_project=setting.from_project,
+        doubts=planned.doubts,
     )
     original, decision = asked, _ask(setting, asked)
     if decision.answer != "approve":
@@ -137,14 +145,14 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         tell.wrote(setting, outcome, ChangeSet(), started)
         return outcome
     written = applied.changes
-    setting.seen.update({str(change.path): change.after_sha256 or "" for change in written.changes})
+    for change in written.changes:
+        setting.saw(str(change.path), change.after_sha256 or "")
     outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
     tell.wrote(setting, outcome, written, started)
+    title = tell.summary(written) + planned.label
     try:
-        step = setting.history.checkpoint(
-            written, session=setting.session_id, message=tell.summary(written), folders=applied.folders
-        )
-        tell.checkpointed(setting, step, written)
+        step = setting.history.checkpoint(written, session=setting.session_id, message=title, folders=applied.folders)
+        tell.checkpointed(setting, step, written, title)
     except WorkspaceError as error:  # the files are written and logged; only undo is poorer by a step
         setting.say("ERROR", "This step cannot be undone with ai-rails undo.", error=str(error))
     return outcome
@@ -173,7 +181,7 @@ def _run(setting: Setting, request: ToolRequest) -> Outcome:
     tell.ran(setting, request, result)
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
-        setting.seen[path] = digest
+        setting.saw(path, digest)
     return feedback.result((request.id,), request.tool_name, result)
 
 

@@ -388,6 +388,44 @@ def test_a_tool_is_started_by_one_command(rails, project):
     assert "count_words" in rails("tools", code=0).stdout
 
 
+def test_check_says_what_a_tool_needs_and_does_not_find(rails, project):
+    rails("tools", "new", "count_words", code=0)
+    file = project / "mcp_definitions" / "count_words.json"
+    file.write_text(file.read_text("utf-8").replace('"wc"', '"no-such-program"'), "utf-8")
+    said = rails("tools", "check", code=3).stdout
+    assert "0 mistakes" in said
+    assert "count_words  missing  the program 'no-such-program' was not found" in said
+    assert "Install it" in said
+    rails("tools", "check", "--files-only", code=0)
+    assert json.loads(rails("tools", "check", "--json", code=3).stdout)["needs"]["count_words"]["ok"] is False
+    assert "tool count_words" in rails("doctor", code=0).stdout
+    file.write_text(file.read_text("utf-8").replace("description", "descripton"), "utf-8")
+    assert "Did you mean" in rails("tools", "check", code=1).stdout
+
+
+def test_a_tool_is_tried_with_parameters_from_the_command_line(rails, project):
+    rails("tools", "new", "count_words", code=0)
+    (project / "two.txt").write_text("1\n2\n", "utf-8")
+    assert "2 two.txt" in rails("tools", "test", "count_words", '{"file_path": "two.txt"}', code=0).stdout
+    assert "Did you mean `file_path`?" in rails("tools", "test", "count_words", '{"path": "two.txt"}', code=1).stdout
+    assert "not JSON" in rails("tools", "test", "count_words", "{path}", code=2).stderr
+
+
+def test_one_server_that_does_not_start_does_not_keep_the_others_out(rails, project):
+    pytest.importorskip("mcp_server_time")
+    servers = {
+        "bad": {"command": "no-such-server"},
+        "time": {"command": sys.executable, "args": ["-m", "mcp_server_time"]},
+    }
+    (project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
+    done = rails("tools", "import", code=3)
+    assert "'bad' cannot be used" in done.stderr
+    assert (project / "mcp_definitions" / "get_current_time.json").exists()
+    said = rails("tools", "check", code=0).stdout
+    assert "get_current_time  unknown  not started: nobody has trusted this definition yet" in said
+    assert "project" in rails("tools", code=0).stdout
+
+
 @pytest.mark.parametrize(
     ("form", "sign"),
     [("sarif", '"2.1.0"'), ("github", "::error"), ("junit", "<testsuite"), ("rdjson", '"diagnostics"')],
@@ -479,6 +517,18 @@ def test_the_policy_is_checked_and_tried_on_past_sessions(rails, environment):
     file = Path(environment["AI_RAILS_CONFIG_DIR"]) / "policy.toml"
     file.write_text('[[rule]]\ndecision = "perhaps"\n', "utf-8")
     assert "rule 1" in rails("policy", code=2).stderr
+
+
+def test_grants_of_a_running_process_are_listed_and_revoked_from_elsewhere(rails, project):
+    from rails.approval.board import Board
+
+    assert "No grant is in force." in rails("grants", code=0).stdout
+    assert "No run in this project has a grant '1'" in rails("grants", "revoke", "1", code=2).stderr
+    board = Board(project / ".rails" / "grants")
+    board.post({1: "grant 1: coder may modify tests/* with edit_file; 20 more, until 12:00 UTC"})
+    assert "grant 1: coder may modify tests/*" in rails("grants", code=0).stdout
+    assert rails("grants", "revoke", "all", code=0).stdout.startswith("Revoked")
+    assert board.revoked() == ("1",)
 
 
 def test_the_page_is_served_on_loopback_and_only_with_its_key(rails, project, environment):

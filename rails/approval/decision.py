@@ -14,11 +14,12 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, runtime_checkable
 
 from rails.approval.risks import change_risks, gate_risks, tool_risks
 from rails.core.changes import Approved, ChangeSet
 from rails.core.errors import StaleError
+from rails.core.places import Offer
 from rails.core.requests import Json, ToolRequest
 from rails.core.verdict import Verdict
 
@@ -38,7 +39,8 @@ class ApprovalRequest:
     """One question to a human or a policy: exactly what would happen, and why to be careful.
 
     ``risks`` come first on the screen, worst first. ``notes`` say what was adjusted on the way (repairs,
-    coercions, how an edit was located). ``digest`` binds the answer to all of it.
+    coercions, how an edit was located). ``doubts`` are the risks for which no rule may allow it unasked: a
+    place that is only alike, a merge. ``digest`` binds the answer to all of it.
     """
 
     id: str
@@ -53,6 +55,7 @@ class ApprovalRequest:
     notes: tuple[str, ...]
     digest: str
     requests: tuple[ToolRequest, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,15 @@ class Approver(Protocol):
         ...
 
 
+@runtime_checkable
+class Chooser(Protocol):
+    """An approver that can also say where an edit goes that has no certain place."""
+
+    def choose(self, offer: Offer) -> str:
+        """Return the handle of one of the offered places, or an empty text for none."""
+        ...
+
+
 def request_for_changes(
     id: str,
     agent: str,
@@ -90,6 +102,7 @@ def request_for_changes(
     notes: Sequence[str] = (),
     *,
     from_project: Collection[str] = (),
+    doubts: Sequence[str] = (),
 ) -> ApprovalRequest:
     """Ask about the change set that the gate proposes.
 
@@ -106,10 +119,11 @@ def request_for_changes(
         changes=changes,
         tool_request=None,
         verdict=verdict,
-        risks=(*change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project)),
+        risks=(*doubts, *change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project)),
         notes=(*notes, *_adjustments(requests)),
         digest=_digest("changes", agent, requests, changes, verdict),
         requests=tuple(requests),
+        doubts=tuple(doubts),
     )
 
 

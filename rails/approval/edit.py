@@ -58,7 +58,9 @@ def edited(
         raise EditError("Nothing was changed.")
     verdict = judge(ChangeSet(remaining))
     notes = tuple(dict.fromkeys((EDITED, *request.notes)))
-    again = request_for_changes(request.id, request.agent, request.requests, verdict, (), from_project=from_project)
+    again = request_for_changes(
+        request.id, request.agent, request.requests, verdict, (), from_project=from_project, doubts=request.doubts
+    )
     return replace(again, notes=notes)
 
 

@@ -12,8 +12,10 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, Literal, Protocol, runtime_checkable
 
+from rails.approval.board import EVERY, Board
+from rails.approval.conditions import Circumstances
 from rails.approval.decision import ApprovalRequest
 from rails.approval.rules import Policy, Rule, items_of
 
@@ -37,40 +39,88 @@ class Grant:
         return f"grant {self.number}: {sentence(self.rule)}; {self.uses} more, until {until}"
 
 
-class Grants:
-    """The grants in force."""
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to a grant, for the log: given, or revoked by somebody."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+    what: Literal["given", "revoked"]
+    grant: Grant
+
+
+@runtime_checkable
+class Granter(Protocol):
+    """An approver to whom grants can be given."""
+
+    def changes(self) -> tuple[Change, ...]:
+        """Return which grants were given or revoked since this was last asked."""
+        ...
+
+
+class Grants:
+    """The grants in force. With a ``board``, other processes can see and revoke them."""
+
+    def __init__(self, clock: Callable[[], float] = time.time, board: Board | None = None) -> None:
         self._clock = clock
+        self._board = board
         self._grants: dict[int, Grant] = {}
         self._given = 0
+        self._changes: list[Change] = []
 
     def add(self, rule: Rule, *, uses: int = USES, minutes: float = MINUTES) -> Grant:
         """Put ``rule`` in force for ``uses`` approvals and ``minutes``."""
         self._given += 1
         named = replace(rule, number=self._given, name="grant", source="this session")
-        self._grants[self._given] = Grant(self._given, named, uses, self._clock() + minutes * 60)
-        return self._grants[self._given]
+        grant = self._grants[self._given] = Grant(self._given, named, uses, self._clock() + minutes * 60)
+        self._changes.append(Change("given", grant))
+        self._post()
+        return grant
 
     def active(self) -> tuple[Grant, ...]:
-        """Return the grants that are still good for something."""
+        """Return the grants that are still good for something, without those that were revoked from elsewhere."""
+        for word in self._board.revoked() if self._board else ():
+            numbers = list(self._grants) if word == EVERY else [int(word)] if word.isdecimal() else []
+            for number in numbers:
+                self.revoke(number)
         now = self._clock()
         return tuple(grant for grant in self._grants.values() if grant.uses > 0 and now < grant.ends)
 
-    def revoke(self, number: int) -> None:
-        """End a grant."""
-        self._grants.pop(number, None)
+    def revoke(self, number: int) -> bool:
+        """End a grant. Returns whether there was one."""
+        grant = self._grants.pop(number, None)
+        if grant is not None:
+            self._changes.append(Change("revoked", grant))
+            self._post()
+        return grant is not None
 
-    def take(self, request: ApprovalRequest, rules: Iterable[Rule] = ()) -> tuple[Grant, ...]:
+    def changes(self) -> tuple[Change, ...]:
+        """Return what was given and revoked since this was last asked."""
+        changes, self._changes = tuple(self._changes), []
+        return changes
+
+    def take(
+        self, request: ApprovalRequest, rules: Iterable[Rule] = (), around: Circumstances | None = None
+    ) -> tuple[Grant, ...]:
         """Use the grants that, with ``rules``, cover ``request``; return them, or nothing if they don't."""
         active = {grant.rule: grant for grant in self.active()}
-        judgement = Policy((*rules, *active)).judge(request)
+        judgement = Policy((*rules, *active)).judge(request, around or Circumstances())
         used = tuple(active[rule] for rule in judgement.rules if rule in active)
         if judgement.ruling != "allow" or not used:
             return ()
         spent = tuple(replace(grant, uses=grant.uses - 1) for grant in used)
         self._grants.update((grant.number, grant) for grant in spent)
+        self._post()
         return spent
+
+    def close(self) -> None:
+        """End every grant: the process that held them is done."""
+        self._grants.clear()
+        self._post()
+
+    def _post(self) -> None:
+        if self._board:
+            now = self._clock()
+            alive = [grant for grant in self._grants.values() if grant.uses > 0 and now < grant.ends]
+            self._board.post({grant.number: str(grant) for grant in alive})
 
 
 def propose(request: ApprovalRequest) -> Rule | str:

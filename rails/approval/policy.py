@@ -8,7 +8,10 @@
     path = "tests/**"
     max_lines = 200               # only with "allow": larger changes are asked about
     # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason;
-    # clean = true (only with "allow"): nothing was repaired, converted or matched leniently
+    # model = "anthropic:*"; interactive = true (a human could answer); between = "09:00-18:00" (local time);
+    # finding = "S*" and severity = "error": allow needs all new findings to fit, deny and ask need one.
+    # Only with "allow": max_bytes; clean = true (nothing was repaired, converted or matched leniently);
+    # first = 5 (of a run). Only with "deny" and "ask": adjusted = true; from_nth = 3 (from the third of a run on)
 
     [[example]]                   # checked whenever the file is loaded, like a test
     tool = "edit_file"
@@ -26,16 +29,18 @@ import os
 import stat
 import time
 import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Decision
-from rails.approval.grants import Grants
+from rails.approval.conditions import Circumstances, minute_of
+from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Chooser, Decision
+from rails.approval.grants import Change, Grants
 from rails.approval.policy_file import Example, read_tables
-from rails.approval.rules import Judgement, Policy, Rule
+from rails.approval.rules import Judgement, Policy, Rule, items_of
 from rails.core.errors import UsageError
+from rails.core.places import Offer
 
 __all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load"]
 
@@ -50,6 +55,9 @@ class PolicyApprover:
     policy: Policy
     fallback: Approver | None = None
     grants: Grants | None = None
+    model: str = ""
+    minute: Callable[[], int] = minute_of
+    counted: dict[tuple[str, int], int] = field(default_factory=dict)
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Answer from the rules, then from what was granted, else ask.
@@ -57,8 +65,15 @@ class PolicyApprover:
         Without anybody to ask the answer is "deny": "no human". A grant stands in for a missing rule
         only: it overrules neither a rule nor a protected path.
         """
+        around = Circumstances(self.model, self.fallback is not None, self.minute(), dict(self.counted))
+        decision = self._decide(request, around)
+        if decision.answer == "approve":
+            self.counted.update(self.policy.counted(items_of(decision.edited or request), around))
+        return decision
+
+    def _decide(self, request: ApprovalRequest, around: Circumstances) -> Decision:
         started = time.monotonic()
-        judgement = self.policy.judge(request)
+        judgement = self.policy.judge(request, around)
         by = f"policy: {' and '.join(map(str, judgement.rules))}"
 
         def decided(answer: Answer, reason: str, by: str, scope: str = "once") -> Decision:
@@ -68,11 +83,19 @@ class PolicyApprover:
             return decided("deny", _denial(judgement), by)
         if judgement.ruling == "allow":
             return decided("approve", judgement.why, by)
-        if self.grants and (used := self.grants.take(request, self.policy.rules)):
+        if self.grants and (used := self.grants.take(request, self.policy.rules, around)):
             return decided("approve", "; ".join(map(str, used)), f"grant {used[0].number}", "grant")
         if self.fallback is None:
             return decided("deny", NO_HUMAN, "headless")
         return self.fallback.decide(request)
+
+    def changes(self) -> tuple[Change, ...]:
+        """Return which grants were given or revoked since this was last asked."""
+        return self.grants.changes() if self.grants else ()
+
+    def choose(self, offer: Offer) -> str:
+        """Let the human choose a place, where there is one; no rule does."""
+        return self.fallback.choose(offer) if isinstance(self.fallback, Chooser) else ""
 
 
 def config_folder() -> Path:
@@ -123,7 +146,7 @@ def _toml(file: Path) -> dict[str, object]:
 
 def _check(policy: Policy, example: Example) -> str | None:
     """Return what is wrong with an example, or ``None``."""
-    judgement = policy.judge_items((example.item,))
+    judgement = policy.judge_items((example.item,), (), example.around(policy))
     if judgement.ruling == example.expect:
         return None
     return (

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from rails.approval.rules import KINDS, Item, Kind, Rule, Ruling
+from rails.approval.conditions import Circumstances, Conditions, Seen, minutes
+from rails.approval.rules import KINDS, Item, Kind, Policy, Rule, Ruling
 from rails.core.text import one_line
 from rails.core.verdict import Status
 
 _RULINGS: Final = ("deny", "ask", "allow")
 _STATUSES: Final = ("pass", "fail", "error")
+_SEVERITIES: Final = ("error", "warning", "info")
 _TEXTS: Final = ("name", "reason")
+_TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 _LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "tool": (),
     "path": (),
@@ -21,8 +25,18 @@ _LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "verdict": _STATUSES,
     "agent": (),
 }
-_RULE_KEYS: Final = ("decision", *_TEXTS, *_LISTS, "max_lines", "clean")
-_EXAMPLE_KEYS: Final = ("expect", "tool", "path", "kind", "verdict", "agent", "lines")
+_WHEN: Final = ("model", "interactive", "between", "finding", "severity", "max_bytes", "adjusted", "from_nth", "first")
+_RULE_KEYS: Final = ("decision", *_TEXTS, *_LISTS, "max_lines", "clean", *_WHEN)
+_EXAMPLE_KEYS: Final = (
+    *("expect", "tool", "path", "kind", "verdict", "agent", "lines", "bytes", "finding", "severity", "adjusted"),
+    *("model", "interactive", "at", "before"),
+)
+#: Keys that only make sense with some decisions, and why.
+_ONLY_ALLOW: Final = {
+    "max_bytes": "larger changes are asked about anyway",
+    "first": "later ones are asked about anyway",
+}
+_NOT_ALLOW: Final = {"adjusted": 'use "clean" with allow', "from_nth": 'use "first" with allow'}
 #: Rules in one file: a policy that nobody can read protects nobody.
 MAX_RULES: Final = 500
 
@@ -35,6 +49,15 @@ class Example:
     source: str
     item: Item
     expect: Ruling
+    model: str = ""
+    interactive: bool = True
+    minute: int | None = None
+    before: int = 0
+
+    def around(self, policy: Policy) -> Circumstances:
+        """Return the circumstances that the example describes."""
+        seen = {rule.key: self.before for rule in policy.rules}
+        return Circumstances(self.model, self.interactive, self.minute, seen)
 
 
 class _Mistake(Exception):
@@ -94,7 +117,44 @@ def _rule(table: Mapping[str, object], number: int, source: str) -> Rule:
     if not isinstance(clean, bool) or (clean and decision != "allow"):
         raise _Mistake("clean is true or false, and belongs to allow")
     name, reason = (_text(table, key) for key in _TEXTS)
-    return Rule(number, decision, source, name, reason, tool, path, kind, verdict, agent, lines, clean)
+    when = _conditions(table, decision)
+    return Rule(number, decision, source, name, reason, tool, path, kind, verdict, agent, lines, clean, when)
+
+
+def _conditions(table: Mapping[str, object], decision: Ruling) -> Conditions:
+    for key, why in (_ONLY_ALLOW if decision != "allow" else _NOT_ALLOW).items():
+        if key in table:
+            raise _Mistake(f"{key} does not belong to {decision}: {why}")
+    between = _text(table, "between")
+    if between and minutes(between) is None:
+        raise _Mistake('between has to be a span of local time, for example "09:00-18:00"')
+    return Conditions(
+        _words(table, "model", ()),
+        _flag(table, "interactive"),
+        minutes(between) if between else None,
+        _words(table, "finding", ()),
+        _words(table, "severity", _SEVERITIES),
+        _count(table, "max_bytes", 0),
+        _flag(table, "adjusted"),
+        _count(table, "from_nth", 1),
+        _count(table, "first", 1),
+    )
+
+
+def _flag(table: Mapping[str, object], key: str) -> bool | None:
+    value = table.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise _Mistake(f"{key} has to be true or false")
+    return value
+
+
+def _count(table: Mapping[str, object], key: str, least: int) -> int | None:
+    value = table.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise _Mistake(f"{key} has to be a number from {least} on")
+    return value
 
 
 def _example(table: Mapping[str, object], number: int, source: str) -> Example:
@@ -106,9 +166,16 @@ def _example(table: Mapping[str, object], number: int, source: str) -> Example:
     lines = table.get("lines", 1)
     if not isinstance(lines, int) or isinstance(lines, bool):
         raise _Mistake("lines has to be a number")
-    return Example(
-        number, source, Item(_text(table, "agent"), _text(table, "tool"), kind, path, verdict, lines), expect
-    )
+    rule, severity = _text(table, "finding"), _choice(table, "severity", _SEVERITIES, default="error")
+    seen = Seen(((rule, severity),) if rule else (), _count(table, "bytes", 0) or 0)
+    adjusted, interactive = _flag(table, "adjusted") or False, _flag(table, "interactive")
+    item = Item(_text(table, "agent"), _text(table, "tool"), kind, path, verdict, lines, adjusted, seen)
+    at = _text(table, "at")
+    if at and not _TIME.fullmatch(at):
+        raise _Mistake('at has to be a local time, for example "09:30"')
+    minute = int(at[:2]) * 60 + int(at[3:]) if at else None
+    before = _count(table, "before", 0) or 0
+    return Example(number, source, item, expect, _text(table, "model"), interactive is not False, minute, before)
 
 
 def _require_known(table: Mapping[str, object], known: Sequence[str]) -> None:

@@ -11,18 +11,20 @@ covered by some ``allow`` rule.
 - an ``allow`` without ``verdict`` needs the checks to have passed;
 - ``deny`` and ``ask`` compare paths without regard to case, ``allow`` exactly.
 
-- an ``allow`` with ``clean`` only covers what needed no repair, conversion or lenient matching.
+- an ``allow`` with ``clean`` only covers what needed no repair, conversion or lenient matching;
+- what else a rule may require is in :mod:`rails.approval.conditions`.
 
 A rule with ``path``, ``verdict`` or ``max_lines`` is about files and never matches a tool run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
+from rails.approval.conditions import UNKNOWN, Circumstances, Conditions, Seen
 from rails.approval.decision import ApprovalRequest
 from rails.approval.linediff import changed_lines
 from rails.approval.risks import is_emptied
@@ -51,6 +53,7 @@ class Item:
     verdict: Status | None = None
     lines: int = 0
     adjusted: bool = False
+    seen: Seen = field(default_factory=Seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +72,33 @@ class Rule:
     agent: tuple[str, ...] = ()
     max_lines: int | None = None
     clean: bool = False
+    when: Conditions = field(default_factory=Conditions)
 
     def __str__(self) -> str:
         return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
 
-    def matches(self, item: Item) -> bool:
-        """Say whether the rule speaks about ``item``."""
+    def matches(self, item: Item, around: Circumstances = UNKNOWN) -> bool:
+        """Say whether the rule speaks about ``item``; how often it did is not looked at."""
         return (
             _any_name(self.tool, item.tool)
             and _any_name(self.agent, item.agent)
             and self._kind(item.kind)
             and self._file(item)
             and not (self.clean and item.adjusted)
+            and self.when.hold(self.decision == "allow", around, item.seen, item.adjusted)
         )
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What names the rule among those of all files."""
+        return self.source, self.number
+
+    def speaks(self, items: Sequence[Item], around: Circumstances) -> tuple[Item, ...]:
+        """Return which of ``items`` the rule matches now, how often it has matched included."""
+        found = tuple(item for item in items if self.matches(item, around))
+        if found and self.when.counts and not self.when.count_holds(around.seen.get(self.key, 0), len(found)):
+            return ()
+        return found
 
     def _kind(self, kind: Kind) -> bool:
         if self.kind:
@@ -90,7 +107,9 @@ class Rule:
 
     def _file(self, item: Item) -> bool:
         if item.path is None:
-            return not self.path and not self.verdict and self.max_lines is None
+            when = self.when
+            of_files = self.path or self.verdict or when.finding or when.severity
+            return not of_files and self.max_lines is None and when.max_bytes is None
         verdicts = self.verdict or (("pass",) if self.decision == "allow" else ())
         return (
             (not self.path or any(glob_match(glob, item.path, self.decision != "allow") for glob in self.path))
@@ -114,25 +133,40 @@ class Policy:
 
     rules: tuple[Rule, ...] = ()
 
-    def judge(self, request: ApprovalRequest) -> Judgement:
+    def judge(self, request: ApprovalRequest, around: Circumstances = UNKNOWN) -> Judgement:
         """Say what is to happen with ``request``."""
-        return self.judge_items(items_of(request))
+        return self.judge_items(items_of(request), request.doubts, around)
 
-    def judge_items(self, items: Iterable[Item]) -> Judgement:
-        """Say what is to happen when all of ``items`` would."""
+    def counted(self, items: Sequence[Item], around: Circumstances) -> dict[tuple[str, int], int]:
+        """Return how often each rule that counts has matched, once all of ``items`` were approved."""
+        counts = dict(around.seen)
+        for rule in (rule for rule in self.rules if rule.when.counts):
+            counts[rule.key] = counts.get(rule.key, 0) + sum(rule.matches(item, around) for item in items)
+        return counts
+
+    def judge_items(
+        self,
+        items: Iterable[Item],
+        doubts: Sequence[str] = (),
+        around: Circumstances = UNKNOWN,
+    ) -> Judgement:
+        """Say what is to happen when all of ``items`` would; with ``doubts`` they are at least asked about."""
         items = tuple(items)
         for decision in ("deny", "ask"):
             for rule in self.rules:
-                if rule.decision == decision and any(rule.matches(item) for item in items):
+                if rule.decision == decision and rule.speaks(items, around):
                     return Judgement(rule.decision, (rule,), rule.reason or f"{rule} of {rule.source}")
         if reason := next(filter(None, map(_protected, items)), None):
             return Judgement("ask", (), reason)
-        return self._allowed(items)
+        if doubts:
+            return Judgement("ask", (), doubts[0])
+        return self._allowed(items, around)
 
-    def _allowed(self, items: tuple[Item, ...]) -> Judgement:
+    def _allowed(self, items: tuple[Item, ...], around: Circumstances) -> Judgement:
         used: list[Rule] = []
+        allowing = [(rule, rule.speaks(items, around)) for rule in self.rules if rule.decision == "allow"]
         for item in items:
-            rule = next((rule for rule in self.rules if rule.decision == "allow" and rule.matches(item)), None)
+            rule = next((rule for rule, covered in allowing if item in covered), None)
             if rule is None:
                 return Judgement("ask", (), f"no rule matches {item.tool} {item.path or item.kind}".rstrip())
             used.append(rule)
@@ -150,10 +184,13 @@ def items_of(request: ApprovalRequest) -> tuple[Item, ...]:
 def _change_items(request: ApprovalRequest) -> Iterator[Item]:
     lines = sum(_lines_of(change) for change in request.changes.changes)
     status = request.verdict.status if request.verdict else None
+    found = request.verdict.findings if request.verdict else ()
+    size = sum(len(change.after or b"") for change in request.changes.changes)
+    seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), size)
     for tool in request.tools or ("",):
         for change in request.changes.changes:
             kind: Kind = "delete" if is_emptied(change) else change.kind
-            yield Item(request.agent, tool, kind, str(change.path), status, lines, bool(request.notes))
+            yield Item(request.agent, tool, kind, str(change.path), status, lines, bool(request.notes), seen)
 
 
 def _tool_items(request: ApprovalRequest) -> Iterator[Item]:

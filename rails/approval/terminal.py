@@ -10,16 +10,19 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, TextIO
 
+from rails.approval import granting
 from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Decision
 from rails.approval.diffview import show
 from rails.approval.edit import Contents, EditError, Editor, Judge, edited, hunks, in_editor, without_hunks
-from rails.approval.grants import MINUTES, USES, Grants, as_toml, propose
+from rails.approval.grants import Grants
 from rails.approval.keys import Keys, NoAnswer
 from rails.approval.paint import styled, wrap
+from rails.approval.placing import choose_place
 from rails.approval.rules import Rule
 from rails.approval.screen import Look, draw_request
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath
+from rails.core.places import Offer
 from rails.core.text import one_line
 
 #: Questions for one answer; then it counts as a denial.
@@ -97,17 +100,27 @@ class TerminalApprover:
         seconds = round(self._clock() - started, 3)
         return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead, of=final.digest)
 
+    def choose(self, offer: Offer) -> str:
+        """Show where a refused edit could go, and return the handle that the human takes, or an empty text."""
+        if not self._keys.is_terminal and not self._accept_pipe:
+            return ""
+        return choose_place(self, offer, self.look)
+
+    def look(self) -> Look:
+        """Return how to draw on this terminal as it is now."""
+        width = self._width or shutil.get_terminal_size((100, 24)).columns
+        return Look(self._colour, max(40, width), self._plain)
+
     def show(self, request: ApprovalRequest, *, full: bool) -> int:
         """Draw ``request``, throw away what was typed meanwhile, and return how many lines were left out."""
-        width = self._width or shutil.get_terminal_size((100, 24)).columns
-        screen = draw_request(request, Look(self._colour, max(40, width), self._plain), full=full)
+        screen = draw_request(request, self.look(), full=full)
         self.put("\n".join(screen.lines) + "\n")
         self._keys.arm()
         return screen.hidden
 
-    def line(self) -> str:
-        """Return the next typed line, stripped. Raises NoAnswer."""
-        return self._keys.line(self._timeout_s).strip()
+    def line(self, timeout_s: float | None = None) -> str:
+        """Return the next typed line, stripped; wait ``timeout_s`` or the approver's own limit. Raises NoAnswer."""
+        return self._keys.line(timeout_s or self._timeout_s).strip()
 
     def arm(self) -> None:
         """Throw away what was typed, and wait for quiet."""
@@ -151,6 +164,8 @@ class _Question:
             self._commands |= {"e": self._edit, "edit": self._edit, "l": self._leave_out}
         if self._choices.grants and request.kind == "changes":
             self._commands |= {"g": self._grant, "grant": self._grant}
+        if self._choices.grants:
+            self._commands |= {"r": self._revoke, "revoke": self._revoke}
 
     def ask(self) -> _Answered:
         """Show the request and ask until there is an answer. Raises NoAnswer."""
@@ -171,6 +186,7 @@ class _Question:
         words = ['type "approve"' if self.request.risks else "[a]pprove", "[d]eny with a reason", "[s]top the session"]
         words += ["[e]dit", "[l]eave parts out"] if "e" in self._commands else []
         words += ["[g]rant"] if "g" in self._commands else []
+        words += granting.words(self._choices.grants)
         self._terminal.put("  ".join([*words, "[v]iew everything"]) + ", then Enter: ")
 
     def _short_yes(self, rest: str) -> _Answered | None:
@@ -251,19 +267,11 @@ class _Question:
 
     def _grant(self, rest: str) -> _Answered | None:
         del rest
-        rule = propose(self.request)
-        if isinstance(rule, str) or self._choices.grants is None:
-            self._terminal.put(f"{one_line(str(rule), 400)}\n")
-            return None
-        self._terminal.put(f"This rule would hold for {USES} approvals and {MINUTES} minutes:\n{as_toml(rule)}\n")
-        if self._choices.dry_run:
-            self._terminal.put(f"{self._choices.dry_run(rule)}\n")
-        self._terminal.arm()
-        self._terminal.put('Type "grant" and Enter to approve this and give the rule; anything else does not: ')
-        if self._terminal.line().casefold() != "grant":
-            self._terminal.put("Nothing is granted.\n")
-            return None
-        return "approve", "", str(self._choices.grants.add(rule)), self.request
+        scope = granting.give(self._terminal, self._choices.grants, self.request, self._choices.dry_run)
+        return ("approve", "", scope, self.request) if scope else None
+
+    def _revoke(self, rest: str) -> None:
+        granting.revoke(self._terminal, self._choices.grants, rest)
 
 
 def _wants_colour(stream: TextIO) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
 import os
 import sys
@@ -101,15 +102,24 @@ def human_of(options: argparse.Namespace, screen: Screen) -> Human:
     return AtTerminal(keyboard, screen.out) if keyboard else Nobody()
 
 
+def model_spec(options: argparse.Namespace) -> str:
+    """Return which model the command line, the environment or the default names; a saved answer has none."""
+    if not hasattr(options, "model"):
+        return "saved answer"
+    return str(options.model or os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL)
+
+
 def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
     """Return who answers: a person at a terminal, or the policy file. Without a terminal, "ask" means no."""
+    from rails.approval.board import Board
     from rails.approval.grants import Grants
     from rails.approval.policy import PolicyApprover
     from rails.approval.policy import load as load_policy
     from rails.approval.terminal import Choices, TerminalApprover
     from rails.review.dryrun import rule_in_words
 
-    grants, fallback = Grants(), None
+    grants, fallback = Grants(board=Board(grants_folder(project))), None
+    atexit.register(grants.close)
     if options.approve == "ask" and (keyboard := _keyboard()):
         choices = Choices(
             judge=gate.judge,
@@ -118,7 +128,12 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
             from_project=untrusted(registry),
         )
         fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour, choices=choices)
-    return PolicyApprover(load_policy(project), fallback, grants)
+    return PolicyApprover(load_policy(project), fallback, grants, model_spec(options))
+
+
+def grants_folder(project: Path) -> Path:
+    """Return where the grants of running processes are posted."""
+    return state_of(project) / "grants"
 
 
 def views_of(state: Path) -> list[SessionView]:

@@ -22,6 +22,8 @@ from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, Usag
 from rails.core.text import one_line
 from rails.core.wire import to_json
 from rails.gate.nodetools import tool_folder
+from rails.tools.health import survey
+from rails.tools.registry import Registry
 
 #: The tools for projects that have none of their own, at the versions that the gate is tested with.
 JAVASCRIPT: Final = ("eslint@10.15.0", "prettier@3.10.1", "typescript@5.9.3", "typescript-eslint@8.73.0")
@@ -129,8 +131,16 @@ def _project(options: argparse.Namespace) -> Iterator[Probe]:
             loaded = load(project)
             count = len(loaded) if isinstance(loaded, dict) else len(loaded.names())
             yield Probe(name, "ok", f"{count} loaded for {project}")
+            if isinstance(loaded, Registry):
+                yield from _needs(loaded, project)
         except RailsError as error:
             yield Probe(name, "broken", str(error), "ai-rails tools check lists every mistake.")
+
+
+def _needs(registry: Registry, project: Path) -> Iterator[Probe]:
+    """Whether the programs, services, servers and secrets of the tools that are not built in are there."""
+    for name, found in survey(registry.definitions.values(), project).items():
+        yield Probe(f"tool {name}", "ok" if found.ok else "missing", found.text, found.fix)
 
 
 def _key() -> Probe:

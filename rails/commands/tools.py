@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
+from rails.approval.policy import config_folder
 from rails.commands import common
-from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.requests import RawRequest, ToolRequest
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.requests import Json, RawRequest, ToolRequest
+from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, printable
 from rails.core.wire import to_json
 from rails.tools.contract import validate
-from rails.tools.definitions import check_folder, describe, starter
+from rails.tools.definitions import check_folder, describe, load, starter
+from rails.tools.health import Reached, survey
+from rails.tools.jsonfile import JsonError, parse
 from rails.tools.registry import Builtin, Definition, Registry
 
 
@@ -30,11 +37,22 @@ def _list(options: argparse.Namespace, project: Path) -> int:
         return EXIT_OK
     width = max(len(definition.tool_name) for definition in definitions)
     for definition in definitions:
-        first = one_line(definition.description.split("\n")[0], 90)
-        print(f"{definition.tool_name:{width}}  {definition.effect:4}  {first}")
+        first = re.split(r"(?<=[.!?])\s", definition.description, maxsplit=1)[0]
+        print(f"{definition.tool_name:{width}}  {definition.effect:4}  {_whose(definition):7}  {one_line(first, 90)}")
+    waiting = [definition.tool_name for definition in definitions if not definition.trusted]
+    if waiting:
+        print(f"Not trusted yet, so they ask before every use: {', '.join(waiting)}. Read them: ai-rails tools trust")
     for note in registry.notes:
         print(f"note: {one_line(note, 300)}", file=sys.stderr)
     return EXIT_OK
+
+
+def _whose(definition: Definition) -> str:
+    """Say where a definition comes from: shipped with AI-Rails, the user's own folder, or the project."""
+    folder = Path(definition.source).parent
+    if folder == builtin_folder("mcp_definitions"):
+        return "shipped"
+    return "yours" if folder.is_relative_to(config_folder()) else "project"
 
 
 def _show(options: argparse.Namespace, project: Path) -> int:
@@ -43,17 +61,45 @@ def _show(options: argparse.Namespace, project: Path) -> int:
 
 
 def _check(options: argparse.Namespace, project: Path) -> int:
+    """Say every mistake in the files; without any, whether what the tools need is there."""
     folders = [Path(options.name)] if options.name else common.folders("mcp_definitions", project)
     mistakes = check_folder(folders)
-    for mistake in mistakes:
-        print(printable(str(mistake)))
-    print(f"{len(mistakes)} mistake{'' if len(mistakes) == 1 else 's'} in {', '.join(map(str, folders))}")
-    return EXIT_FINDINGS if mistakes else EXIT_OK
+    reached = {} if mistakes or options.files_only else survey(_defined(folders, options, project), project)
+    if options.json:
+        common.print_json({"mistakes": [to_json(one) for one in mistakes], "needs": to_json(reached)})
+    else:
+        for mistake in mistakes:
+            print(printable(str(mistake)))
+        print(f"{len(mistakes)} mistake{'' if len(mistakes) == 1 else 's'} in {', '.join(map(str, folders))}")
+        for line in needs_lines(reached):
+            print(line)
+    if mistakes:
+        return EXIT_FINDINGS
+    return EXIT_OK if all(one.ok for one in reached.values()) else EXIT_BROKEN
+
+
+def _defined(folders: Sequence[Path], options: argparse.Namespace, project: Path) -> Collection[Definition]:
+    """Return what ``folders`` define, with what the human has trusted."""
+    if not options.name:
+        return common.registry_of(project).definitions.values()
+    trusted = common.trust_of(project).digests()
+    return load([folder for folder in folders if folder.is_dir()], trusted=trusted).definitions.values()
+
+
+def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
+    """Yield a line for each tool: whether what it needs is there, and what to do if not."""
+    width = max(map(len, reached), default=0)
+    for name, one in reached.items():
+        word = "ready" if one.ok and one.asked else "unknown" if one.ok else "missing"
+        yield f"{name:{width}}  {word:7}  {one_line(one.text, 300)}"
+        if one.fix:
+            yield f"{'':{width}}           {one_line(one.fix, 300)}"
 
 
 def _new(options: argparse.Namespace, project: Path) -> int:
     name = _name(options, "count_lines")
     _write(project / "mcp_definitions" / f"{name}.json", starter(name))
+    print(f"It works as it is. Change it, then: ai-rails tools check, and: ai-rails tools test {name}")
     return EXIT_OK
 
 
@@ -79,18 +125,22 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
 
 
 def _test(options: argparse.Namespace, project: Path) -> int:
-    """Run a tool with each of its own examples, as an agent's request would, and show what comes back."""
+    """Run a tool with the given parameters or each of its own examples, as an agent's request would."""
     from rails.tools import runners
 
     registry = common.registry_of(project)
     definition = _named(options, registry)
     if isinstance(definition.transport, Builtin) and definition.effect == "edit":
         raise UsageError(f"{definition.tool_name} changes files; try it with ai-rails apply --dry-run.")
-    if not definition.examples:
-        raise UsageError(f'{definition.source} has no examples to try. Add an "examples" list.')
+    tries = [_parameters(options.parameters)] if options.parameters else definition.examples
+    if not tries:
+        raise UsageError(
+            f'{definition.source} has no examples to try. Add an "examples" list, or give the parameters: '
+            f"ai-rails tools test {definition.tool_name} '{{…}}'"
+        )
     role = next((role for role, level in definition.access.items() if level != "none" and role != "*"), "coder")
     code = EXIT_OK
-    for number, example in enumerate(definition.examples, start=1):
+    for number, example in enumerate(tries, start=1):
         raw = RawRequest(f"test{number}", definition.tool_name, example)
         request = validate(raw, registry, role)
         if not isinstance(request, ToolRequest):
@@ -103,22 +153,52 @@ def _test(options: argparse.Namespace, project: Path) -> int:
     return code
 
 
-def _import(options: argparse.Namespace, project: Path) -> int:
-    """Turn the servers of an ``.mcp.json`` into definition files, one for each tool."""
-    from rails.tools.importing import import_server, server_entries
+def _parameters(text: str) -> Mapping[str, Json]:
+    """Read parameters from the command line. Raises UsageError."""
+    try:
+        value = parse(text).value
+    except JsonError as error:
+        raise UsageError(f"The parameters are not JSON: {error.message}. {error.fix}") from None
+    if not isinstance(value, dict):
+        raise UsageError('The parameters have to be a JSON object, for example \'{"file_path": "README.md"}\'.')
+    return value
 
-    source = Path(options.name or ".mcp.json")
-    if not source.is_file():
-        raise UsageError(f"{source} is not a file. Name an .mcp.json; its servers are started to ask for their tools.")
+
+def _import(options: argparse.Namespace, project: Path) -> int:
+    """Turn the servers of an ``.mcp.json``, or one at an address, into definition files, one for each tool."""
+    from rails.tools.importing import import_server
+
     taken = set(common.registry_of(project).names())
-    for server, entry in server_entries(source.read_text("utf-8"), str(source)).items():
-        imported = import_server(server, entry, project, taken=taken)
+    code, written = EXIT_OK, 0
+    for server, entry in _servers(options.name or ".mcp.json").items():
+        try:
+            imported = import_server(server, entry, project, taken=taken)
+        except UsageError as error:
+            print(f"ai-rails: {error}", file=sys.stderr)
+            code = EXIT_BROKEN
+            continue
         for name, text in imported.files.items():
             _write(project / "mcp_definitions" / name, text)
             taken.add(name.removesuffix(".json"))
+        written += len(imported.files)
         for note in imported.notes:
             print(f"note: {one_line(note, 300)}")
-    return EXIT_OK
+    if written:
+        print("Each asks before every use. Read them, change what you like, then: ai-rails tools trust")
+    return code
+
+
+def _servers(source: str) -> Mapping[str, Mapping[str, Json]]:
+    from rails.tools.importing import server_entries
+
+    if source.startswith(("http://", "https://")):
+        return {urlsplit(source).hostname or "server": {"type": "http", "url": source}}
+    if not Path(source).is_file():
+        raise UsageError(
+            f"{source} is not a file. Name an .mcp.json (its servers are started to ask for their tools), "
+            "or the http address of a running MCP server."
+        )
+    return server_entries(Path(source).read_text("utf-8"), source)
 
 
 def _serve(options: argparse.Namespace, project: Path) -> int:
@@ -148,7 +228,7 @@ def _write(file: Path, text: str) -> None:
         raise UsageError(f"{file} exists already. Nothing was changed.")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text, "utf-8")
-    print(f"Wrote {file}. Read it, change it, then: ai-rails tools check")
+    print(f"Wrote {file}")
 
 
 _ACTIONS: Final = {

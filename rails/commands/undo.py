@@ -31,13 +31,20 @@ def run(options: argparse.Namespace) -> int:
         done = history.undo_session(session)
     else:
         done = (history.undo(session, options.step),)
+    titles = {step.step: step.title for step in history.steps(session)}
     with SessionLog.reopen(common.state_of(project), session) as log:
         for one in done:
             for change in one.changes.changes:
                 verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
                 print(f"{verb} {one_line(str(change.path))}")
-            print(f"Step {one.step} of session {session} is {'done again' if redo else 'undone'}.")
+            label = _label(titles.get(one.step, ""))
+            print(f"Step {one.step}{label} of session {session} is {'done again' if redo else 'undone'}.")
             paths = [change.path for change in one.changes.changes]
             details = json_object({"step": one.step, "paths": paths, "redo": redo, "changes": one.changes})
             log.append(Event("UNDO", f"step {one.step} {'done again' if redo else 'undone'}", details))
     return EXIT_OK
+
+
+def _label(title: str) -> str:
+    """Return what a step's title says of how its place was found: " (fuzzy match)", or nothing."""
+    return next((f" ({word})" for word in ("fuzzy match, merged", "fuzzy match", "merged") if f"({word})" in title), "")

@@ -49,8 +49,10 @@ EventType = Literal[
     "BLOCK_IGNORED",  # a block that is not a request, and why
     "CHANGE_PLANNED",  # requests became a change set: paths, hashes
     "CHANGE_REFUSED",  # requests could not become a change set: refusals
+    "PLACE_CHOSEN",  # a human said where a refused edit goes: path, lines, how alike, handle
     "GATE_VERDICT",  # what the checks said: findings, fixes, not checked
     "APPROVAL_REQUESTED",  # what a human is asked: digest, diff
+    "GRANT",  # a human gave a grant or took it back: which, its rule, how often and how long it holds
     "EXECUTION_STARTED",  # durable before the first byte changes
     "CHECKPOINT",  # a step that can be undone: step, paths
     "UNDO",  # a step was undone

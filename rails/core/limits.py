@@ -73,6 +73,8 @@ MAX_ATTEMPTS: Final = 3
 # -- edits ----------------------------------------------------------------------------------------
 #: How long a writer waits for another process that writes to the same project, in seconds.
 PROJECT_LOCK_SECONDS: Final = 10.0
+#: Contents of files that an agent read and that are kept to merge with: four files of the largest size.
+KNOWN_BYTES: Final = 40_000_000
 #: A regular expression that a model sent; then it is taken for a catastrophic one.
 PATTERN_SECONDS: Final = 2.0
 #: Looking for lines that are nearly the wanted ones, for a refusal: it must not cost more than the edit.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from rails.core import limits
@@ -13,31 +14,27 @@ from rails.core.text import one_line, sha256
 from rails.edits import codec, omission
 from rails.edits.files import Snapshot
 from rails.edits.match import Match, Miss, locate
+from rails.edits.problem import Problem
 from rails.edits.splice import Stage, line_span, splice
+from rails.edits.stale import Known, as_it_is_now, can_merge, put_together
 from rails.edits.view import View, flatten, line_places
 from rails.edits.wanted import Wanted
 from rails.edits.weave import Span
 
 _NEW_MODE: Final = 0o644
 _DONE_PLACES: Final = 1_000
-_STALE_LINES: Final = 12  # lines of a changed file that a refusal quotes
 _HASH_CHARS: Final = 8  # a base hash may be shortened to this many hexadecimal digits
-
-
-class Problem(Exception):
-    """Why a request cannot be planned: the parts of a Refusal, on the way to becoming one."""
-
-    def __init__(self, code: str, message: str, hint: str = "", miss: Miss | None = None) -> None:
-        super().__init__(message)
-        self.code, self.message, self.hint, self.miss = code, message, hint, miss
 
 
 class Draft:
     """The future of one file. Every method either takes a request in or raises :class:`Problem`."""
 
-    def __init__(self, path: WorkspacePath, found: Snapshot | None) -> None:
+    def __init__(self, path: WorkspacePath, found: Snapshot | None, known: Known | None = None) -> None:
         self.path = path
         self.found = found
+        self.merged: tuple[tuple[int, int], ...] = ()  # somebody's lines that a merge kept; known once finished
+        self._known = known or Known()
+        self._base: bytes | None = None  # what the agent read, where its requests are about that and not about now
         self.mode = _NEW_MODE if found is None else found.mode
         self.before = None if found is None else found.data
         self._data = self.before  # as of the last whole write, move or flush
@@ -79,7 +76,7 @@ class Draft:
                 f'Validation failed: expected text "{one_line(wanted.validate_after)}" not found after operation.',
                 "Correct the edit, or the text that is expected after it.",
             )
-        return found
+        return replace(found, notes=(*found.notes, *self._changed_note(base)))
 
     def chain(self) -> None:
         """Let the next edits see the result of those so far."""
@@ -115,7 +112,7 @@ class Draft:
         data, notes = self._encode_whole(content)
         if len(data) > limits.FILE_BYTES:
             raise Problem("limit", f"The file would have {len(data)} bytes; {limits.FILE_BYTES} are allowed.")
-        if data == self.before:
+        if data == self._start:
             raise Problem("no_change", "No changes made (content identical after replacement).", "Leave it out.")
         self._data, self._stage, self._fate = data, None, "written"
         return (*notes, *self.link_note())
@@ -123,7 +120,7 @@ class Draft:
     def delete(self, base: str = "") -> Sequence[str]:
         """Take the file away."""
         self._check_there()
-        self._check_base(base)
+        self._check_base(base, mergeable=False)
         if self._fate:
             raise Problem("overlap", f"The file is {self._fate} and deleted in one answer.", "Send one of the two.")
         self._check_writable()
@@ -143,6 +140,7 @@ class Draft:
             raise Problem("exists", f"{self.path} exists already.", "Choose a free name, or delete that file first.")
         source._check_writable()
         source._flush()
+        source._merge()
         self._data, self.mode, self._fate = source._data, source.mode, "written"
         source._data, source._stage, source._fate = None, None, "moved away"
         return (f"moved from {source.path}",)
@@ -152,6 +150,9 @@ class Draft:
         if not self._fate:
             return None
         self._flush()
+        self._merge()
+        if self._data == self.before and self.merged:
+            raise Problem("already_applied", "Somebody made this change since you read the file.", "Leave it out.")
         if self._data == self.before:
             raise Problem("no_change", "The edits of this answer cancel each other out.", "Leave them out.")
         if self._data is not None and len(self._data) > limits.FILE_BYTES:
@@ -170,30 +171,43 @@ class Draft:
         if self.found is not None and not self.found.mode & 0o222:
             raise Problem("read_only", "The file is read-only.", "Ask the human to make it writable.")
 
-    def _check_base(self, base: str, wanted: Wanted | None = None) -> None:
-        """Refuse an edit of a file that is not what the agent read, with the lines as they are now."""
+    @property
+    def _start(self) -> bytes | None:
+        """What the requests are about: the file as it is, or as the agent read it."""
+        return self.before if self._base is None else self._base
+
+    def _check_base(self, base: str, wanted: Wanted | None = None, *, mergeable: bool = True) -> None:
+        """Refuse a request about a file that is not what the agent read, with the lines as they are now.
+
+        Where it is known what the agent read, the requests are applied to that, and merged in the end.
+        """
         if not base:
             return
         now = "" if self.before is None else sha256(self.before)
         given = base.lower().removeprefix("sha256:")
-        if len(given) < _HASH_CHARS or not now.startswith(given):
-            hint = f"Read it again{f'; its hash is now {now}' if now else ''}.{self._as_it_is_now(wanted)}"
-            raise Problem("stale", "The file has changed since you read it (base_hash differs).", hint)
+        if len(given) >= _HASH_CHARS:
+            if (sha256(self._base) if self._base is not None else now).startswith(given):
+                return
+            read = self._known.base(given) if mergeable and not self._fate else None
+            if read is not None and self.before is not None and can_merge(self.before):
+                self._base = self._data = read
+                return
+        there = as_it_is_now(self.before, wanted) if wanted and self.before else ""
+        hint = f"Read it again{f'; its hash is now {now}' if now else ''}.{there}"
+        raise Problem("stale", "The file has changed since you read it (base_hash differs).", hint)
 
-    def _as_it_is_now(self, wanted: Wanted | None) -> str:
-        coded = codec.read(self.before or b"")
-        if wanted is None or coded is None:
-            return ""
-        view = View(coded.text)
-        found = locate(view, wanted)
-        if isinstance(found, Match):
-            span = found.spans[0]
-            return f" old_string is still there, lines {span.first_line}–{span.last_line}: send it with the new hash."
-        if not found.candidates:
-            return ""
-        first = found.candidates[0].first_line
-        lines = view.lines[first - 1 : found.candidates[0].last_line][:_STALE_LINES]
-        return " Now: " + " | ".join(f"{number}: {one_line(line, 120)}" for number, line in enumerate(lines, first))
+    def _merge(self) -> None:
+        """Put the requests' changes beside those that somebody made since. Raises Problem where they meet."""
+        if self._base is not None and self.before is not None and self._data is not None:
+            found = put_together(self._base, self.before, self._data)
+            self._base, self._data, self.merged = None, found.data, found.kept
+
+    def _changed_note(self, base: str) -> Sequence[str]:
+        """Say it when an edit is made in a file that is not as the agent read it."""
+        seen = self._known.seen.get(str(self.path), "")
+        if base or self._base is not None or not seen or self.before is None or sha256(self.before) == seen:
+            return ()
+        return ("somebody changed the file since it was read; the edit is made in it as it is now",)
 
     def _check(self, stage: Stage, wanted: Wanted, found: Match) -> None:
         texts = [stage.view.text[span.start : span.end] for span in found.spans]
@@ -256,7 +270,7 @@ class Draft:
             self._data = splice(stage)
 
     def _encode_whole(self, content: str) -> tuple[bytes, list[str]]:
-        old = codec.read(self.before) if self.before else None
+        old = codec.read(self._start) if self._start else None
         if any("\ud800" <= char <= "\udfff" for char in content):
             raise Problem("format", "content has half of a character (a lone surrogate).", "Send valid Unicode text.")
         if old is None:

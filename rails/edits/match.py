@@ -50,6 +50,9 @@ class Miss:
     hint: str
     rung: int = 7
     candidates: tuple[Candidate, ...] = ()
+    #: Whose edit, in which file; filled in by the plan.
+    request_id: str = ""
+    path: str = ""
 
 
 def locate(view: View, wanted: Wanted) -> Match | Miss:

@@ -15,7 +15,7 @@ insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_fil
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -24,59 +24,39 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
 from rails.core.requests import Json, ToolRequest
-from rails.edits.draft import Draft, Problem
+from rails.edits.draft import Draft
 from rails.edits.files import UnsafeFileError, Workspace, opened
 from rails.edits.match import Miss
 from rails.edits.omission import lost_lines
+from rails.edits.planned import Outcome, Plan
+from rails.edits.problem import Problem
+from rails.edits.stale import Known, kept_note
 from rails.edits.wanted import Wanted
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What one replacement came to: in how many places, on which rung, and whether it was a fuzzy one."""
-
-    request_id: str
-    path: WorkspacePath
-    occurrences: int
-    rung: int
-    fuzzy: bool = False
+__all__ = ["Outcome", "Plan", "plan"]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What the requests come to. If there are refusals, ``changes`` is empty (but see ``partial``).
-
-    ``notes`` tell a reader what is not plain from the diff ("lines 3–9 matched after indentation
-    correction (rung 5)"). ``misses`` are the refusals' facts in full: rungs, candidates, handles.
-    ``outcomes`` has one entry for each replacement that was planned.
-    """
-
-    changes: ChangeSet
-    refusals: tuple[Refusal, ...] = ()
-    notes: tuple[str, ...] = ()
-    misses: tuple[Miss, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
-
-
-def plan(requests: Sequence[ToolRequest], project: Path, *, partial: bool = False) -> Plan:
+def plan(requests: Sequence[ToolRequest], project: Path, *, partial: bool = False, known: Known | None = None) -> Plan:
     """Plan all edit requests of one answer against the files as they are now. Nothing is written.
 
     With ``partial``, the requests that are refused are left out and the others planned without them.
+    ``known`` is what the agent has read: a request about a file that changed since is merged where that is
+    certain (:mod:`rails.edits.merge`), and refused as stale otherwise.
     """
     with opened(project) as workspace:
-        found = _planned(requests, workspace)
+        found = _planned(requests, workspace, known)
         refusals, misses = list(found.refusals), list(found.misses)
         kept = list(requests)
         while partial and found.refusals and kept:
             refused = {refusal.request_id for refusal in found.refusals}
             kept = [request for request in kept if request.id not in refused] if "" not in refused else []
-            found = _planned(kept, workspace)
+            found = _planned(kept, workspace, known)
             refusals, misses = refusals + list(found.refusals), misses + list(found.misses)
     return replace(found, refusals=tuple(refusals), misses=tuple(misses)) if partial else found
 
 
-def _planned(requests: Sequence[ToolRequest], workspace: Workspace) -> Plan:
-    planner = _Planner(workspace)
+def _planned(requests: Sequence[ToolRequest], workspace: Workspace, known: Known | None) -> Plan:
+    planner = _Planner(workspace, known)
     for request in requests:
         planner.take(request)
     return planner.result()
@@ -85,8 +65,9 @@ def _planned(requests: Sequence[ToolRequest], workspace: Workspace) -> Plan:
 class _Planner:
     """Drafts of all files that the requests name, and what went wrong on the way."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, known: Known | None) -> None:
         self.workspace = workspace
+        self.known = known
         self.drafts: dict[WorkspacePath, Draft] = {}
         self.refusals: list[Refusal] = []
         self.misses: list[Miss] = []
@@ -112,7 +93,7 @@ class _Planner:
         message = f"{where}: {problem.message}" if where else problem.message
         self.refusals.append(Refusal(problem.code, message, problem.hint, path=where, request_id=request.id))
         if problem.miss is not None:
-            self.misses.append(problem.miss)
+            self.misses.append(replace(problem.miss, request_id=request.id, path=where))
 
     def draft(self, request: ToolRequest, raw: Json) -> Draft | None:
         """Return the draft of the file that ``raw`` names, or refuse."""
@@ -136,7 +117,7 @@ class _Planner:
         found = self.workspace.read(path)
         if found is None:
             self._check_spelling(path)
-        draft = self.drafts[path] = Draft(path, found)
+        draft = self.drafts[path] = Draft(path, found, self.known)
         return draft
 
     def _check_spelling(self, path: WorkspacePath) -> None:
@@ -185,13 +166,14 @@ class _Planner:
                 continue
             if change is not None:
                 changes.append(change)
-                self.notes += [f"{draft.path}: {note}" for note in _losses(change)]
+                self.notes += [f"{draft.path}: {note}" for note in _of_file(draft, change)]
         if not self.refusals and sum(len(c.after or b"") for c in changes) > limits.CHANGE_BYTES:
             message = f"The files of this answer come to more than {limits.CHANGE_BYTES} bytes."
             self.refusals.append(Refusal("limit", message, "Send them in parts."))
         if self.refusals:
             return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses))
-        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), tuple(self.outcomes))
+        merged = tuple(draft.path for draft in self.drafts.values() if draft.merged)
+        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), tuple(self.outcomes), merged)
 
     # -- one method per tool ----------------------------------------------------------------------
 
@@ -249,6 +231,10 @@ _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
     "delete_file": _Planner.delete_file,
     "move_file": _Planner.move_file,
 }
+
+
+def _of_file(draft: Draft, change: FileChange) -> Sequence[str]:
+    return (*((kept_note(draft.merged),) if draft.merged else ()), *_losses(change))
 
 
 def _losses(change: FileChange) -> Sequence[str]:

@@ -34,7 +34,9 @@ from rails.core.conversation import (
     Usage,
 )
 from rails.core.errors import ModelError, ModelRetryable
+from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.models.strict import ANTHROPIC, Strictness, is_refusal, strict_tools
 from rails.models.wire import echo_arguments, encodable, event_status, status_error
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ class AnthropicModel:
     base_url: str = DEFAULT_URL
     max_tokens: int = limits.ANSWER_TOKENS
     silence_s: float = limits.MODEL_SILENCE_SECONDS
+    strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
 
     @classmethod
     def from_environment(
@@ -79,7 +82,7 @@ class AnthropicModel:
                 "ANTHROPIC_API_KEY is not set. Set it to your key, give the base URL of a local server, "
                 "or replay a recording with recorded:FILE."
             )
-        return cls(name, key or "none", url, max_tokens)
+        return cls(name, key or "none", url, max_tokens, strictness=Strictness.from_environment())
 
     def for_agent(self, role: str) -> AnthropicModel:
         """Return this model: all roles ask the same one."""
@@ -92,10 +95,19 @@ class AnthropicModel:
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.Model`."""
+        for strict in self.strictness.tries(own_server=self.base_url.rstrip("/") == DEFAULT_URL):
+            try:
+                yield from self._answer(_request(self, system, messages, tools, strict=strict))
+                return
+            except ModelError as error:
+                if not strict or not is_refusal(error):
+                    raise
+                self.strictness.wanted = False
+
+    def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
         import anthropic
 
         reading = _Reading(self.name, self.max_tokens)
-        body = _request(self, system, messages, tools)
         client = anthropic.Anthropic(
             api_key=self.api_key,
             base_url=self.base_url,
@@ -253,7 +265,7 @@ class _Reading:
 
 
 def _request(
-    model: AnthropicModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    model: AnthropicModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, strict: bool = False
 ) -> dict[str, Any]:
     """Return the arguments of ``messages.create``; cache marks stand where the history will not change."""
     body: dict[str, Any] = {
@@ -267,11 +279,16 @@ def _request(
         text = encodable(system)
         body["system"] = [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
     if tools:
-        body["tools"] = [
-            {"name": tool.name, "description": tool.description, "input_schema": json.loads(tool.schema)}
-            for tool in tools
-        ]
+        fitting = strict_tools(tools, ANTHROPIC) if strict else {}
+        body["tools"] = [_tool(tool, fitting.get(tool.name)) for tool in tools]
     return body
+
+
+def _tool(tool: ToolSpec, strict: dict[str, Json] | None) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": tool.name, "description": tool.description}
+    if strict is not None:
+        return {**told, "strict": True, "input_schema": strict}
+    return {**told, "input_schema": json.loads(tool.schema)}
 
 
 def _message(message: Message) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from rails.core.conversation import (
 from rails.core.errors import ModelError, ModelRetryable, UsageError
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.models.strict import OPENAI, Strictness, is_refusal, strict_tools
 from rails.models.wire import echo_arguments, encodable, event_status, status_error
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
@@ -58,6 +59,7 @@ class OpenAIModel:
     base_url: str = DEFAULT_URL
     max_tokens: int = limits.ANSWER_TOKENS
     silence_s: float = limits.MODEL_SILENCE_SECONDS
+    strictness: Strictness = field(default_factory=Strictness, repr=False, compare=False)
     temperature: float | None = None
 
     @classmethod
@@ -76,7 +78,7 @@ class OpenAIModel:
         key = os.environ.get("OPENAI_API_KEY", "").strip()
         if not key and url == DEFAULT_URL:
             raise ModelError("OPENAI_API_KEY is not set. Set it to your key, or give the base URL of a local server.")
-        return cls(name, key, url, max_tokens)
+        return cls(name, key, url, max_tokens, strictness=Strictness.from_environment())
 
     def for_agent(self, role: str) -> OpenAIModel:
         """Return this model: all roles ask the same one."""
@@ -89,8 +91,17 @@ class OpenAIModel:
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.Model`."""
+        for strict in self.strictness.tries(own_server=self.base_url == DEFAULT_URL):
+            try:
+                yield from self._answer(json.dumps(_request(self, system, messages, tools, strict=strict)).encode())
+                return
+            except ModelError as error:
+                if not strict or not is_refusal(error):
+                    raise
+                self.strictness.wanted = False
+
+    def _answer(self, body: bytes) -> Iterator[Delta]:
         reading = _Reading(self.name, self.max_tokens)
-        body = json.dumps(_request(self, system, messages, tools)).encode()
         with self._faults_in_words(), closing(self._open(body)) as response:
             for event in _events(response):
                 yield from reading.take(event)
@@ -265,7 +276,7 @@ def _error_text(data: bytes) -> str:
 
 
 def _request(
-    model: OpenAIModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]
+    model: OpenAIModel, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec], *, strict: bool = False
 ) -> dict[str, Json]:
     sent: list[Json] = [{"role": "system", "content": encodable(system)}] if system.strip() else []
     for message in messages:
@@ -277,11 +288,14 @@ def _request(
     if model.temperature is not None:
         body["temperature"] = model.temperature
     if tools:
-        body["tools"] = [{"type": "function", "function": _function(tool)} for tool in tools]
+        fitting = strict_tools(tools, OPENAI) if strict else {}
+        body["tools"] = [{"type": "function", "function": _function(tool, fitting.get(tool.name))} for tool in tools]
     return body
 
 
-def _function(tool: ToolSpec) -> dict[str, Json]:
+def _function(tool: ToolSpec, strict: dict[str, Json] | None) -> dict[str, Json]:
+    if strict is not None:
+        return {"name": tool.name, "description": tool.description, "parameters": strict, "strict": True}
     return {"name": tool.name, "description": tool.description, "parameters": json.loads(tool.schema)}
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, cast
 
+from rails.approval.conditions import Circumstances, Seen, minute_of
 from rails.approval.rules import Item, Kind, Policy, Rule, Ruling
 from rails.core.text import one_line, sha256
 from rails.core.verdict import Status
@@ -18,6 +20,8 @@ from rails.review.views import ApprovalView, ChangeView, SessionView, TurnView
 _EMPTY: Final = {sha256(b""), sha256(b"\n")}
 _NOT_PEOPLE: Final = ("policy", "grant", "headless", "timeout", "end of input", "error")
 _LISTED: Final = 10
+#: How the risks begin for which no rule allows anything unasked (``rails.edits.plan``).
+_DOUBTS: Final = ("Fuzzy match in ", "Merged: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +99,17 @@ def _listed(cases: tuple[Case, ...]) -> Iterator[str]:
 
 
 def _cases(policy: Policy, view: SessionView) -> Iterator[Case]:
+    counted: dict[tuple[str, int], int] = {}
     for turn in view.turns:
         for approval in turn.approvals:
             if not approval.answer or approval.by.startswith(_NOT_PEOPLE):
                 continue
             items = tuple(_items(turn, approval))
-            judgement = policy.judge_items(items)
+            doubts = tuple(risk for risk in approval.risks if risk.startswith(_DOUBTS))
+            around = Circumstances(turn.model, True, _minute(approval.asked_at), counted)
+            judgement = policy.judge_items(items, doubts, around)
+            if approval.answer == "approve":
+                counted = policy.counted(items, around)
             what = ", ".join(dict.fromkeys(item.path or item.tool for item in items)) or ", ".join(approval.tools)
             yield Case(
                 view.session_id, turn.number, what, approval.answer, approval.reason, judgement.ruling, judgement.why
@@ -114,8 +123,17 @@ def _items(turn: TurnView, approval: ApprovalView) -> Iterator[Item]:
             yield Item(turn.agent, tool, "run", adjusted=adjusted)
             continue
         status = cast(Status, turn.gates[-1].status) if turn.gates else "error"
+        found = turn.gates[-1].findings if turn.gates else ()
+        seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), len(approval.diff))
         for change in turn.planned:
-            yield Item(turn.agent, tool, _kind(change), change.path, status, _lines(approval.diff), adjusted)
+            yield Item(turn.agent, tool, _kind(change), change.path, status, _lines(approval.diff), adjusted, seen)
+
+
+def _minute(at: str) -> int | None:
+    try:
+        return minute_of(datetime.fromisoformat(at))
+    except ValueError:
+        return None
 
 
 def _kind(change: ChangeView) -> Kind:

@@ -22,10 +22,15 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][
 
 @dataclass(slots=True)
 class Coerced:
-    """``notes`` name each conversion; ``broken`` are texts that should hold JSON and do not: (place, why, fix)."""
+    """``notes`` name each conversion; ``broken`` are texts that should hold JSON and do not: (place, why, fix).
+
+    With ``nulls_are_absent`` a null for an optional property that may not be null is left out: that is how a
+    provider's strict mode leaves a parameter out (:mod:`rails.models.strict`).
+    """
 
     notes: list[str] = field(default_factory=list)
     broken: list[tuple[Place, str, str]] = field(default_factory=list)
+    nulls_are_absent: bool = False
 
 
 def coerce(value: Json, schema: Json, root: Json, result: Coerced, place: Place = ()) -> Json:
@@ -40,7 +45,8 @@ def coerce(value: Json, schema: Json, root: Json, result: Coerced, place: Place 
         value = int(value)
     if isinstance(value, dict):
         inner = _branch(schema, root, "object")
-        return {name: coerce(item, _of(inner, name), root, result, (*place, name)) for name, item in value.items()}
+        kept = [name for name in value if not (result.nulls_are_absent and _is_absent(name, value, inner, root))]
+        return {name: coerce(value[name], _of(inner, name), root, result, (*place, name)) for name in kept}
     if isinstance(value, list):
         inner = _branch(schema, root, "array")
         return [coerce(item, _item(inner, index), root, result, (*place, index)) for index, item in enumerate(value)]
@@ -108,6 +114,27 @@ def _of(schema: Mapping[str, Json], name: str) -> Json:
     if isinstance(properties, dict) and name in properties:
         return properties[name]
     return schema.get("additionalProperties", True)
+
+
+def _is_absent(name: str, value: Mapping[str, Json], schema: Mapping[str, Json], root: Json) -> bool:
+    required = schema.get("required")
+    needed = isinstance(required, list) and name in required
+    return value[name] is None and not needed and not _takes_null(_of(schema, name), root)
+
+
+def _takes_null(schema: Json, root: Json, depth: int = 0) -> bool:
+    if not isinstance(schema, dict) or depth > 16:
+        return True
+    for part in _conjuncts(schema, root):
+        types, values = part.get("type", "null"), part.get("enum", [None])
+        branches = part.get("anyOf", part.get("oneOf"))
+        if "null" not in (types if isinstance(types, list) else [types]) or part.get("const") is not None:
+            return False
+        if isinstance(values, list) and None not in values:
+            return False
+        if isinstance(branches, list) and not any(_takes_null(branch, root, depth + 1) for branch in branches):
+            return False
+    return True
 
 
 def _item(schema: Mapping[str, Json], index: int) -> Json:

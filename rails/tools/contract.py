@@ -54,7 +54,7 @@ def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tu
     access = definition.access_of(role)
     if access == "none":
         return (_forbidden_tool(raw, definition, registry, role),)
-    examined = examine(definition, raw.parameters)
+    examined = examine(definition, raw.parameters, nulls_are_absent=raw.dialect == "native")
     if examined.faults:
         return tuple(_refusals(raw, examined.faults))
     return ToolRequest(
@@ -71,15 +71,18 @@ def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tu
     )
 
 
-def examine(definition: Definition, parameters: Mapping[str, Json]) -> Examined:
-    """Resolve names, convert, validate and fill in defaults. The given parameters are not changed."""
+def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are_absent: bool = False) -> Examined:
+    """Resolve names, convert, validate and fill in defaults. The given parameters are not changed.
+
+    ``nulls_are_absent`` as in :class:`~rails.tools.coerce.Coerced`.
+    """
     out_of_bounds = tuple(_bounds(dict(parameters)))
     if out_of_bounds:
         return Examined(parameters, (), out_of_bounds)
     resolved = aliases.resolve(parameters, definition.aliases)
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
-    converted = Coerced(notes=list(resolved.converted))
+    converted = Coerced(notes=list(resolved.converted), nulls_are_absent=nulls_are_absent)
     schema = dict(definition.request_schema)
     values = coerce(resolved.parameters, schema, schema, converted)
     if not isinstance(values, dict):

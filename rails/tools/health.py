@@ -1,6 +1,8 @@
-"""Is what a tool needs there? Nothing is run to find out.
+"""Is what a tool needs there? No tool is run to find out.
 
 A program is looked for, a connection is opened and closed, an MCP server is asked for its list of tools.
+What a project's definition names is only started or connected to once a human has trusted the definition:
+looking must not be a way to run something.
 """
 
 from __future__ import annotations
@@ -8,34 +10,70 @@ from __future__ import annotations
 import os
 import socket
 import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from rails.core.text import one_line
 from rails.tools.registry import Builtin, Command, Definition, Http, Mcp
 from rails.tools.runners.secrets import Secrets
 
+_AT_ONCE: Final = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """Whether a tool could be used now, why, and how long it took to find out."""
+    """Whether a tool could be used now, why, what to do if not, and how long it took to find out.
+
+    ``asked`` is False where nothing was tried, because nobody trusted the definition yet.
+    """
 
     ok: bool
     text: str
     duration_ms: float = 0.0
+    fix: str = ""
+    asked: bool = True
+
+
+def survey(definitions: Iterable[Definition], project: Path, *, seconds: float = 10.0) -> dict[str, Reached]:
+    """Find out for every tool that is not built in whether it could be used now; by tool name, in order.
+
+    Tools are looked at side by side; each may take ``seconds`` at most. Untrusted ones are only looked at
+    as far as nothing is started or connected to.
+    """
+    wanted = sorted(
+        (one for one in definitions if not isinstance(one.transport, Builtin)), key=lambda one: one.tool_name
+    )
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = pool.map(lambda one: reach(one, project, seconds=seconds), wanted)
+        return {one.tool_name: reached for one, reached in zip(wanted, found, strict=True)}
 
 
 def reach(definition: Definition, project: Path, *, seconds: float = 10.0) -> Reached:
     """Find out whether what the tool needs is there, without running it."""
     started = time.perf_counter()
     secrets = Secrets.find(definition.secrets, project)
-    found = Reached(False, secrets.complaint()) if secrets.missing else _look(definition, project, seconds, secrets)
+    if secrets.missing:
+        found = Reached(False, f"a secret is missing: {', '.join(_names(secrets))}", fix=secrets.remedy())
+    else:
+        found = _look(definition, project, seconds, secrets)
     return replace(found, duration_ms=(time.perf_counter() - started) * 1000)
+
+
+def _names(secrets: Secrets) -> list[str]:
+    """Return the missing secrets by the names that the definition uses."""
+    return [variables.rpartition(" or ")[2] for variables in secrets.missing]
 
 
 def _look(definition: Definition, project: Path, seconds: float, secrets: Secrets) -> Reached:
     transport = definition.transport
+    if isinstance(transport, Http | Mcp) and not definition.trusted:
+        where = "connected to" if isinstance(transport, Http) or transport.endpoint else "started"
+        fix = f"Read it, then: ai-rails tools trust {definition.tool_name}"
+        return Reached(True, f"not {where}: nobody has trusted this definition yet", fix=fix, asked=False)
     match transport:
         case Builtin():
             return Reached(True, "built in")
@@ -51,19 +89,24 @@ def _program(name: str, project: Path) -> Reached:
     from rails.tools.runners.command import clean_environment, find_program
 
     found = find_program(name, clean_environment(project)["PATH"], project)
-    return Reached(True, found) if found else Reached(False, f"the program {one_line(name)!r} was not found")
+    if found:
+        return Reached(True, f"the program is {found}")
+    fix = "Install it, correct its name in transport.command, or add its folder to PATH."
+    return Reached(False, f"the program {one_line(name)!r} was not found", fix=fix)
 
 
 def _port(endpoint: str, variable: str, seconds: float) -> Reached:
     if not endpoint:
-        return Reached(False, f"no address; set {variable}")
+        return Reached(False, "no address", fix=f"Set the environment variable {variable} to the service's address.")
     parts = urlsplit(endpoint)
     place = (parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+    shown = f"{one_line(place[0], 200)}:{place[1]}"
     try:
         socket.create_connection(place, seconds).close()
-    except OSError as error:
-        return Reached(False, f"{place[0]}:{place[1]} could not be reached: {one_line(str(error), 200)}")
-    return Reached(True, f"{place[0]}:{place[1]} accepts connections")
+    except (OSError, UnicodeError) as error:
+        fix = f"Start the service{f', or set {variable} to where it is' if variable else ''}."
+        return Reached(False, f"{shown} could not be reached: {one_line(str(error), 200)}", fix=fix)
+    return Reached(True, f"{shown} accepts connections")
 
 
 def _server(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> Reached:
@@ -73,7 +116,11 @@ def _server(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> 
     try:
         tools = list_tools(transport, project, seconds, secrets)
     except McpError as error:
-        return Reached(False, str(error))
-    if transport.tool not in {tool.get("name") for tool in tools}:
-        return Reached(False, f"the server answers, but has no tool {transport.tool!r}")
+        what = "its address" if transport.endpoint else "its command by hand"
+        return Reached(False, f"the server does not answer: {one_line(str(error), 400)}", fix=f"Try {what}.")
+    names = sorted(str(tool.get("name")) for tool in tools)
+    if transport.tool not in names:
+        has = one_line(", ".join(names), 300) or "none"
+        fix = f"Write one of its tools into transport.tool: {has}."
+        return Reached(False, f"the server answers, but has no tool {transport.tool!r}", fix=fix)
     return Reached(True, f"the server answers and has {len(tools)} tools")

@@ -111,6 +111,34 @@ def test_a_grant_needs_its_own_word(ask, make, typed):
     assert grants.active() == ()
 
 
+def test_a_grant_is_listed_and_revoked_at_the_next_question(ask, make):
+    grants = Grants()
+    request = make.ask(make.change("tests/test_a.py"))
+    ask("g\ngrant\n", request, grants=grants)
+    decision, screen = ask("r\n1\nd no\n", make.ask(), grants=grants)
+    assert "[r]evoke the grant" in screen
+    assert "grant 1: coder may create or modify tests/*" in screen
+    assert "20 more, until" in screen
+    assert "Grant 1 is revoked." in screen
+    assert decision.answer == "deny"
+    assert grants.active() == ()
+
+
+@pytest.mark.parametrize("typed", ["r\n\n", "r 7\n", "r\nx\n", "r\n"])
+def test_nothing_is_revoked_that_was_not_named(ask, make, typed):
+    grants = Grants()
+    ask("g\ngrant\n", make.ask(make.change("tests/test_a.py")), grants=grants)
+    decision, _ = ask(typed, make.ask(), grants=grants)
+    assert decision.answer == "deny"
+    assert len(grants.active()) == 1
+
+
+def test_a_question_without_grants_offers_none_to_revoke(ask):
+    _, screen = ask("r\n", grants=Grants())
+    assert "evoke" not in screen.replace("No grant is in force.", "")
+    assert "No grant is in force." in screen
+
+
 def test_what_cannot_be_granted_says_why(ask, make):
     grants = Grants()
     _, screen = ask("g\n", make.ask(make.change("conftest.py")), grants=grants)

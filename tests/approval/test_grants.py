@@ -1,7 +1,10 @@
 """A grant is a rule that can be read, ends by itself, and never covers what is dangerous."""
 
+import os
+
 import pytest
 
+from rails.approval.board import Board, ask_to_revoke, posted
 from rails.approval.decision import Decision
 from rails.approval.grants import Grants, as_toml, propose, sentence
 from rails.approval.policy import Policy, PolicyApprover, load
@@ -113,6 +116,61 @@ def test_a_grant_can_be_revoked(make, clock):
     grants.revoke(1)
     grants.revoke(7)
     assert not grants.take(in_tests(make))
+
+
+def test_what_was_given_and_revoked_is_told_once(make, clock):
+    grants = granted(make, clock)
+    assert grants.revoke(1) is True
+    assert grants.revoke(1) is False
+    assert [(change.what, change.grant.number) for change in grants.changes()] == [("given", 1), ("revoked", 1)]
+    assert grants.changes() == ()
+
+
+def test_another_process_sees_a_grant_and_can_revoke_it_and_can_do_nothing_else(make, clock, tmp_path):
+    folder = tmp_path / ".rails" / "grants"
+    grants = Grants(clock, Board(folder))
+    assert list(posted(folder)) == []
+    grants.add(propose(in_tests(make)))
+    grants.add(propose(make.ask(make.change("src/a.py"))))
+    seen = list(posted(folder))
+    assert [(one.process, one.number) for one in seen] == [(os.getpid(), 1), (os.getpid(), 2)]
+    assert "coder may create or modify tests/*" in seen[0].words
+    assert "20 more" in seen[0].words
+    assert grants.take(in_tests(make))
+    assert "19 more" in next(posted(folder)).words
+    ask_to_revoke(folder, seen[:1])
+    assert not grants.take(in_tests(make))
+    assert [one.number for one in posted(folder)] == [2]
+    # what somebody writes onto the board gives nothing
+    board = next(folder.glob("*.json"))
+    board.write_text(board.read_text().replace('"number": 2', '"number": 9').replace("src/*", "**"))
+    assert not grants.take(in_tests(make))
+    assert grants.take(make.ask(make.change("src/b.py")))
+    grants.close()
+    assert list(posted(folder)) == []
+
+
+def test_a_board_of_a_process_that_is_gone_is_not_shown(tmp_path):
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
+    )
+    (tmp_path / f"{done.stdout.strip()}.json").write_text('[{"number": 1, "words": "grant 1"}]')
+    (tmp_path / "1x.json").write_text("[]")
+    (tmp_path / f"{os.getpid()}.json").write_text("not json")
+    assert list(posted(tmp_path)) == []
+
+
+def test_a_board_that_leads_elsewhere_is_not_written(make, clock, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".rails").mkdir()
+    (tmp_path / ".rails" / "grants").symlink_to(tmp_path / "elsewhere")
+    grants = Grants(clock, Board(tmp_path / ".rails" / "grants"))
+    grants.add(propose(in_tests(make)))
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert grants.take(in_tests(make))
 
 
 @pytest.mark.parametrize("decision", ["deny", "ask"])

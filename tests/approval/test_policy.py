@@ -2,6 +2,7 @@
 
 import pytest
 
+from rails.approval.conditions import Circumstances
 from rails.approval.decision import Decision
 from rails.approval.policy import Policy, PolicyApprover, config_folder, load
 from rails.approval.rules import Item, glob_match
@@ -134,6 +135,141 @@ def test_every_tool_of_the_answer_has_to_be_covered(policy, make):
     assert ruling(rules, make.ask(tools=("edit_file", "write_file"))) == "ask"
 
 
+def around(**facts):
+    return Circumstances(**{"model": "anthropic:claude-sonnet-5-5", "minute": 12 * 60, **facts})
+
+
+@pytest.mark.parametrize(
+    ("line", "fits", "does_not", "unknown"),
+    [
+        ('model = "anthropic:*"', around(), around(model="openai:m"), around(model="")),
+        ('model = ["claude-*"]', around(), around(model="openai:m"), around(model="")),
+        ("interactive = true", around(), around(interactive=False), None),
+        ("interactive = false", around(interactive=False), around(), None),
+        ('between = "09:00-18:00"', around(), around(minute=18 * 60), around(minute=None)),
+        ('between = "22:00-06:00"', around(minute=23 * 60), around(), around(minute=None)),
+    ],
+)
+def test_circumstances_decide_and_what_is_not_known_counts_the_careful_way(policy, make, line, fits, does_not, unknown):
+    allowing = policy(f"{ALLOW_TESTS}{line}\n")
+    denying = policy(f'[[rule]]\ndecision = "deny"\npath = "**"\n{line}\n')
+    request = make.ask(make.change(IN_TESTS))
+    assert [allowing.judge(request, one).ruling for one in (fits, does_not)] == ["allow", "ask"]
+    assert [denying.judge(request, one).ruling for one in (fits, does_not)] == ["deny", "ask"]
+    if unknown is not None:
+        assert allowing.judge(request, unknown).ruling == "ask"
+        assert denying.judge(request, unknown).ruling == "deny"
+
+
+def test_findings_are_matched_by_rule_and_severity_all_for_allow_and_any_for_deny(policy, make):
+    style, bug = make.finding(rule="E501", severity="warning"), make.finding(rule="S102", severity="error")
+    old = make.finding(rule="S999", new=False)
+
+    def asked(*findings):
+        return make.ask(make.change(IN_TESTS), status="fail", findings=[*findings, old])
+
+    allowing = policy(ALLOW_TESTS + 'verdict = ["pass", "fail"]\nfinding = "E*"\n')
+    assert [ruling(allowing, asked(*found)) for found in ((style,), (style, bug), ())] == ["allow", "ask", "allow"]
+    mild = policy(ALLOW_TESTS + 'verdict = "fail"\nseverity = ["warning", "info"]\n')
+    assert [ruling(mild, asked(*found)) for found in ((style,), (style, bug))] == ["allow", "ask"]
+    denying = policy('[[rule]]\ndecision = "deny"\nfinding = "S*"\nseverity = "error"\n')
+    assert [ruling(denying, asked(*found)) for found in ((style,), (style, bug), ())] == ["ask", "deny", "ask"]
+    assert ruling(denying, make.ask_tool()) == "ask"
+
+
+def test_files_larger_than_allowed_are_asked_about(policy, make):
+    rules = policy(ALLOW_TESTS + "max_bytes = 10\n")
+    sizes = [make.ask(make.change(IN_TESTS, after=b"x" * size)) for size in (10, 11)]
+    assert [ruling(rules, request) for request in sizes] == ["allow", "ask"]
+    assert (
+        ruling(policy('[[rule]]\ndecision = "allow"\ntool = "*"\nkind = "run"\nmax_bytes = 9\n'), make.ask_tool())
+        == "ask"
+    )
+
+
+def test_what_was_repaired_can_be_asked_about_or_denied(policy, make):
+    rules = policy('[[rule]]\ndecision = "deny"\npath = "**"\nadjusted = true\n')
+    assert ruling(rules, make.ask(notes=["JSON repaired"])) == "deny"
+    assert ruling(rules, make.ask()) == "ask"
+    clean = policy(ALLOW_TESTS + "clean = true\n")
+    assert ruling(clean, make.ask(make.change(IN_TESTS))) == "allow"
+    assert ruling(clean, make.ask(make.change(IN_TESTS), notes=["JSON repaired"])) == "ask"
+
+
+def decisions(policy, requests):
+    approver = PolicyApprover(policy)
+    return [approver.decide(request).answer for request in requests]
+
+
+def test_the_third_deletion_of_a_run_is_asked_about(policy, make):
+    text = ALLOW_TESTS + 'kind = "delete"\n[[rule]]\ndecision = "ask"\nkind = "delete"\nfrom_nth = 3\n'
+    gone = [make.ask(make.change(f"tests/{n}.txt", b"x\n", None)) for n in range(4)]
+    assert decisions(policy(text), gone) == ["approve", "approve", "deny", "deny"]
+    three = make.ask(*(make.change(f"tests/{n}.txt", b"x\n", None) for n in range(3)))
+    assert decisions(policy(text), [three]) == ["deny"]
+
+
+def test_only_the_first_ones_of_a_run_are_let_through(policy, make):
+    asked = [make.ask(make.change(IN_TESTS, after=b"%d\n" % n)) for n in range(4)]
+    assert decisions(policy(ALLOW_TESTS + "first = 2\n"), asked) == ["approve", "approve", "deny", "deny"]
+
+
+def test_what_a_human_approves_counts_too(policy, make):
+    class Human:
+        def decide(self, request):
+            return Decision("approve", "", "human", of=request.digest)
+
+    rules = policy('[[rule]]\ndecision = "deny"\nkind = "run"\nfrom_nth = 2\n')
+    approver = PolicyApprover(rules, Human())
+    assert [approver.decide(make.ask_tool()).answer for _ in range(3)] == ["approve", "deny", "deny"]
+
+
+EXAMPLES = """
+[[rule]]
+decision = "allow"
+path = "tests/**"
+verdict = ["pass", "fail"]
+finding = "E*"
+max_bytes = 100
+between = "08:00-20:00"
+model = "anthropic:*"
+first = 2
+
+[[rule]]
+decision = "deny"
+path = "**"
+adjusted = true
+interactive = false
+
+[[example]]
+path = "tests/a.py"
+tool = "edit_file"
+model = "anthropic:x"
+at = "09:30"
+verdict = "fail"
+finding = "E501"
+severity = "warning"
+bytes = 100
+before = 1
+expect = "allow"
+"""
+
+
+def test_examples_can_name_every_condition(policy):
+    policy(EXAMPLES)
+    for was, now in (
+        ('"anthropic:x"', '"openai:x"'),
+        ('"09:30"', '"20:00"'),
+        ("E501", "S102"),
+        ("\nbytes = 100\n", "\nbytes = 101\n"),
+        ("before = 1", "before = 2"),
+    ):
+        with pytest.raises(UsageError, match="example 1 expects allow, but: ask"):
+            policy(EXAMPLES.replace(was, now))
+    with pytest.raises(UsageError, match="expects allow, but: deny"):
+        policy(EXAMPLES.replace("before = 1", "before = 1\nadjusted = true\ninteractive = false"))
+
+
 def test_nothing_to_match_is_asked():
     assert Policy().judge_items(()).ruling == "ask"
 
@@ -142,6 +278,16 @@ def test_nothing_to_match_is_asked():
 
 
 MISTAKES = [
+    ("[[rule]]\ndecision = 'deny'\nmax_bytes = 9\n", "max_bytes does not belong to deny"),
+    ("[[rule]]\ndecision = 'ask'\nfirst = 9\n", "first does not belong to ask"),
+    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfrom_nth = 9\n", 'from_nth does not belong to allow: use "first"'),
+    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nadjusted = true\n", 'adjusted does not belong to allow: use "clean"'),
+    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfirst = 0\n", "first has to be a number from 1 on"),
+    ("[[rule]]\ndecision = 'deny'\nbetween = '9-17'\n", "between has to be a span of local time"),
+    ("[[rule]]\ndecision = 'deny'\nbetween = '24:00-25:00'\n", "between has to be a span of local time"),
+    ("[[rule]]\ndecision = 'deny'\ninteractive = 'no'\n", "interactive has to be true or false"),
+    ("[[rule]]\ndecision = 'deny'\nseverity = 'fatal'\n", "severity 'fatal' is not one of error, warning, info"),
+    ("[[example]]\nexpect = 'ask'\nat = '25:00'\n", "at has to be a local time"),
     ("[[rule]]\ntool = 'x'\n", "rule 1: decision has to be one of deny, ask, allow"),
     ("[[rule]]\ndecision = 'Allow'\ntool = 'x'\n", "decision has to be one of"),
     ("[[rule]]\ndecision = 'allow'\ntols = 'x'\n", "unknown key 'tols', did you mean 'tool'?"),

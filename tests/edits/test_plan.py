@@ -1,9 +1,13 @@
 """From requests to a change set: exact bytes, one unit, every "no" with a reason."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rails.core.changes import ChangeSet
+from rails.core.text import sha256
 from rails.edits.plan import plan
+from rails.edits.stale import Known
 
 from .helpers import at, edit, request, save
 
@@ -189,13 +193,122 @@ def test_a_stale_edit_is_told_the_lines_as_they_are_now(tmp_path):
     assert "old_string is still there, lines 1–1" in planned.refusals[0].hint
 
 
+READ = "a = 1\nb = 2\nc = 3\nd = 4\n"
+
+
+def known(*contents):
+    return Known({}, {sha256(text.encode()): text.encode() for text in contents})
+
+
+def based(tool, number=1, **parameters):
+    return request(tool, number, file_path="a.txt", base_hash=sha256(READ.encode()), **parameters)
+
+
+@pytest.mark.parametrize(
+    ("now", "asked", "result"),
+    [
+        (
+            READ + "e = 5\n",
+            based("write_file", content="a = 10\nb = 2\nc = 3\nd = 4\n"),
+            "a = 10\nb = 2\nc = 3\nd = 4\ne = 5\n",
+        ),
+        (
+            "a = 10\nb = 2\nc = 3\nd = 4\n",
+            based("insert_lines", line=4, text="x = 0"),
+            "a = 10\nb = 2\nc = 3\nx = 0\nd = 4\n",
+        ),
+        (
+            "top\n" + READ,
+            based("insert_lines", line=4, end_line=4, text="d = 40"),
+            "top\na = 1\nb = 2\nc = 3\nd = 40\n",
+        ),
+        (
+            "top\n" + READ,
+            based("edit_file", old_string="c = 3", new_string="c = 30"),
+            "top\na = 1\nb = 2\nc = 30\nd = 4\n",
+        ),
+    ],
+)
+def test_a_request_about_a_file_that_somebody_changed_elsewhere_is_merged(tmp_path, now, asked, result):
+    save(tmp_path, "a.txt", now)
+    planned = plan([asked], tmp_path, known=known(READ))
+    assert planned.refusals == ()
+    (change,) = planned.changes.changes
+    assert (change.before, change.after) == (now.encode(), result.encode())
+    assert planned.merged == (at("a.txt"),)
+    assert "merged: somebody changed the file" in planned.notes[0]
+    assert [refusal.code for refusal in plan([asked], tmp_path).refusals] == ["stale"]  # what was read is not known
+
+
+@pytest.mark.parametrize(
+    ("now", "asked"),
+    [
+        ("a = 1\nb = 2\nc = 3\nd = 44\n", based("write_file", content="a = 1\nb = 2\nc = 3\nd = 40\n")),
+        ("a = 1\nb = 22\nc = 3\nd = 4\n", based("insert_lines", line=3, text="x = 0")),  # they touch
+        ("a = 1\nb = 22\nc = 3\nd = 4\n", based("edit_file", old_string="b = 2", new_string="b = 20")),
+        ("", based("write_file", content="a = 10\nb = 2\nc = 3\nd = 4\n")),
+        (READ.encode("utf-16"), based("write_file", content="a = 10\nb = 2\nc = 3\nd = 4\n")),
+        (READ + "e\n", based("delete_file")),
+    ],
+)
+def test_a_request_that_meets_somebodys_change_is_refused_with_the_lines_as_they_are(tmp_path, now, asked):
+    save(tmp_path, "a.txt", now)
+    planned = plan([asked], tmp_path, known=known(READ))
+    assert planned.changes == ChangeSet()
+    assert [refusal.code for refusal in planned.refusals] == ["stale"]
+    if isinstance(now, str) and "22" in now:
+        assert "b = 22" in planned.refusals[0].hint
+
+
+def test_a_merged_file_that_is_moved_takes_somebodys_lines_along(tmp_path):
+    save(tmp_path, "a.txt", READ + "mine\n")
+    asked = [based("insert_lines", line=1, text="top"), request("move_file", 2, file_path="a.txt", new_path="b.txt")]
+    planned = plan(asked, tmp_path, known=known(READ))
+    assert planned.changes.get(at("b.txt")).after == f"top\n{READ}mine\n".encode()
+    assert planned.changes.get(at("a.txt")).after is None
+
+
+def test_several_requests_about_the_file_as_it_was_read_are_merged_as_one(tmp_path):
+    save(tmp_path, "a.txt", READ.replace("c = 3", "c = 33"))
+    asked = [based("insert_lines", line=1, text="top"), based("insert_lines", 2, line=5, text="end")]
+    planned = plan(asked, tmp_path, known=known(READ))
+    assert planned.changes.get(at("a.txt")).after == b"top\na = 1\nb = 2\nc = 33\nd = 4\nend\n"
+
+
+def test_the_same_change_by_somebody_else_is_said_and_not_made_again(tmp_path):
+    save(tmp_path, "a.txt", READ + "e\n")
+    assert [
+        r.code for r in plan([based("write_file", content=READ + "e\n")], tmp_path, known=known(READ)).refusals
+    ] == ["already_applied"]
+
+
+LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "", "}", "x = 1"]), max_size=8).map(
+    lambda n: "".join(f"{m}\n" for m in n)
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(LINES, LINES, LINES)
+def test_whatever_somebody_saved_is_in_the_merge_or_nothing_is_planned(tmp_path_factory, read, now, content):
+    project = tmp_path_factory.mktemp("project")
+    save(project, "a.txt", now)
+    asked = request("write_file", file_path="a.txt", content=content, base_hash=sha256(read.encode()))
+    planned = plan([asked], project, known=known(read))
+    if planned.refusals or read == now:
+        return
+    after = planned.changes.get(at("a.txt")).after.decode().split("\n")
+    for side in (now, content):
+        assert set(side.split("\n")) - set(read.split("\n")) <= set(after)
+    assert set(after) <= {*now.split("\n"), *content.split("\n")}
+
+
 def test_the_hash_of_the_file_as_read_is_accepted_long_or_short(tmp_path):
     import hashlib
 
     save(tmp_path, "a.txt", "one")
     now = hashlib.sha256(b"one").hexdigest()
-    for given in (now, now[:12], now.upper(), f"sha256:{now}"):
-        assert after(tmp_path, "a.txt", edit("a.txt", "one", "two", base_hash=given)) == b"two"
+    for spelling in (now, now[:12], now.upper(), f"sha256:{now}"):
+        assert after(tmp_path, "a.txt", edit("a.txt", "one", "two", base_hash=spelling)) == b"two"
     assert codes(tmp_path, edit("a.txt", "one", "two", base_hash=now[:4])) == ["stale"]
 
 

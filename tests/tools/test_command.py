@@ -201,6 +201,30 @@ def test_a_secret_can_come_from_the_keyring_when_that_is_switched_on(tmp_path, m
     assert asked == [("ai-rails", "SHOP__SERVICE_KEY"), ("ai-rails", "SERVICE_KEY")]
 
 
+def test_the_real_keyring_package_gives_the_secret(tmp_path, monkeypatch):
+    import keyring
+    from keyring.backend import KeyringBackend
+
+    class Held(KeyringBackend):
+        priority = 1
+
+        def get_password(self, service, username):
+            return {("ai-rails", "SERVICE_KEY"): "from-keyring"}.get((service, username))
+
+        def set_password(self, service, username, password):
+            raise NotImplementedError
+
+    before = keyring.get_keyring()
+    monkeypatch.delenv("SERVICE_KEY", raising=False)
+    monkeypatch.setenv("AI_RAILS_KEYRING", "1")
+    definition = define([sys.executable, "-c", "import os; print(os.environ['SERVICE_KEY'])"], secrets=["SERVICE_KEY"])
+    keyring.set_keyring(Held())
+    try:
+        assert use(definition, tmp_path).text == "probe: exit code 0\n[secret SERVICE_KEY]"
+    finally:
+        keyring.set_keyring(before)
+
+
 def test_kept_output_is_bounded_and_counts_what_it_left_out():
     kept = Kept(limit=30)
     for number in range(1000):

@@ -2,12 +2,13 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
 from rails.core.shipped import builtin_folder
 from rails.tools.definitions import load, read_definition
-from rails.tools.health import reach
+from rails.tools.health import reach, survey
 
 
 def define(transport, **fields):
@@ -47,7 +48,9 @@ def test_a_service_is_connected_to_and_not_asked(serving, tmp_path):
 
 
 def test_a_service_without_an_address_names_the_variable(tmp_path):
-    assert "PROBE_URL" in reach(define({"type": "http"}), tmp_path).text
+    reached = reach(define({"type": "http"}), tmp_path)
+    assert not reached.ok
+    assert "PROBE_URL" in reached.fix
 
 
 def test_a_server_must_have_the_tool(serving, tmp_path):
@@ -63,5 +66,31 @@ def test_a_server_must_have_the_tool(serving, tmp_path):
 
 def test_a_missing_secret_is_said_before_anything_is_touched(tmp_path, monkeypatch):
     monkeypatch.delenv("PROBE_KEY", raising=False)
+    monkeypatch.setenv("AI_RAILS_PROJECT_NAME", "shop")
     definition = define({"type": "command", "command": [sys.executable]}, secrets=["PROBE_KEY"])
-    assert "A secret is missing" in reach(definition, tmp_path).text
+    reached = reach(definition, tmp_path)
+    assert not reached.ok
+    assert reached.text == "a secret is missing: PROBE_KEY"
+    assert "SHOP__PROBE_KEY or PROBE_KEY" in reached.fix
+
+
+def test_what_nobody_has_trusted_is_neither_started_nor_connected_to(serving, tmp_path):
+    mark = tmp_path / "started"
+    command = [sys.executable, "-c", f"open({str(mark)!r}, 'w')"]
+    started = replace(define({"type": "mcp-stdio", "command": command}), trusted=False)
+    with serving(lambda seen: (200, {}, {})) as server:
+        asked = replace(define({"type": "http", "url": f"{server.url}/x"}), trusted=False)
+        found = [reach(one, tmp_path) for one in (started, asked)]
+    assert [one.asked for one in found] == [False, False]
+    assert all("tools trust probe" in one.fix for one in found)
+    assert not mark.exists()
+    assert not reach(replace(started, trusted=True), tmp_path).ok
+    assert mark.exists()
+
+
+def test_all_tools_are_surveyed_by_name_and_built_in_ones_left_out(tmp_path):
+    registry = load([builtin_folder("mcp_definitions")])
+    missing = replace(define({"type": "command", "command": ["no-such-program"]}), tool_name="a")
+    there = replace(define({"type": "command", "command": [sys.executable]}), tool_name="b")
+    found = survey([there, *registry.definitions.values(), missing], tmp_path)
+    assert [(name, one.ok) for name, one in found.items()] == [("a", False), ("b", True)]

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from rails.doors.events import EventStream
+from rails.screen import Screen
 
 WRITE = '```json\n{"tool": "write_file", "path": "a.txt", "content": "one\\n"}\n```\n'
 AGAIN = WRITE.replace("one", "two")
@@ -85,3 +86,27 @@ def test_a_large_block_comes_whole(work):
     block = of([json.loads(line) for line in text.splitlines()], "json-tool-block")[0]
     assert block["content"].strip() == large.strip()
     assert len(block["content"]) > 20_000
+
+
+def test_a_status_whose_paths_are_inside_the_edits_names_the_first_and_counts_the_others(work):
+    for name in ("a.txt", "b.txt"):
+        (work.project / name).write_text("one\n", "utf-8")
+    edits = [{"file_path": name, "old_string": "one", "new_string": "two"} for name in ("a.txt", "b.txt")]
+    block = f"```json\n{json.dumps({'tool': 'multi_edit', 'edits': edits})}\n```\n"
+    out = io.StringIO()
+    done = work(block, "Done.", approvals=["approve"], watch=Screen(out, colour=False))
+    statuses = done.events("TOOL_STATUS")
+    assert [(facts["path"], facts["statusMessage"]) for facts in statuses] == [
+        ("", "Editing..."),
+        ("a.txt", "Editing..."),
+    ]
+    assert len({facts["id"] for facts in statuses}) == 1
+    assert done.events("TOOL_BLOCK")[0]["path"] == "a.txt"
+    assert out.getvalue().count("🔧") == 1
+    assert "🔧 Editing... a.txt and 1 more\n" in out.getvalue()
+
+
+def test_a_status_of_a_tool_without_a_path_is_shown_as_it_is(work):
+    out = io.StringIO()
+    work('```json\n{"tool": "list_files"}\n```\n', "Done.", watch=Screen(out, colour=False))
+    assert out.getvalue().count("🔧 Processing...\n") == 1

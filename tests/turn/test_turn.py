@@ -192,12 +192,46 @@ def test_a_whole_write_does_not_go_over_what_a_human_saved_since_the_agent_read_
     assert done.events("CHANGE_REFUSED")[0]["refusals"][0]["code"] == "stale"
 
 
+def test_a_whole_write_is_merged_with_what_a_human_saved_elsewhere_and_the_human_is_shown_that(work):
+    (work.project / "a.txt").write_text("one\ntwo\nthree\n", "utf-8")
+    read = request("read_file", {"file_path": "a.txt"})
+    seen = []
+    watch = meddling(work, "one\ntwo\nthree\nmine\n")
+    done = work(
+        read,
+        write("a.txt", "1\ntwo\nthree\n"),
+        "Done.",
+        approvals=["approve"],
+        watch=lambda record: (seen.append(record), watch(record)),
+    )
+    assert (done.project / "a.txt").read_text("utf-8") == "1\ntwo\nthree\nmine\n"
+    (asked,) = done.events("APPROVAL_REQUESTED")
+    assert any("merged" in note for note in asked["notes"])
+    assert "+1" in asked["diff"]
+    assert "-mine" not in asked["diff"]
+    assert "their lines (4–4) were kept" in done.told[1]
+    assert done.events("CHANGE_PLANNED")[0]["merged"] == ["a.txt"]
+
+
+def test_a_whole_write_after_the_agents_own_write_is_merged_too(work):
+    done = work(
+        write("a.txt", "one\ntwo\nthree\n"),
+        write("a.txt", "one\ntwo\n3\n"),
+        "Done.",
+        approvals=["approve", "approve"],
+        watch=meddling(work, "mine\none\ntwo\nthree\n"),
+    )
+    assert (done.project / "a.txt").read_text("utf-8") == "mine\none\ntwo\n3\n"
+
+
 def test_an_edit_elsewhere_in_the_file_keeps_what_a_human_saved_since(work):
     (work.project / "a.txt").write_text("one\ntwo\n", "utf-8")
     read = request("read_file", {"file_path": "a.txt"})
     edit = request("edit_file", {"file_path": "a.txt", "old_string": "one", "new_string": "1"})
     done = work(read, edit, "Done.", approvals=["approve"], watch=meddling(work, "one\ntwo and mine\n"))
     assert (done.project / "a.txt").read_text("utf-8") == "1\ntwo and mine\n"
+    assert any("somebody changed the file since" in note for note in done.events("CHANGE_PLANNED")[0]["notes"])
+    assert "somebody changed the file since it was read" in done.told[1]
 
 
 def test_an_agent_may_write_again_what_it_wrote_itself(work):

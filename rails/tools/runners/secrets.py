@@ -1,14 +1,15 @@
 """Secrets a tool needs: looked up by name, handed to the tool only, masked in whatever comes back.
 
 The order is the original AI-Rails': ``PROJECT__NAME`` for the project at hand, then ``NAME``. They come
-from the environment, and from the system's keyring when ``AI_RAILS_KEYRING=1`` and the ``keyring`` package is
-installed (service ``ai-rails``); asking a keyring may open a window, so it is not the default. A value never
+from the environment, and from the system's keyring when ``AI_RAILS_KEYRING=1`` and the ``keyring`` package (the
+extra ``ai-rails[keyring]``) is installed; asking a keyring may open a window, so it is not the default. Put one
+there with ``keyring set ai-rails NAME``. A value never
 stands in a definition, a prompt, a log or an argument list.
 """
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -52,6 +53,15 @@ class Secrets:
     def complaint(self) -> str:
         """Say which variables to set, without showing any value."""
         return f"A secret is missing: set the environment variable {'; '.join(self.missing)}. Nothing was run."
+
+    def remedy(self) -> str:
+        """Say where each missing value is looked for."""
+        text = f"Set the environment variable {'; '.join(self.missing)}."
+        if os.environ.get("AI_RAILS_KEYRING") != "1":
+            return f"{text} The keyring was not asked: AI_RAILS_KEYRING is not 1."
+        if importlib.util.find_spec("keyring") is None:
+            return f"{text} The keyring was not asked: its package is missing, install ai-rails[keyring]."
+        return f"{text} The keyring has none of them either: keyring set ai-rails {self.missing[0].split(' or ')[-1]}"
 
     def mask(self, text: str) -> str:
         """Replace every secret value in ``text`` by its name."""

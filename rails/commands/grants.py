@@ -1,0 +1,31 @@
+"""``ai-rails grants``: the grants of the runs in this project, and taking one back from another terminal."""
+
+from __future__ import annotations
+
+import argparse
+
+from rails.approval.board import EVERY, ask_to_revoke, posted
+from rails.commands import common
+from rails.core.errors import EXIT_OK, UsageError
+from rails.core.text import one_line
+
+
+def run(options: argparse.Namespace) -> int:
+    """List what is granted, or ask the run that holds a grant to end it."""
+    folder = common.grants_folder(common.project_of(options))
+    grants = list(posted(folder))
+    if options.action == "revoke":
+        if not options.number:
+            raise UsageError("Which grant? For example: ai-rails grants revoke 1, or: ai-rails grants revoke all")
+        grants = [grant for grant in grants if options.number in (str(grant.number), EVERY)]
+        if not grants:
+            raise UsageError(
+                f"No run in this project has a grant {one_line(options.number, 20)!r}. Nothing was changed."
+            )
+        ask_to_revoke(folder, grants)
+        print("Revoked; from now on it is asked again:")
+    elif not grants:
+        print("No grant is in force.")
+    for grant in grants:
+        print(f"process {grant.process}, {one_line(grant.words, 400)}")
+    return EXIT_OK

@@ -1,0 +1,82 @@
+"""A file that somebody changed since the agent read it: put both sides' changes together, or say what is there.
+
+Where it is known what the agent read, its requests are applied to that and merged with the file as it is
+(:mod:`rails.edits.merge`). Where it is not known, or both changed the same place, the request is refused
+with the lines as they are now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rails.core.text import one_line, sha256
+from rails.edits import codec
+from rails.edits.match import Match, locate
+from rails.edits.merge import Merged, merge3
+from rails.edits.problem import Problem
+from rails.edits.view import View
+from rails.edits.wanted import Wanted
+
+_LINES: Final = 12  # lines of a changed file that a refusal quotes
+_PLACES: Final = 5  # of somebody's changes that a note names
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the agent knows of the files: ``seen`` is the SHA-256 by path, ``contents`` the bytes by SHA-256."""
+
+    seen: Mapping[str, str] = field(default_factory=dict)
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+
+    def base(self, given: str) -> bytes | None:
+        """Return the one text whose hash begins with ``given``, if it can be merged."""
+        fitting = [data for digest, data in self.contents.items() if digest.startswith(given)]
+        return fitting[0] if len(fitting) == 1 and can_merge(fitting[0]) else None
+
+
+def can_merge(data: bytes) -> bool:
+    """Whether ``data`` is text whose bytes can be cut at ``\\n``."""
+    coded = codec.read(data)
+    return coded is not None and coded.encoding == "utf-8"
+
+
+def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
+    """Return the file as it is (``ours``) with the agent's changes (``theirs``). Raises Problem where they meet."""
+    found = merge3(base, ours, theirs)
+    if isinstance(found, Merged):
+        return found
+    raise Problem(
+        "stale",
+        f"Somebody changed lines {found.first_line}–{found.last_line} since you read the file, and this change is "
+        "about the same place.",
+        f"Read it again; its hash is now {sha256(ours)}.{quoted(codec.read(ours), found.first_line, found.last_line)}",
+    )
+
+
+def kept_note(kept: Sequence[tuple[int, int]]) -> str:
+    """Say where somebody's changes were kept."""
+    places = ", ".join(f"{first}–{last}" if last >= first else f"before {first}" for first, last in kept[:_PLACES])
+    more = f" and {len(kept) - _PLACES} more" if len(kept) > _PLACES else ""
+    return f"merged: somebody changed the file since it was read; their lines ({places}{more}) were kept"
+
+
+def as_it_is_now(data: bytes, wanted: Wanted) -> str:
+    """Say where the text to replace is in the file now, or which lines come nearest."""
+    coded = codec.read(data)
+    if coded is None:
+        return ""
+    found = locate(View(coded.text), wanted)
+    if isinstance(found, Match):
+        span = found.spans[0]
+        return f" old_string is still there, lines {span.first_line}–{span.last_line}: send it with the new hash."
+    first = found.candidates[0] if found.candidates else None
+    return quoted(coded, first.first_line, first.last_line) if first else ""
+
+
+def quoted(coded: codec.Coded | None, first: int, last: int) -> str:
+    """Quote lines ``first`` to ``last`` for a refusal."""
+    lines = View(coded.text).lines[first - 1 : last][:_LINES] if coded else []
+    told = " | ".join(f"{number}: {one_line(line, 120)}" for number, line in enumerate(lines, first))
+    return f" Now: {told}" if told else ""
