@@ -21,7 +21,7 @@ from rails.approval.decision import Approver
 from rails.budget import Attempts, Totals
 from rails.core import paths
 from rails.core.conversation import Message, NativeResult, Text, message_to_json
-from rails.core.errors import ModelError, ModelRetryable, UsageError
+from rails.core.errors import ModelError, ModelRetryable, UnansweredError, UsageError
 from rails.core.events import Event, EventType, Record
 from rails.core.text import one_line
 from rails.core.wire import json_object
@@ -40,7 +40,9 @@ from rails.setting import Correction, Setting
 from rails.tools.definitions import Registry
 from rails.turn import Turn, settle, take_turn
 
-Outcome = Literal["done", "gave_up", "aborted", "model_failed"]
+Outcome = Literal["done", "gave_up", "aborted", "model_failed", "unanswered"]
+#: Endings that leave the session open: it goes on with ``--resume``.
+_PAUSED: Final = ("model_failed", "unanswered")
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 #: Names of the project's top level that an agent is told of at once.
@@ -121,7 +123,7 @@ class Session:
                 going_on = resumed if resumed and resumed.messages and index == resumed.finished else None
                 setting = self.setting(role)
                 ending = self.engage_agent(setting, task, previous_tool_output=handed_over, going_on=going_on)
-                if ending.outcome == "model_failed":
+                if ending.outcome in _PAUSED:
                     return Ending(ending.outcome, ending.message, self.log.session_id)
                 setting.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome)
                 if ending.outcome != "done":
@@ -162,6 +164,8 @@ class Session:
                 turn = self._settle_pending(setting, pending) if pending else self._turn(setting, messages)
             except ModelError as error:
                 return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self.log.session_id}")
+            except UnansweredError as error:
+                return Ending("unanswered", f"{error} Ask again with: ai-rails run --resume {self.log.session_id}")
             pending = None
             self.totals.use(turn.answer.usage)
             if turn.aborted:
@@ -188,11 +192,12 @@ class Session:
         """Log an event, then show it: nothing is shown that a kill could erase."""
         self.record(Event(event, message, json_object(details)))
 
-    def record(self, event: Event) -> None:
-        """Log a ready-made event, then show it, with the values that the log keeps elsewhere put back in."""
+    def record(self, event: Event) -> Record:
+        """Log a ready-made event, then show and return it, with what the log keeps elsewhere put back in."""
         record = full(self.log.append(event), self.log.path.parents[2])
         self.records.append(record)
         self.watch(record)
+        return record
 
     def _turn(self, setting: Setting, messages: Sequence[Message]) -> Turn:
         """Take a turn, asking again when the model's service has a passing fault."""

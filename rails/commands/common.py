@@ -19,8 +19,10 @@ from rails.core.text import one_line
 if TYPE_CHECKING:
     from rails.agents import Agent
     from rails.approval.decision import Approver
-    from rails.core.events import Record
+    from rails.core.events import Event, Record
     from rails.gate.gate import Gate
+    from rails.log.answers import Answers
+    from rails.log.writer import SessionLog
     from rails.models import Model
     from rails.review.views import SessionView
     from rails.screen import Screen
@@ -29,7 +31,13 @@ if TYPE_CHECKING:
     from rails.tools.trust import Trust
 
 #: How a session's ending looks to a shell.
-EXIT_OF: Final = {"done": EXIT_OK, "gave_up": EXIT_FINDINGS, "aborted": EXIT_FINDINGS, "model_failed": EXIT_BROKEN}
+EXIT_OF: Final = {
+    "done": EXIT_OK,
+    "gave_up": EXIT_FINDINGS,
+    "aborted": EXIT_FINDINGS,
+    "unanswered": EXIT_FINDINGS,
+    "model_failed": EXIT_BROKEN,
+}
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
 
@@ -93,23 +101,59 @@ def model_of(options: argparse.Namespace) -> Model:
 
 
 def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
-    """Return who answers: a person at a terminal, or the policy file. Without a terminal, "ask" means no."""
+    """Return who answers: a person at a terminal or in the page, or the policy file.
+
+    Without a terminal and without ``--web``, "ask" means no.
+    """
     from rails.approval.grants import Grants
     from rails.approval.policy import PolicyApprover
     from rails.approval.policy import load as load_policy
+    from rails.approval.queue import Queue
     from rails.approval.terminal import Choices, TerminalApprover
     from rails.review.dryrun import rule_in_words
 
-    grants, fallback = Grants(), None
-    if options.approve == "ask" and (keyboard := _keyboard()):
+    grants, fallback, web = Grants(), None, getattr(options, "web", False)
+    keyboard = _keyboard() if options.approve == "ask" else None
+    if keyboard or (web and options.approve == "ask"):
+        minutes = getattr(options, "answer_within", None)
+        fallback = Queue(
+            judge=gate.judge,
+            grants=grants,
+            from_project=untrusted(registry),
+            page_waits=web,
+            patience_s=None if minutes is None else minutes * 60,
+        )
+    if keyboard and fallback:
         choices = Choices(
             judge=gate.judge,
             grants=grants,
             dry_run=lambda rule: rule_in_words(rule, views_of(state_of(project))),
             from_project=untrusted(registry),
         )
-        fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour, choices=choices)
+        fallback.here = TerminalApprover(
+            keyboard, screen.out, colour=screen.colour, choices=choices, elsewhere=fallback.answered_elsewhere
+        )
     return PolicyApprover(load_policy(project), fallback, grants)
+
+
+def answers_of(state: Path, session_id: str) -> Answers:
+    """Return the letter box of a session, with the user's key."""
+    from rails.approval.policy import config_folder
+    from rails.log.answers import Answers, answer_key
+
+    return Answers(state, session_id, answer_key(config_folder()))
+
+
+def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Record]) -> None:
+    """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
+    from rails.approval.policy import PolicyApprover
+    from rails.approval.queue import Queue
+
+    queue = approver.fallback if isinstance(approver, PolicyApprover) else None
+    if isinstance(queue, Queue):
+        box = answers_of(log.state, log.session_id)
+        box.listen()
+        queue.open(box, publish)
 
 
 def views_of(state: Path) -> list[SessionView]:

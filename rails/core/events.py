@@ -51,6 +51,8 @@ EventType = Literal[
     "CHANGE_REFUSED",  # requests could not become a change set: refusals
     "GATE_VERDICT",  # what the checks said: findings, fixes, not checked
     "APPROVAL_REQUESTED",  # what a human is asked: digest, diff
+    "APPROVAL_OPENED",  # a human is asked now, at the terminal and the page: everything that is shown
+    "APPROVAL_CLOSED",  # such a question ended without an answer: expired, withdrawn, stale, replaced
     "EXECUTION_STARTED",  # durable before the first byte changes
     "CHECKPOINT",  # a step that can be undone: step, paths
     "UNDO",  # a step was undone
@@ -67,6 +69,7 @@ DURABLE: Final[frozenset[str]] = frozenset(
     {
         "WORKFLOW_START",
         "LLM_RESPONSE",
+        "APPROVAL_OPENED",
         "HUMAN_DECISION",
         "EXECUTION_STARTED",
         "TOOL_EXECUTION_RESULT",
