@@ -16,6 +16,7 @@ from rails.log.reader import full, read_lenient, sessions
 from rails.review.dryrun import rule_in_words
 from rails.review.markup import Html, el, text
 from rails.review.queries import session_view
+from rails.review.web.card_files import editable_texts
 
 #: Past sessions that a rule is tried on, the newest.
 _TRIED = 200
@@ -56,10 +57,10 @@ def bar_html(facts: Details, decides: str) -> Html:
     buttons = [
         _button("approve", "Approve", "a", "primary"),
         _button("deny", "Deny…", "d"),
-        _button("grant", "Approve and grant…", "A") if grant else None,
-        _button("edit", "Check my version", "e") if d.flag(facts, "can_edit") else None,
+        _button("grant", "Approve and grant…", "A") if d.text(grant, "rule") else None,
+        _edit_button() if d.flag(facts, "can_edit") and any(editable_texts(facts)) else None,
         _button("original", "Back to the agent's", "") if edited else None,
-        _button("abort", "Stop the session", ""),
+        _button("abort", "Stop session", ""),
     ]
     reason = el(
         "div",
@@ -103,6 +104,12 @@ def _grant_panel(grant: Mapping[str, Json]) -> Html | None:
 def _count(name: str, words: str, grant: Mapping[str, Json]) -> Html:
     most = int(d.number(grant, name))
     return el("label", text(words), el("input", id=name, type="number", min=1, max=most, value=most))
+
+
+def _edit_button() -> Html:
+    """Return the button that opens the editor and, once something is changed, has it checked."""
+    words = el("span", text("Edit"), class_="edit-first"), el("span", text("Check my version"), class_="edit-now")
+    return el("button", *words, el("kbd", text("e")), type="button", data_do="edit", aria_keyshortcuts="e")
 
 
 def _button(do: str, words: str, key: str, kind: str = "") -> Html:

@@ -27,6 +27,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from rails.approval.answer import read_answer
 from rails.core.errors import RailsError, UsageError
+from rails.log.reader import SESSION_ID
 from rails.review.web.card import question_json
 from rails.review.web.card_answers import rule_words
 from rails.review.web.desk import Desk
@@ -146,10 +147,12 @@ class ReviewServer:
         try:
             given = json.loads(body)
             session_id, number = given.pop("session"), given.pop("question")
-        except (ValueError, AttributeError, KeyError, RecursionError) as error:
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
             raise UsageError("A decision is a JSON object that names its session and question.") from error
-        if not isinstance(session_id, str) or type(number) is not int or not _SESSION.fullmatch(_path(session_id)):
+        if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id) or type(number) is not int:
             raise UsageError("A decision names its session and question.")
+        if not self._pages.knows(session_id):
+            return Answer.words(404, "There is no such session.")
         status, outcome = self._desk.decide(session_id, number, read_answer(given))
         return Answer.json(outcome, status)
 
@@ -195,10 +198,6 @@ class ReviewServer:
         else:
             decides = "yes" if self._guard.decides(asked) else "read"
         return Answer.json(question_json(question, facts, decides))
-
-
-def _path(session_id: str) -> str:
-    return f"/api/session/{session_id}"
 
 
 def _asked(path: str, headers: Headers) -> Asked:

@@ -56,7 +56,7 @@ class Streams:
                 self._count -= 1
 
     def _follow(self, session_id: str, seen: int) -> Iterator[bytes]:
-        self._index.refresh(0.2)
+        self._index.refresh(1.0)
         card = self._index.card(session_id)
         if card is not None and card.records - seen > MOST_BEHIND:
             yield _event(Signal(card.records, "reset", {}))
