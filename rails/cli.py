@@ -180,6 +180,13 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run.add_argument(
         "--resume", nargs="?", const="", metavar="SESSION", help="go on with a session (default: the last)"
     )
+    run.add_argument("--web", action="store_true", help="also show the run in the browser, and take decisions there")
+    run.add_argument(
+        "--answer-within",
+        type=float,
+        metavar="MINUTES",
+        help="pause the run when nobody answers in time (default: wait)",
+    )
     run.add_argument("--events", choices=("jsonl", "sse"), help="events for another program on standard output")
     _correction(run, "model")
     _dialects(run)

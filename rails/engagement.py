@@ -17,7 +17,7 @@ from rails.agents.overseer import Alert, watch
 from rails.budget import Attempts, Totals
 from rails.core import details as d
 from rails.core.conversation import Message, NativeResult, Text, message_to_json, usage_from_json
-from rails.core.errors import ModelError, ModelRetryable
+from rails.core.errors import ModelError, ModelRetryable, UnansweredError
 from rails.core.events import Record
 from rails.core.text import one_line
 from rails.core.wire import json_object
@@ -132,6 +132,8 @@ class Engagement:
                 turn = self._next_turn()
             except ModelError as error:
                 return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self._session}")
+            except UnansweredError as error:
+                return Ending("unanswered", f"{error} Ask again with: ai-rails run --resume {self._session}")
             if turn.aborted:
                 return Ending("aborted", say("aborted"))
             if turn.reply is None:

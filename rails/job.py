@@ -16,8 +16,10 @@ from rails.escalation import Escalate
 from rails.log.writer import SessionLog
 from rails.setting import Correction
 
-#: "waiting" is a session that stopped at a hand-off: a human goes on with it.
-Outcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting"]
+#: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time.
+Outcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting", "unanswered"]
+#: Endings that leave the session open: it goes on with ``--resume``.
+PAUSED: Final = ("model_failed", "waiting", "unanswered")
 #: Whether a human is asked before one agent's result goes to the next.
 Handing = Literal["ask", "go"]
 #: Names of the project's top level that an agent is told of at once.

@@ -66,10 +66,10 @@ def edited(
 
 def hunks(change: FileChange) -> list[tuple[list[str], list[str]]]:
     """Return the differing pieces of a text file as (lines before, lines after), in order; none for binaries."""
-    sides = _sides(change)
-    if sides is None:
+    both = sides(change)
+    if both is None:
         return []
-    old, new = sides
+    old, new = both
     return [(old[b.old_start : b.old_end], new[b.new_start : b.new_end]) for b in blocks(old, new) if not b.equal]
 
 
@@ -78,10 +78,10 @@ def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
 
     ``None`` means that nothing of the change is left.
     """
-    sides = _sides(change)
-    if sides is None:
+    both = sides(change)
+    if both is None:
         raise EditError(f"{change.path} is not text; it cannot be taken in part.")
-    old, new = sides
+    old, new = both
     if set(range(len(hunks(change)))) <= set(dropped):
         return None
     kept: list[str] = []
@@ -151,7 +151,8 @@ def _account(was: FileChange, now: FileChange) -> list[str]:
     return list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), *names, n=2, lineterm=""))
 
 
-def _sides(change: FileChange) -> tuple[list[str], list[str]] | None:
+def sides(change: FileChange) -> tuple[list[str], list[str]] | None:
+    """Return the lines before and after, with their ends, as pieces are counted; ``None`` for what is not text."""
     before, after = (decode(data or b"") for data in (change.before, change.after))
     if before is None or after is None:
         return None

@@ -11,12 +11,13 @@ import select
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import Final, TextIO
 
 from rails.core.errors import RailsError
 
 #: Longer lines are no answer.
 MAX_LINE: int = 4_096
+_POLL_S: Final = 0.05
 
 
 class NoAnswer(RailsError):
@@ -31,11 +32,28 @@ class TimeUp(NoAnswer):
     by = "timeout"
 
 
-class Keys:
-    """Lines from ``stream``. ``quiet_s`` is how long no key may be pressed before a question."""
+class Elsewhere(NoAnswer):
+    """Somebody answered somewhere else, or the question is over."""
 
-    def __init__(self, stream: TextIO, *, quiet_s: float = 0.35, clock: Callable[[], float] = time.monotonic) -> None:
+    by = "elsewhere"
+
+
+class Keys:
+    """Lines from ``stream``. ``quiet_s`` is how long no key may be pressed before a question.
+
+    ``elsewhere`` is asked while waiting on a terminal; once it says yes, the wait is over.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        quiet_s: float = 0.35,
+        clock: Callable[[], float] = time.monotonic,
+        elsewhere: Callable[[], bool] | None = None,
+    ) -> None:
         self._stream = stream
+        self._elsewhere = elsewhere
         self._quiet_s = quiet_s
         self._clock = clock
         self.is_terminal = _is_terminal(stream)
@@ -50,7 +68,9 @@ class Keys:
             _drain_terminal(self._stream.fileno(), self._quiet_s)
 
     def line(self, timeout_s: float | None = None) -> str:
-        """Return the next line without its end. Raises NoAnswer at the end of input or when time is up.
+        """Return the next line without its end.
+
+        Raises NoAnswer at the end of input, when time is up, or when there is an answer elsewhere.
 
         What stands before the end of input without a newline is not a line. The time limit holds on
         POSIX terminals.
@@ -68,8 +88,13 @@ class Keys:
         data = b""
         while not data.endswith(b"\n"):
             left = None if until is None else max(0.0, until - self._clock())
-            if not select.select([fd], [], [], left)[0]:
-                raise TimeUp(f"no answer within {timeout_s:g} s")
+            pause = left if self._elsewhere is None else min(_POLL_S, _POLL_S if left is None else left)
+            if not select.select([fd], [], [], pause)[0]:
+                if self._elsewhere is not None and self._elsewhere():
+                    raise Elsewhere("answered elsewhere")
+                if until is not None and self._clock() >= until:
+                    raise TimeUp(f"no answer within {timeout_s:g} s")
+                continue
             chunk = os.read(fd, 1024)
             if not chunk or len(data) > MAX_LINE:
                 raise NoAnswer("the input ended")

@@ -15,7 +15,7 @@ from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Decision
 from rails.approval.diffview import show
 from rails.approval.edit import Contents, EditError, Editor, Judge, edited, hunks, in_editor, without_hunks
 from rails.approval.grants import Grants
-from rails.approval.keys import Keys, NoAnswer
+from rails.approval.keys import Elsewhere, Keys, NoAnswer
 from rails.approval.paint import styled, wrap
 from rails.approval.placing import choose_place
 from rails.approval.rules import Rule
@@ -53,7 +53,9 @@ class TerminalApprover:
     ``plain`` means no colour and no decoration that a screen reader stumbles over; ``colour`` defaults
     to whether ``stream_out`` is a terminal and ``NO_COLOR`` is not set. Input that is not a terminal is
     not a human: it is denied with "no human", unless ``accept_pipe`` (for tests) says otherwise.
-    ``timeout_s`` limits the wait for an answer; running out is a denial by "timeout".
+    ``timeout_s`` limits the wait for an answer; running out is a denial by "timeout". ``elsewhere`` says
+    whether the question was answered somewhere else meanwhile; then the answer here is one by "elsewhere",
+    which decides nothing (``rails.approval.queue``).
     """
 
     def __init__(
@@ -69,9 +71,10 @@ class TerminalApprover:
         accept_pipe: bool = False,
         choices: Choices | None = None,
         clock: Callable[[], float] = time.monotonic,
+        elsewhere: Callable[[], bool] | None = None,
     ) -> None:
         self._out = stream_out or sys.stdout
-        self._keys = Keys(stream_in or sys.stdin, quiet_s=quiet_s, clock=clock)
+        self._keys = Keys(stream_in or sys.stdin, quiet_s=quiet_s, clock=clock, elsewhere=elsewhere)
         self._colour = (_wants_colour(self._out) if colour is None else colour) and not plain
         self._plain = plain
         self._width = width
@@ -94,6 +97,8 @@ class TerminalApprover:
             answer, reason, by = "abort", "interrupted", "human"
         except NoAnswer as error:
             reason, by = str(error), error.by
+            if isinstance(error, Elsewhere):
+                self.put("\n")
         except (OSError, ValueError) as error:
             reason, by = f"the terminal failed: {error}", "error"
         instead = final if answer == "approve" and final is not request else None
@@ -215,6 +220,8 @@ class _Question:
         self._terminal.put("Why not? The agent reads this (Enter: no reason): ")
         try:
             return self._terminal.line()
+        except Elsewhere:
+            raise
         except NoAnswer:
             return ""
 

@@ -118,6 +118,7 @@ def run(options: argparse.Namespace) -> int:
         job = Job(project, tasks, approve=options.approve, correction=options.correction)
         start(job, log, "saved answer")
         session = Session(job, log, registry, agents, SavedAnswer().for_agent, approver, gate=gate)
+        common.listen(approver, log, session.record)
         with session.open():
             for number, (item_id, text) in enumerate(answers, start=1):
                 collected = Collector()

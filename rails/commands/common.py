@@ -20,9 +20,11 @@ from rails.core.text import one_line
 if TYPE_CHECKING:
     from rails.agents import Agent
     from rails.approval.decision import Approver
-    from rails.core.events import Record
+    from rails.core.events import Event, Record
     from rails.gate.gate import Gate
     from rails.human import Human
+    from rails.log.answers import Answers
+    from rails.log.writer import SessionLog
     from rails.review.views import SessionView
     from rails.screen import Screen
     from rails.session import Ending
@@ -35,6 +37,7 @@ EXIT_OF: Final = {
     "gave_up": EXIT_FINDINGS,
     "aborted": EXIT_FINDINGS,
     "waiting": EXIT_FINDINGS,
+    "unanswered": EXIT_FINDINGS,
     "model_failed": EXIT_BROKEN,
 }
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
@@ -110,30 +113,66 @@ def model_spec(options: argparse.Namespace) -> str:
 
 
 def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
-    """Return who answers: a person at a terminal, or the policy file. Without a terminal, "ask" means no."""
+    """Return who answers: a person at a terminal or in the page, or the policy file.
+
+    Without a terminal and without ``--web``, "ask" means no.
+    """
     from rails.approval.board import Board
     from rails.approval.grants import Grants
     from rails.approval.policy import PolicyApprover
     from rails.approval.policy import load as load_policy
+    from rails.approval.queue import Queue
     from rails.approval.terminal import Choices, TerminalApprover
     from rails.review.dryrun import rule_in_words
 
-    grants, fallback = Grants(board=Board(grants_folder(project))), None
+    grants, fallback, web = Grants(board=Board(grants_folder(project))), None, getattr(options, "web", False)
     atexit.register(grants.close)
-    if options.approve == "ask" and (keyboard := _keyboard()):
+    keyboard = _keyboard() if options.approve == "ask" else None
+    if keyboard or (web and options.approve == "ask"):
+        minutes = getattr(options, "answer_within", None)
+        fallback = Queue(
+            judge=gate.judge,
+            grants=grants,
+            from_project=untrusted(registry),
+            page_waits=web,
+            patience_s=None if minutes is None else minutes * 60,
+        )
+    if keyboard and fallback:
         choices = Choices(
             judge=gate.judge,
             grants=grants,
             dry_run=lambda rule: rule_in_words(rule, views_of(state_of(project))),
             from_project=untrusted(registry),
         )
-        fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour, choices=choices)
+        fallback.here = TerminalApprover(
+            keyboard, screen.out, colour=screen.colour, choices=choices, elsewhere=fallback.answered_elsewhere
+        )
     return PolicyApprover(load_policy(project), fallback, grants, model_spec(options))
 
 
 def grants_folder(project: Path) -> Path:
     """Return where the grants of running processes are posted."""
     return state_of(project) / "grants"
+
+
+def answers_of(state: Path, session_id: str) -> Answers:
+    """Return the letter box of a session, with the user's key."""
+    from rails.approval.policy import config_folder
+    from rails.log.answers import Answers, answer_key
+
+    return Answers(state, session_id, answer_key(config_folder()))
+
+
+def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Record]) -> None:
+    """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
+    from rails.approval.policy import PolicyApprover
+    from rails.approval.queue import Queue
+
+    queue = approver.fallback if isinstance(approver, PolicyApprover) else None
+    if isinstance(queue, Queue):
+        box = answers_of(log.state, log.session_id)
+        box.listen()
+        queue.open(box, publish)
 
 
 def views_of(state: Path) -> list[SessionView]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
@@ -93,7 +94,8 @@ def run(options: argparse.Namespace) -> int:
         details: dict[str, Json] = {"turns": resumed.turns, "advice": resumed.advice}
         session.record(Event("SESSION_RESUMED", f"Going on after turn {resumed.turns}", details))
     try:
-        with log:
+        with log, _page(options, project, screen, log):
+            common.listen(approver, log, session.record)
             ending = session.run(resumed)
         code = common.close(ending, screen, project)
         if options.commit and ending.outcome == "done":
@@ -102,6 +104,23 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if events:
             events.close()
+
+
+@contextlib.contextmanager
+def _page(options: argparse.Namespace, project: Path, screen: Screen, log: SessionLog) -> Iterator[None]:
+    """Serve the page while the session runs, where ``--web`` asks for it."""
+    if not options.web:
+        yield
+        return
+    from rails.commands.serve import addresses, server_of
+
+    with server_of(project) as server:
+        for line in addresses(server, log.session_id):
+            screen.line(f"  {line}")
+        try:
+            yield
+        finally:
+            server.settle()
 
 
 def _job(

@@ -3,21 +3,37 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from pathlib import Path
 
+from rails.approval.policy import config_folder
 from rails.commands import common
 from rails.core.errors import EXIT_OK, UsageError
+from rails.log.answers import answer_key
 from rails.review.web.server import ReviewServer
 
 
 def run(options: argparse.Namespace) -> int:
     """Serve until the user stops it."""
-    state = common.state_of(common.project_of(options))
-    if not state.is_dir():
+    project = common.project_of(options)
+    if not common.state_of(project).is_dir():
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
-    server = ReviewServer(state, port=options.port)
-    print(f"Open {server.url}\nThe address holds a key that is only for you. Stop with Ctrl-C.", flush=True)
+    server = server_of(project, options.port)
+    print(*addresses(server), "Stop with Ctrl-C.", sep="\n", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:
-        print("\nStopped.")
+        print("\nStopped. What waits for an answer still waits.")
     return EXIT_OK
+
+
+def server_of(project: Path, port: int = 0) -> ReviewServer:
+    """Return a server of the project's sessions that can take decisions, not yet answering."""
+    return ReviewServer(common.state_of(project), port=port, key=answer_key(config_folder()))
+
+
+def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:
+    """Yield the two addresses with what each is good for."""
+    yield f"review and decide:  {server.url_for('decide', session_id)}"
+    yield f"only look:          {server.url_for('read', session_id)}"
+    yield "Each address holds a key: the first is for you alone, the second can decide nothing."

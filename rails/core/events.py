@@ -53,6 +53,8 @@ EventType = Literal[
     "GATE_VERDICT",  # what the checks said: findings, fixes, not checked
     "APPROVAL_REQUESTED",  # what a human is asked: digest, diff
     "GRANT",  # a human gave a grant or took it back: which, its rule, how often and how long it holds
+    "APPROVAL_OPENED",  # a human is asked now, at the terminal and the page: everything that is shown
+    "APPROVAL_CLOSED",  # such a question ended without an answer: expired, withdrawn, stale, replaced
     "EXECUTION_STARTED",  # durable before the first byte changes
     "CHECKPOINT",  # a step that can be undone: step, paths
     "UNDO",  # a step was undone
@@ -73,6 +75,7 @@ DURABLE: Final[frozenset[str]] = frozenset(
     {
         "WORKFLOW_START",
         "LLM_RESPONSE",
+        "APPROVAL_OPENED",
         "HUMAN_DECISION",
         "EXECUTION_STARTED",
         "TOOL_EXECUTION_RESULT",

@@ -58,6 +58,14 @@ OBJECT_MEMBERS: Final = 2_000
 PATTERN_STATES: Final = 1_000
 PATTERN_CHARS: Final = 100_000
 
+# -- the page --------------------------------------------------------------------------------------
+#: What a browser may send at once: a decision with the edited text of a few files.
+PAGE_BODY_BYTES: Final = 4_000_000
+#: A human's reason for a denial, in characters: the agent reads all of it.
+REASON_CHARS: Final = 4_000
+#: How long the page waits for the run to take up a decision before it says that it was only left, in seconds.
+PAGE_DECISION_SECONDS: Final = 5.0
+
 # -- time, in seconds -----------------------------------------------------------------------------
 CHECK_SECONDS: Final = 60.0
 COMMAND_SECONDS: Final = 60.0

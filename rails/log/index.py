@@ -115,6 +115,19 @@ class Index:
             hits += itertools.islice(self._beyond(session_id, first), count - len(hits))
         return tuple(hits)
 
+    def tail(self, session_id: str, first: int) -> Tail:
+        """Return a reader of a session's log that begins with record ``first``, or behind the last there is."""
+        log = self.state / "sessions" / session_id / LOG_NAME
+        found = self.window(session_id, first, 1) if SESSION_ID.fullmatch(session_id) else ()
+        if found:
+            seq = found[0].record.seq - 1
+            return Tail(log, Position(found[0].offset, seq, seq, found[0].record.prev))
+        rows = self._rows("SELECT offset, line, seq, hash FROM sessions WHERE session_id = ?", session_id)
+        tail = Tail(log, Position(*rows[0]) if rows else None)
+        for _ in tail.read():
+            pass
+        return tail
+
     def next_failure(self, session_id: str, after: int) -> int | None:
         """Return the number of the next record behind ``after`` in which something failed."""
         base = self._base(session_id)

@@ -37,5 +37,5 @@ def _of_approval(approval: ApprovalView, turn: TurnView, ended: bool) -> Iterato
     if turn.gates and turn.gates[-1].status != "pass":
         yield f"was approved although the checks said {turn.gates[-1].status!r}."
     lines = sum(diff.added + diff.removed for diff in read_diff(approval.diff))
-    if approval.by == "human" and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS:
+    if approval.by.startswith("human") and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS:
         yield f"{lines} changed lines were approved after {approval.seconds:.1f} s."

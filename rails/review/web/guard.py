@@ -8,20 +8,27 @@ serve a page on another port. Therefore:
 - ``Origin`` and ``Sec-Fetch-Site``, where sent, must be ours;
 - everything but the static shell needs a token in a header. It reaches the page in the URL's fragment,
   which is never sent to a server, and there are no cookies: cookies are not separated by port, so a
-  server of the agent's would receive them.
+  server of the agent's would receive them;
+- deciding needs the other of two tokens, and a POST that no other site can make: its ``Origin`` must be
+  there and ours, its content JSON (a form can send neither without asking us first), its length known
+  and bounded.
 """
 
 from __future__ import annotations
 
 import hmac
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from rails.core import limits
+
 TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 #: What is the same for everyone and holds no secret, so that the page can load and read its token.
-OPEN_PATHS: Final = frozenset({"/", "/app.js", "/app.css", "/session.css"})
+OPEN_PATHS: Final = frozenset({"/", "/app.js", "/live.js", "/approval.js", "/app.css", "/approval.css", "/session.css"})
 _SITES: Final = ("same-origin", "none")
+_LENGTH: Final = re.compile(r"[0-9]{1,9}")
 
 #: Sent with every answer. Nothing is loaded from elsewhere, nothing may frame the page, and scripts can
 #: only insert markup through the one Trusted Types policy of ``app.js``.
@@ -41,21 +48,25 @@ HEADERS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the guard looks at: the path without its query, and the values of four headers as sent."""
+    """What the guard looks at: the path without its query, and the values of some headers as sent."""
 
     path: str
     host: Sequence[str] = ()
     origin: Sequence[str] = ()
     site: Sequence[str] = ()
     token: Sequence[str] = ()
+    kind: Sequence[str] = ()
+    length: Sequence[str] = ()
+    encoding: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """The rules for a server on ``port`` that was started with ``token``."""
+    """The rules for a server on ``port``: who has the token ``read`` may look, who has ``decide`` may decide too."""
 
     port: int
-    token: str
+    read: str
+    decide: str
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -72,6 +83,29 @@ class Guard:
             return 403, "Another site asked."
         if asked.path in OPEN_PATHS:
             return None
-        if len(asked.token) != 1 or not hmac.compare_digest(asked.token[0].encode(), self.token.encode()):
+        if not (self._has(asked, self.read) or self._has(asked, self.decide)):
             return 401, "The token is missing or wrong. Open the address that ai-rails printed."
         return None
+
+    def decides(self, asked: Asked) -> bool:
+        """Say whether the token may decide."""
+        return self._has(asked, self.decide)
+
+    def post_refusal(self, asked: Asked) -> tuple[int, str] | None:
+        """Return status and reason for a POST that may not be answered, or ``None``; its body is not read yet."""
+        if refused := self.refusal(asked):
+            return refused
+        if not asked.origin:
+            return 403, "A decision comes from the page itself."
+        if not self._has(asked, self.decide):
+            return 403, "This address can only look. Open the other one that ai-rails printed."
+        if list(asked.kind) not in (["application/json"], ["application/json; charset=utf-8"]):
+            return 415, "A decision is sent as application/json."
+        if asked.encoding or len(asked.length) != 1 or not _LENGTH.fullmatch(asked.length[0]):
+            return 411, "The length of a decision has to be known."
+        if int(asked.length[0]) > limits.PAGE_BODY_BYTES:
+            return 413, "This is too large for the page; edit it at the terminal."
+        return None
+
+    def _has(self, asked: Asked, token: str) -> bool:
+        return len(asked.token) == 1 and hmac.compare_digest(asked.token[0].encode(), token.encode())

@@ -6,27 +6,28 @@ is shown by windows of records, so that a long one opens as fast as a short one.
 
 from __future__ import annotations
 
-import threading
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from rails.core import details as d
 from rails.core import limits
+from rails.core.details import Details
 from rails.core.errors import LogError
 from rails.core.events import Record
 from rails.core.requests import Json
 from rails.core.text import excerpt, one_line
 from rails.log.cards import Card
 from rails.log.index import Index
-from rails.log.reader import full
+from rails.log.reader import LOG_NAME, full
 from rails.log.search import Hit
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_turns import time_text
 from rails.review.markup import Html, el, join, text
 from rails.review.queries import session_view
+from rails.review.questions import Question
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 500
@@ -35,7 +36,6 @@ _SESSIONS: Final = 200
 _HITS: Final = 50
 _HEAT_RULES: Final = 12
 _HEAT_SESSIONS: Final = 14
-_POLL_S: Final = 0.1
 _SPARK: Final = {
     "p": ("good", "checks passed"),
     "f": ("bad", "checks failed"),
@@ -56,6 +56,7 @@ class Window:
     running: bool
     head: Html
     turns: tuple[tuple[int, Html], ...]
+    tokens: tuple[int, int] = (0, 0)
 
     def to_json(self) -> dict[str, Json]:
         """Return the window for the page."""
@@ -66,6 +67,7 @@ class Window:
             "total": self.total,
             "running": self.running,
             "head": self.head,
+            "tokens": list(self.tokens),
             "turns": [{"number": number, "html": html} for number, html in self.turns],
         }
 
@@ -76,12 +78,19 @@ class Pages:
     def __init__(self, state: Path) -> None:
         self._state = state
         self._index = Index(state)
-        self._closing = threading.Event()
+
+    @property
+    def index(self) -> Index:
+        """The index over the logs."""
+        return self._index
 
     def close(self) -> None:
-        """End every wait for news, and close the index."""
-        self._closing.set()
+        """Close the index."""
         self._index.close()
+
+    def knows(self, session_id: str) -> bool:
+        """Whether there is such a session."""
+        return (self._state / "sessions" / session_id / LOG_NAME).is_file()
 
     def sessions(self) -> Html:
         """Return the newest sessions with their verdicts, and the rules that fired in them."""
@@ -110,18 +119,8 @@ class Pages:
         turns = tuple(zip((turn.number for turn in view.turns), turn_sections(view), strict=True))
         partial = None if start == 1 and last >= total else _partial(start, last, total)
         head = join(header(view), partial, overview(view), why(view))
-        return Window(session_id, start, last, total, not view.outcome, head, turns)
-
-    def newer(self, session_id: str, seen: int, patience_s: float) -> Window | None:
-        """Wait until a session has more than ``seen`` records, then return its end; ``None``: nothing came."""
-        deadline = time.monotonic() + patience_s
-        while time.monotonic() < deadline and not self._closing.is_set():
-            self._index.refresh(0.2)
-            card = self._index.card(session_id)
-            if card is None or card.records > seen:
-                return self.window(session_id)
-            self._closing.wait(_POLL_S)
-        return None
+        tokens = card.input_tokens, card.output_tokens
+        return Window(session_id, start, last, total, not view.outcome, head, turns, tokens)
 
     def search(self, line: str, before: str = "") -> Html:
         """Return the newest records that match a search line. Raises UsageError for a line that means nothing."""
@@ -155,6 +154,22 @@ class Pages:
             return full(record, self._state)
         except LogError:
             return replace(record, message=f"{record.message} (a stored value cannot be read)")
+
+
+def waiting_html(waiting: Sequence[tuple[Question, Details]]) -> Html:
+    """Return what waits for a human, as links to the sessions; nothing where nothing waits."""
+    items = [
+        el(
+            "a",
+            el("b", text("✋ Waiting for you")),
+            el("span", text(one_line(f"{', '.join(d.texts(facts, 'tools'))} by {d.text(facts, 'agent')}", 120))),
+            el("span", text(one_line(d.text(facts, "explanation"), 200)), class_="meta"),
+            href=f"#/s/{question.session_id}",
+            class_="wait",
+        )
+        for question, facts in waiting
+    ]
+    return join(*items)
 
 
 def _last_window(total: int) -> int:

@@ -1,71 +1,90 @@
-"""The server: loopback only, a random port, read only. Standard library, a thread for each connection.
+"""The server: loopback only, a random port. Everything is read from the logs; decisions are left for the run.
 
-    GET /                       the shell, the same for everyone; app.js, app.css, session.css
-    GET /api/sessions           {html}
-    GET /api/search?q=&before=  {html}
-    GET /api/session/ID?first=N a window of a session (``pages.Window``)
-    GET /api/session/ID/since/N the same once there is more than N, or 204 after a while
-
-There is nothing here that changes anything: deciding needs a terminal.
+GET  /                                the shell, the same for everyone; its scripts and style sheets
+GET  /api/sessions                    {html}
+GET  /api/search?q=&before=           {html}
+GET  /api/waiting                     {count, html}: what waits for a human, in every session
+GET  /api/session/ID?first=N          a window of a session (``pages.Window``)
+GET  /api/session/ID/stream           server-sent events; resumes after the header Last-Event-ID
+GET  /api/session/ID/question         what waits in the session: {question, digest, state, html, texts}
+GET  /api/session/ID/question/N/rule  what the grant that N offers would have done in past sessions
+POST /api/decide                      {session, question, digest, do, …}: needs the token that decides
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import secrets
-import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeAlias
+from typing import Final, Literal, Self
 from urllib.parse import parse_qs, urlsplit
 
+from rails.approval.answer import read_answer
 from rails.core.errors import RailsError, UsageError
-from rails.core.requests import Json
-from rails.core.text import one_line
+from rails.log.reader import SESSION_ID
+from rails.review.web.card import question_json
+from rails.review.web.card_answers import rule_words
+from rails.review.web.desk import Desk
 from rails.review.web.guard import HEADERS, TOKEN_HEADER, Asked, Guard
-from rails.review.web.pages import Pages
+from rails.review.web.http import Answer, Headers, Server
+from rails.review.web.pages import Pages, waiting_html
+from rails.review.web.stream import Streams
 
-#: How long a request for news waits for some.
-PATIENCE_S: Final = 15.0
-_CONNECTION_S: Final = 30.0
+__all__ = ["HEADERS", "ReviewServer"]
+
 _TARGET_CHARS: Final = 4_096
-#: Connections at a time: a browser opens six; a flood of them must not cost the machine its threads.
-_CONNECTIONS: Final = 32
+_SETTLE_S: Final = 2.0
+_JS: Final = "text/javascript; charset=utf-8"
+_CSS: Final = "text/css; charset=utf-8"
 _STATIC: Final = {
     "/": ("rails.review.web", "static/shell.html", "text/html; charset=utf-8"),
-    "/app.js": ("rails.review.web", "static/app.js", "text/javascript; charset=utf-8"),
-    "/app.css": ("rails.review.web", "static/app.css", "text/css; charset=utf-8"),
-    "/session.css": ("rails.review", "session.css", "text/css; charset=utf-8"),
+    "/app.js": ("rails.review.web", "static/app.js", _JS),
+    "/live.js": ("rails.review.web", "static/live.js", _JS),
+    "/approval.js": ("rails.review.web", "static/approval.js", _JS),
+    "/app.css": ("rails.review.web", "static/app.css", _CSS),
+    "/approval.css": ("rails.review.web", "static/approval.css", _CSS),
+    "/session.css": ("rails.review", "session.css", _CSS),
 }
-#: As the standard library types it; for TCP it is always the socket.
-_Connection: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"
-_SESSION: Final = re.compile(r"/api/session/([0-9A-Za-z_-]{1,80})(?:/since/([0-9]{1,12}))?")
+_SESSION: Final = re.compile(r"/api/session/([0-9A-Za-z_-]{1,80})(?:/(stream|question))?(?:/([0-9]{1,12})/rule)?")
+_NOTHING: Final = "There is nothing here."
 
 
 class ReviewServer:
-    """Serves the sessions below ``state``; use it in ``with``. ``url`` is for the user's eyes only."""
+    """Serves the sessions below ``state``; use it in ``with``. Its addresses are for the user's eyes only.
 
-    def __init__(self, state: Path, *, port: int = 0, patience_s: float = PATIENCE_S) -> None:
-        self._pages = Pages(state)
-        self._patience_s = patience_s
+    ``key`` (``rails.log.answers.answer_key``) lets the page decide; without it the page can only look.
+    """
+
+    def __init__(self, state: Path, *, port: int = 0, key: bytes | None = None) -> None:
+        self._closing = threading.Event()
         try:
-            self._http = _Http(("127.0.0.1", port), _Handler)
+            self._http = Server(port)
         except OSError as error:
             raise UsageError(f"Port {port} cannot be used: {error.strerror}. Leave --port out.") from error
+        self._state = state
+        self._pages = Pages(state)
+        self._desk = Desk(state, self._pages.index, key)
+        self._streams = Streams(self._pages.index, self._closing)
         self.port = self._http.server_address[1]
-        self._guard = Guard(self.port, secrets.token_urlsafe(32))
-        self._http.answer = self.answer
+        self._guard = Guard(self.port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
+        self._http.site = self
 
     @property
     def url(self) -> str:
-        """The address with the token in its fragment, which browsers keep to themselves."""
-        return f"http://127.0.0.1:{self.port}/#token={self._guard.token}"
+        """The address that can only look."""
+        return self.url_for("read")
+
+    def url_for(self, right: Literal["read", "decide"], session_id: str = "") -> str:
+        """Return the address with a token in its fragment, which browsers keep to themselves."""
+        token = self._guard.decide if right == "decide" else self._guard.read
+        session = f"&s={session_id}" if session_id else ""
+        return f"http://127.0.0.1:{self.port}/#token={token}{session}"
 
     def serve_forever(self) -> None:
         """Answer until :meth:`close`, or an interrupt."""
@@ -73,11 +92,21 @@ class ReviewServer:
 
     def start(self) -> Self:
         """Answer in a thread of its own."""
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         return self
+
+    def settle(self) -> None:
+        """Wait for a moment until everyone who follows a session has seen its end."""
+        if not self._streams.count:
+            return
+        deadline = time.monotonic() + _SETTLE_S
+        while self._streams.count and time.monotonic() < deadline:
+            time.sleep(0.02)
+        time.sleep(0.5)  # they fetch the last turn now
 
     def close(self) -> None:
         """Stop answering."""
+        self._closing.set()
         self._http.shutdown()
         self._http.server_close()
         self._http.end_connections()
@@ -91,134 +120,95 @@ class ReviewServer:
     ) -> None:
         self.close()
 
-    def answer(self, target: str, headers: Callable[[str], list[str]]) -> Answer:
+    def answer(self, target: str, headers: Headers) -> Answer:
         """Return the answer to a GET of ``target``; ``headers`` gives all values of a header."""
         parts = urlsplit(target) if target.startswith("/") and len(target) <= _TARGET_CHARS else None
-        asked = Asked(
-            parts.path if parts else "",
-            headers("Host"),
-            headers("Origin"),
-            headers("Sec-Fetch-Site"),
-            headers(TOKEN_HEADER),
-        )
+        asked = _asked(parts.path if parts else "", headers)
         if refused := self._guard.refusal(asked):
             return Answer.words(*refused)
         if parts is None:
-            return Answer.words(404, "There is nothing here.")
+            return Answer.words(404, _NOTHING)
         if static := _STATIC.get(parts.path):
             package, name, kind = static
             return Answer(200, kind, resources.files(package).joinpath(name).read_bytes())
         query = {key: values[-1] for key, values in parse_qs(parts.query, max_num_fields=10).items()}
-        try:
-            return self._api(parts.path, query)
-        except UsageError as error:
-            return Answer.words(400, str(error))
-        except RailsError as error:
-            return Answer.words(500, str(error))
+        return _guarded(lambda: self._api(parts.path, query, asked, headers("Last-Event-ID")))
 
-    def _api(self, path: str, query: Mapping[str, str]) -> Answer:
+    def take(self, target: str, headers: Headers, read: Callable[[int], bytes]) -> Answer:
+        """Return the answer to a POST; its body is read when everything else about it is right."""
+        asked = _asked(target, headers)
+        if refused := self._guard.post_refusal(asked):
+            return Answer.words(*refused)
+        if target != "/api/decide":
+            return Answer.words(404, _NOTHING)
+        return _guarded(lambda: self._decide(read(int(asked.length[0]))))
+
+    def _decide(self, body: bytes) -> Answer:
+        try:
+            given = json.loads(body)
+            session_id, number = given.pop("session"), given.pop("question")
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
+            raise UsageError("A decision is a JSON object that names its session and question.") from error
+        if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id) or type(number) is not int:
+            raise UsageError("A decision names its session and question.")
+        if not self._pages.knows(session_id):
+            return Answer.words(404, "There is no such session.")
+        status, outcome = self._desk.decide(session_id, number, read_answer(given))
+        return Answer.json(outcome, status)
+
+    def _api(self, path: str, query: Mapping[str, str], asked: Asked, last_seen: list[str]) -> Answer:
         if path == "/api/sessions":
             return Answer.json({"html": self._pages.sessions()})
         if path == "/api/search":
             return Answer.json({"html": self._pages.search(query.get("q", ""), query.get("before", ""))})
-        if (match := _SESSION.fullmatch(path)) is None:
-            return Answer.words(404, "There is nothing here.")
-        session_id, seen = match.groups()
-        if seen is not None:
-            newer = self._pages.newer(session_id, int(seen), self._patience_s)
-            return Answer.json(newer.to_json()) if newer else Answer(204, "text/plain", b"")
+        if path == "/api/waiting":
+            waiting = list(self._desk.waiting())
+            html = waiting_html([(question, self._desk.facts(question)) for question in waiting])
+            return Answer.json({"count": len(waiting), "html": html})
+        if (match := _SESSION.fullmatch(path)) is None or (match[3] and match[2] != "question"):
+            return Answer.words(404, _NOTHING)
+        session_id, what, number = match.groups()
+        if what == "stream":
+            seen = last_seen[0] if last_seen else query.get("after", "0")
+            return self._stream(session_id, int(seen) if re.fullmatch("[0-9]{1,12}", seen) else 0)
+        if what == "question":
+            return self._question(session_id, int(number) if number else None, asked)
         first = query.get("first", "")
         window = self._pages.window(session_id, int(first) if first.isascii() and first.isdigit() else None)
         return Answer.json(window.to_json()) if window else Answer.words(404, "There is no such session.")
 
+    def _stream(self, session_id: str, seen: int) -> Answer:
+        if self._streams.full():
+            return Answer.words(503, "Too many tabs follow a session. Close some.")
+        if not self._pages.knows(session_id):
+            return Answer.words(404, "There is no such session.")
+        return Answer(200, "text/event-stream", b"", self._streams.follow(session_id, seen))
 
-class Answer:
-    """A status, a content type and a body."""
-
-    def __init__(self, status: int, kind: str, body: bytes) -> None:
-        self.status, self.kind, self.body = status, kind, body
-
-    @classmethod
-    def words(cls, status: int, words: str) -> Answer:
-        """Return a sentence as plain text."""
-        return cls(status, "text/plain; charset=utf-8", one_line(words, 500).encode())
-
-    @classmethod
-    def json(cls, value: Mapping[str, Json]) -> Answer:
-        """Return JSON."""
-        return cls(200, "application/json", json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-
-
-class _Http(ThreadingHTTPServer):
-    daemon_threads = True
-    allow_reuse_address = False
-    request_queue_size = 64
-    answer: Callable[[str, Callable[[str], list[str]]], Answer]
-
-    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
-        super().__init__(address, handler)
-        self._lock = threading.Lock()
-        self._open: set[_Connection] = set()
-
-    def process_request(self, request: _Connection, client_address: object) -> None:
-        """Take a connection if there are not too many; else close it."""
-        with self._lock:
-            full = len(self._open) >= _CONNECTIONS
-            if not full:
-                self._open.add(request)
-        if full:
-            self.shutdown_request(request)
+    def _question(self, session_id: str, number: int | None, asked: Asked) -> Answer:
+        if not self._pages.knows(session_id):
+            return Answer.words(404, "There is no such session.")
+        question = self._desk.find(session_id, number) if number else self._desk.open(session_id)
+        if question is None:
+            return Answer.json({"question": 0})
+        facts = self._desk.facts(question)
+        if number:
+            return Answer.json({"words": rule_words(facts, self._state)})
+        if not self._desk.listening(session_id):
+            decides = "not running"
         else:
-            super().process_request(request, client_address)
-
-    def shutdown_request(self, request: _Connection) -> None:
-        """Close a connection, and free its place."""
-        with self._lock:
-            self._open.discard(request)
-        super().shutdown_request(request)
-
-    def end_connections(self) -> None:
-        """End what is open: a kept-alive connection would go on being answered."""
-        with self._lock:
-            for connection in self._open:
-                if isinstance(connection, socket.socket):
-                    with contextlib.suppress(OSError):
-                        connection.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Keep quiet about connections that broke: the terminal belongs to the user."""
+            decides = "yes" if self._guard.decides(asked) else "read"
+        return Answer.json(question_json(question, facts, decides))
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server_version = "ai-rails"
-    sys_version = ""
-    timeout = _CONNECTION_S
-    server: _Http
+def _asked(path: str, headers: Headers) -> Asked:
+    names = ("Host", "Origin", "Sec-Fetch-Site", TOKEN_HEADER, "Content-Type", "Content-Length", "Transfer-Encoding")
+    return Asked(path, *(headers(name) for name in names))
 
-    def do_GET(self) -> None:
-        """Answer a GET."""
-        answer = self.server.answer(self.path, lambda name: list(self.headers.get_all(name, [])))
-        self._send(answer)
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what is no GET, or no HTTP, in plain words and with our headers."""
-        del explain
-        self.close_connection = True
-        self._send(Answer.words(code, message or "This cannot be answered."))
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Write nothing: request lines are not ours to print."""
-
-    def _send(self, answer: Answer) -> None:
-        self.send_response(answer.status)
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        if answer.status != 204:
-            self.send_header("Content-Type", answer.kind)
-            self.send_header("Content-Length", str(len(answer.body)))
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(answer.body)
+def _guarded(job: Callable[[], Answer]) -> Answer:
+    try:
+        return job()
+    except UsageError as error:
+        return Answer.words(400, str(error))
+    except RailsError as error:
+        return Answer.words(500, str(error))

@@ -4,7 +4,7 @@ import pytest
 
 from rails.review.web.guard import OPEN_PATHS, TOKEN_HEADER, Asked, Guard
 
-GUARD = Guard(8123, "s3cret-token")
+GUARD = Guard(8123, "s3cret-token", "dec1de-token")
 HOST = "127.0.0.1:8123"
 
 

@@ -9,12 +9,13 @@ from urllib.parse import quote
 import pytest
 
 from rails.core.errors import UsageError
+from rails.review.web.guard import OPEN_PATHS
 from rails.review.web.pages import WINDOW
 from rails.review.web.server import ReviewServer
 
 
 def test_the_shell_is_the_same_for_everyone_and_holds_no_secret(served):
-    for path in ("/", "/app.js", "/app.css", "/session.css"):
+    for path in sorted(OPEN_PATHS):
         status, headers, content = served.ask(path, token=False)
         assert status == 200
         assert served.token.encode() not in content
@@ -32,9 +33,15 @@ def test_every_answer_has_the_policy_errors_too(served):
         assert headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"])
-def test_nothing_but_get_is_answered(served, method):
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"])
+def test_nothing_but_get_and_post_is_answered(served, method):
     assert served.ask("/api/sessions", method)[0] == 501
+
+
+def test_only_a_decision_is_posted(served):
+    origin, length = f"http://127.0.0.1:{served.port}", "2"
+    asked = {"Origin": origin, "Content-Type": "application/json", "Content-Length": length}
+    assert served.ask("/api/sessions", "POST", b"{}", **asked)[0] == 404
 
 
 def test_the_guard_stands_before_everything(served):
@@ -114,30 +121,6 @@ def test_a_session_is_served_with_its_turns(served, state, log):
     assert served.ask(f"/api/session/{with_id.session_id}?first=abc")[0] == 200
 
 
-def test_what_is_written_later_is_seen_at_once(served, state, log):
-    demo = log.demo()
-    writer = served.write(state, demo[:7])
-    part = served.json(f"/api/session/{writer.session_id}")
-    assert part["running"]
-    timer = threading.Timer(0.5, lambda: served.append(writer, demo[7:]))
-    timer.start()
-    started = time.monotonic()
-    newer = served.json(f"/api/session/{writer.session_id}/since/{part['total']}")
-    assert time.monotonic() - started < 3
-    assert newer["total"] > part["total"]
-    timer.join()
-    final = served.json(f"/api/session/{writer.session_id}")
-    assert not final["running"]
-    writer.close()
-
-
-def test_where_nothing_happens_the_answer_is_empty_after_a_while(served, state, log):
-    served.server._patience_s = 0.3
-    writer = served.write(state, log.demo()[:7])
-    assert served.ask(f"/api/session/{writer.session_id}/since/7")[0] == 204
-    writer.close()
-
-
 def test_a_long_session_is_served_by_windows(served, state, log):
     events = [log.START]
     for number in range(1, 400):
@@ -196,5 +179,6 @@ def test_the_page_is_small():
     from importlib import resources
 
     web, review = resources.files("rails.review.web"), resources.files("rails.review")
-    files = [web.joinpath("static/app.js"), web.joinpath("static/app.css"), review.joinpath("session.css")]
+    names = ("app.js", "live.js", "approval.js", "app.css", "approval.css")
+    files = [*(web.joinpath(f"static/{name}") for name in names), review.joinpath("session.css")]
     assert sum(len(zlib.compress(file.read_bytes(), 9)) for file in files) < 25_000

@@ -1,5 +1,8 @@
-// The page's only script. Markup comes from the server, escaped there; this file inserts it, follows
-// running sessions, and turns keys into movements. It keeps no state that the log does not have.
+// The page. Markup comes from the server, escaped there; this file inserts it, follows running sessions, and
+// turns keys into movements. It keeps no state that the log does not have.
+
+import * as approval from "./approval.js";
+import * as live from "./live.js";
 
 const policy = window.trustedTypes ? trustedTypes.createPolicy("rails", { createHTML: (html) => html }) : { createHTML: (html) => html };
 const page = document.getElementById("page");
@@ -12,13 +15,16 @@ const drawn = new Map(); // turn number → its markup
 let shown = null; // the session that is shown: {session, first, last, total, running}
 let following = true;
 let asked = new AbortController();
+let stale = false;
+let renewing = false;
+let waitsDrawn = "";
 
 // The token comes in the fragment, once; then it leaves the address bar and stays in this tab only.
 function takeToken() {
-  const match = location.hash.match(/^#token=([\w-]+)$/);
+  const match = location.hash.match(/^#token=([\w-]+)(?:&s=([\w-]+))?$/);
   if (match) {
     sessionStorage.setItem("token", match[1]);
-    history.replaceState(null, "", "/#/");
+    history.replaceState(null, "", match[2] ? `/#/s/${match[2]}` : "/#/");
   }
   return sessionStorage.getItem("token") ?? "";
 }
@@ -33,9 +39,8 @@ function put(element, html) {
 
 async function get(path, signal) {
   const answer = await fetch(path, { headers: { "X-AI-Rails-Token": token }, cache: "no-store", signal }).catch((error) => {
-    throw signal.aborted ? error : new Error("The server cannot be reached. Start it again, and open the address it prints.");
+    throw signal?.aborted ? error : new Error("The server cannot be reached. Start it again, and open the address it prints.");
   });
-  if (answer.status === 204) return null;
   if (!answer.ok) throw new Error(await answer.text());
   return answer.json();
 }
@@ -45,6 +50,8 @@ async function show() {
   asked = new AbortController();
   const { signal } = asked;
   shown = null;
+  approval.clear();
+  live.clear();
   status.classList.remove("live");
   const [, kind, id, seq] = location.hash.split("/");
   try {
@@ -60,7 +67,15 @@ async function showList(signal) {
   const { html } = await get("/api/sessions", signal);
   document.title = "AI-Rails review";
   say("");
-  put(page, html);
+  put(page, `<div id="waits"></div>${html}`);
+  while (!signal.aborted) {
+    const waiting = await get("/api/waiting", signal);
+    const place = document.getElementById("waits");
+    if (!place) return;
+    if (waitsDrawn !== waiting.html || !place.hasChildNodes()) put(place, (waitsDrawn = waiting.html));
+    document.title = waiting.count ? `✋ ${waiting.count} waiting · AI-Rails` : "AI-Rails review";
+    await new Promise((done) => setTimeout(done, document.hidden ? 10000 : 2000));
+  }
 }
 
 async function showHits(line, before, signal) {
@@ -78,14 +93,37 @@ async function showSession(id, seq, signal) {
   const first = seq ? `?first=${Math.max(1, Number(seq) - CONTEXT)}` : "";
   draw(await get(`/api/session/${id}${first}`, signal), true);
   if (seq) goTo(turnOf(Number(seq)));
-  while (!signal.aborted && shown?.running && shown.last >= shown.total) {
-    if (!following) {
-      await new Promise((done) => setTimeout(done, 500));
-      continue;
+  if (!shown.running || shown.last < shown.total) return;
+  await approval.refresh(id, signal);
+  const from = Number(page.querySelector("section.turn:last-of-type")?.dataset.first ?? 1) - 1;
+  await live.follow(id, from, token, signal, (kind, data) => take(kind, data, id, signal), say);
+}
+
+// A signal of the stream: shown on the strip at once, and the turns are fetched anew, not more often than needed.
+function take(kind, data, id, signal) {
+  if (signal.aborted) return;
+  if (kind === "approval") approval.refresh(id, signal).catch(() => {});
+  else if (kind === "record" || kind === "end" || kind === "reset") renew(id, signal);
+  if (kind !== "record" && kind !== "reset") live.draw(kind, data);
+}
+
+function renew(id, signal) {
+  stale = true;
+  if (renewing || !following) return;
+  renewing = true;
+  setTimeout(async () => {
+    try {
+      while (stale && !signal.aborted) {
+        stale = false;
+        const newer = await get(`/api/session/${id}`, signal);
+        if (following && !signal.aborted) draw(newer, false);
+      }
+    } catch (error) {
+      if (!signal.aborted) say(error.message);
+    } finally {
+      renewing = false;
     }
-    const newer = await get(`/api/session/${id}/since/${shown.total}`, signal);
-    if (newer && following && !signal.aborted) draw(newer, false);
-  }
+  }, 150);
 }
 
 function draw(part, fresh) {
@@ -94,6 +132,7 @@ function draw(part, fresh) {
     drawn.clear();
   }
   put(document.getElementById("head"), part.head);
+  live.totals(...part.tokens);
   for (const { number, html } of part.turns) {
     if (drawn.get(number) === html) continue; // what is being read stays as it is
     drawn.set(number, html);
@@ -104,7 +143,8 @@ function draw(part, fresh) {
     else document.getElementById("turns").append(place.firstElementChild);
   }
   shown = part;
-  document.title = `${page.querySelector("h1")?.textContent ?? "Session"} · AI-Rails`;
+  const waits = document.title.startsWith("✋") ? "✋ " : "";
+  document.title = `${waits}${page.querySelector("h1")?.textContent ?? "Session"} · AI-Rails`;
   status.classList.toggle("live", part.running);
   say(part.running ? "This session has no end yet; what comes is shown as it comes." : "");
 }
@@ -135,13 +175,17 @@ function step(selector, by) {
 }
 
 const keys = {
-  j: () => step(shown ? "section.turn" : ".card, .hits a", 1),
-  k: () => step(shown ? "section.turn" : ".card, .hits a", -1),
+  j: () => step(shown ? "section.turn" : ".wait, .card, .hits a", 1),
+  k: () => step(shown ? "section.turn" : ".wait, .card, .hits a", -1),
   n: () => step("section.turn.bad", 1),
   p: () => step("section.turn.bad", -1),
   g: () => scrollTo(0, 0),
   G: () => scrollTo(0, document.body.scrollHeight),
-  f: () => { following = !following; say(following ? "Following." : "Not following; f follows again."); },
+  f: () => {
+    following = !following;
+    say(following ? "Following." : "Not following; f follows again.");
+    if (following && shown && stale) renew(shown.session, asked.signal);
+  },
   l: () => { location.hash = "#/"; },
   "/": () => search.focus(),
   "?": () => help.showModal(),
@@ -153,6 +197,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.blur();
     return;
   }
+  if (approval.key(event)) return event.preventDefault();
   const act = Object.hasOwn(keys, event.key) && keys[event.key];
   if (act) {
     event.preventDefault();
@@ -178,5 +223,6 @@ search.form.addEventListener("submit", (event) => {
 
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); page.focus(); });
 document.getElementById("keys").addEventListener("click", () => help.showModal());
+approval.setUp({ get, token, put, say });
 addEventListener("hashchange", show);
 show();

@@ -1,0 +1,271 @@
+"""One queue for the terminal and the page: the first valid answer decides, exactly once.
+
+A question is put into the log (APPROVAL_OPENED, with everything that is shown), then asked at the terminal
+where there is one, and answered there or in the letter box that a page of any process writes to. Who
+answers first takes the question's one place in the box; the terminal does that too. An answer that is
+not genuine, or is for other bytes, is thrown away and the question stays open.
+
+An edit is answered with a new question: what the human made of the proposal is judged by the gate and
+shown again, with its own digest, before it can be approved. A question that nobody answers in time
+expires; that is no denial, the run pauses and can go on later.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, Protocol
+
+from rails.approval.answer import PageAnswer, read_answer
+from rails.approval.card import card_of
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser, Decision
+from rails.approval.edit import Contents, EditError, Judge, edited, without_hunks
+from rails.approval.grants import Grants, as_toml, propose
+from rails.approval.keys import Elsewhere
+from rails.core.changes import FileChange
+from rails.core.errors import RailsError, UnansweredError, UsageError
+from rails.core.events import Event, Record
+from rails.core.paths import WorkspacePath
+from rails.core.places import Offer
+from rails.core.requests import Json
+from rails.core.text import decode
+
+#: Who decided, in the log, when it was in the page.
+IN_PAGE: Final = "human in the page"
+#: Who did not really answer: the terminal went away, nobody refused.
+_GONE: Final = ("end of input", "error")
+_POLL_S: Final = 0.03
+
+
+class Box(Protocol):
+    """Where answers from other processes are left (``rails.log.answers``)."""
+
+    def place(self, question: int, answer: Mapping[str, Json]) -> bool:
+        """Leave an answer; ``False`` if there is one already."""
+        ...
+
+    def waiting(self, question: int) -> bool:
+        """Whether there is one."""
+        ...
+
+    def read(self, question: int) -> Mapping[str, Json] | None:
+        """Return it; ``{}`` if it is not genuine."""
+        ...
+
+    def discard(self, question: int) -> None:
+        """Take it away."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question as it stands: the number of its record, what it is about, what the agent had proposed,
+    and the files whose text the log masked in part.
+    """
+
+    number: int
+    request: ApprovalRequest
+    original: ApprovalRequest
+    masked: frozenset[str]
+
+
+class Queue:
+    """Asks at the terminal (``here``) and in the page at once.
+
+    ``judge``, ``grants`` and ``from_project`` as in :class:`~rails.approval.terminal.Choices`. ``page_waits``
+    is whether the page alone is enough to wait for somebody. ``patience_s`` ends a question that nobody
+    answers. Until :meth:`open` is called, only the terminal is asked.
+    """
+
+    def __init__(
+        self,
+        *,
+        judge: Judge | None = None,
+        grants: Grants | None = None,
+        from_project: Collection[str] = (),
+        page_waits: bool = False,
+        patience_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.here: Approver | None = None
+        self._judge, self._grants, self._from_project = judge, grants, from_project
+        self._page_waits, self._patience_s, self._clock = page_waits, patience_s, clock
+        self._box: Box | None = None
+        self._publish: Callable[[Event], Record] | None = None
+        self._asked: _Asked | None = None
+        self._until: float | None = None
+
+    def open(self, box: Box, publish: Callable[[Event], Record]) -> None:
+        """Take answers from ``box`` too; ``publish`` writes an event to the session's log."""
+        self._box, self._publish = box, publish
+
+    def answered_elsewhere(self) -> bool:
+        """Whether the terminal should stop asking: somebody answered in the page, or time is up."""
+        asked = self._asked
+        if asked is None or self._box is None:
+            return False
+        return self._box.waiting(asked.number) or self._is_late()
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Ask until there is a decision. Raises UnansweredError when nobody answers in time."""
+        if self._box is None:
+            return self.here.decide(request) if self.here else Decision("deny", NO_HUMAN, "headless", of=request.digest)
+        started = self._clock()
+        self._until = started + self._patience_s if self._patience_s else None
+        asked = self._put(request, request)
+        try:
+            while True:
+                found = self._answer(asked)
+                if isinstance(found, Decision):
+                    return replace(found, seconds=round(self._clock() - started, 3))
+                asked = self._put(*self._edited(asked, found), replaces=asked.number)
+        finally:
+            self._asked = None
+
+    def choose(self, offer: Offer) -> str:
+        """Let the person at the terminal choose a place for an edit; the page does not offer it."""
+        return self.here.choose(offer) if isinstance(self.here, Chooser) else ""
+
+    def _put(self, request: ApprovalRequest, original: ApprovalRequest, note: str = "", *, replaces: int = 0) -> _Asked:
+        assert self._publish is not None, "the queue is open"
+        left = None if self._until is None else timedelta(seconds=max(0.0, self._until - self._clock()))
+        details = card_of(
+            request,
+            from_project=self._from_project,
+            can_grant=self._grants is not None,
+            can_edit=self._judge is not None,
+            replaces=replaces,
+            note=note,
+            expires="" if left is None else (datetime.now(UTC) + left).isoformat(timespec="seconds"),
+        )
+        record = self._publish(Event("APPROVAL_OPENED", f"waiting for a human: {request.id}", details, request.agent))
+        self._asked = _Asked(record.seq, request, original, _masked(request, record))
+        return self._asked
+
+    def _answer(self, asked: _Asked) -> Decision | PageAnswer:
+        """Return the first valid answer: a decision, or an edit that has to be judged first."""
+        assert self._box is not None, "the queue is open"
+        while True:
+            mine = self._here_or_wait(asked)
+            if mine is not None and self._box.place(asked.number, {"do": mine.answer, "digest": mine.of}):
+                as_edited = mine.answer == "approve" and mine.edited is None and asked.request is not asked.original
+                return replace(mine, edited=asked.request) if as_edited else mine
+            if (found := self._from_page(asked)) is not None:
+                return found
+            if self._is_late():
+                self._expire(asked)
+
+    def _here_or_wait(self, asked: _Asked) -> Decision | None:
+        """Ask at the terminal, or wait for the page; ``None``: the box has something, or time is up."""
+        if self.here is not None:
+            decision = self.here.decide(asked.request)
+            if decision.by == Elsewhere.by:
+                return None
+            if decision.by not in _GONE or not self._page_waits:
+                return decision
+            self.here = None  # the terminal went away; whoever has the page open is still there
+        elif not self._page_waits:
+            return Decision("deny", NO_HUMAN, "headless", of=asked.request.digest)
+        try:
+            while not self.answered_elsewhere():
+                time.sleep(_POLL_S)
+        except KeyboardInterrupt:
+            return Decision("abort", "interrupted", "human", of=asked.request.digest)
+        return None
+
+    def _from_page(self, asked: _Asked) -> Decision | PageAnswer | None:
+        """Return what was left in the box; ``None``, and an empty box, for what is no valid answer."""
+        assert self._box is not None, "the queue is open"
+        left = self._box.read(asked.number)
+        if left is None:
+            return None
+        try:
+            answer = read_answer(left)
+            if answer.digest != asked.request.digest:
+                raise UsageError("It is for other bytes.")
+            return answer if answer.do == "edit" else self._decision(asked, answer)
+        except UsageError:
+            self._box.discard(asked.number)
+            return None
+
+    def _decision(self, asked: _Asked, answer: PageAnswer) -> Decision:
+        edit = asked.request if asked.request is not asked.original else None
+        if answer.do == "deny":
+            return Decision("deny", answer.reason, IN_PAGE, of=answer.digest)
+        if answer.do == "abort":
+            return Decision("abort", answer.reason, IN_PAGE, of=answer.digest)
+        scope = self._granted(asked.request, answer) if answer.do == "grant" else "once"
+        return Decision("approve", "", IN_PAGE, scope=scope, edited=edit, of=answer.digest)
+
+    def _granted(self, request: ApprovalRequest, answer: PageAnswer) -> str:
+        """Put the rule in force that the human was shown, and no other. Raises UsageError."""
+        rule = propose(request)
+        if self._grants is None or isinstance(rule, str) or as_toml(rule) != answer.rule:
+            raise UsageError("The rule is not the one that was shown.")
+        return str(self._grants.add(rule, uses=answer.uses, minutes=answer.minutes))
+
+    def _edited(self, asked: _Asked, answer: PageAnswer) -> tuple[ApprovalRequest, ApprovalRequest, str]:
+        """Return what to ask about next, the agent's own request, and why the edit could not be used, if so."""
+        if answer.original:
+            return asked.original, asked.original, ""
+        try:
+            if self._judge is None:
+                raise EditError("There is nothing here that could check an edit.")
+            again = edited(asked.request, _contents(asked, answer), self._judge, self._from_project)
+        except RailsError as error:
+            return asked.request, asked.original, str(error)
+        return again, asked.original, ""
+
+    def _is_late(self) -> bool:
+        return self._until is not None and self._clock() >= self._until
+
+    def _expire(self, asked: _Asked) -> None:
+        """End a question that nobody answered, unless somebody does so at this very moment."""
+        assert self._box is not None, "the queue is open"
+        assert self._publish is not None, "the queue is open"
+        if not self._box.place(asked.number, {"do": "expired"}):
+            return
+        facts: dict[str, Json] = {"id": asked.request.id, "digest": asked.request.digest}
+        facts |= {"question": asked.number, "state": "expired"}
+        message = f"Nobody answered within {(self._patience_s or 0) / 60:g} minutes; nothing was changed."
+        self._publish(Event("APPROVAL_CLOSED", message, facts, asked.request.agent))
+        raise UnansweredError(message)
+
+
+def _masked(request: ApprovalRequest, record: Record) -> frozenset[str]:
+    files = record.details.get("files")
+    shown = {f.get("path"): f.get("after") for f in (files if isinstance(files, list) else []) if isinstance(f, dict)}
+    changes = request.changes.changes
+    return frozenset(str(c.path) for c in changes if c.after is not None and shown.get(str(c.path)) != _text(c.after))
+
+
+def _contents(asked: _Asked, answer: PageAnswer) -> Contents:
+    """Return the new bytes by path. Raises EditError for what is not one of the proposed files, or not safe."""
+    changes = {str(change.path): change for change in asked.request.changes.changes}
+    contents: dict[WorkspacePath, bytes | None] = {}
+    for path in (*answer.files, *answer.left_out):
+        if path not in changes or changes[path].path in contents:
+            raise EditError("The edit names a file that is not in the proposal, or one file twice.")
+        change = changes[path]
+        if path in answer.left_out:
+            contents[change.path] = without_hunks(change, answer.left_out[path])
+        elif path in asked.masked:
+            raise EditError(f"A secret is masked in {path} as the page shows it. Edit it at the terminal.")
+        else:
+            contents[change.path] = _bytes(change, answer.files[path])
+    return contents
+
+
+def _bytes(change: FileChange, text: str) -> bytes:
+    """Return a text that was edited in a page as bytes. A page knows one kind of line end; the file's own is kept."""
+    form = decode(change.after) if change.after is not None else None
+    if form is None or form.mixed_eol or form.eol == "\r":
+        raise EditError(f"The line ends of {change.path} would not survive the page. Edit it at the terminal.")
+    plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    return form.encode(plain.replace("\n", form.eol))
+
+
+def _text(data: bytes) -> str | None:
+    return data.decode() if decode(data) is not None else None

@@ -1,0 +1,145 @@
+"""The approval card as HTML: what would happen, byte for byte, and the ways to answer.
+
+Most dangerous first: risks, then who asks and why, the change with the findings at their lines, and what was
+adjusted, checked and not checked. The terminal (``rails.approval.screen``) shows the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rails.core import details as d
+from rails.core.details import Details
+from rails.core.requests import Json
+from rails.core.text import one_line
+from rails.review.html_turns import badge, time_text
+from rails.review.markup import Html, el, text
+from rails.review.questions import Question
+from rails.review.web.card_answers import bar_html
+from rails.review.web.card_files import editable_texts, files_html
+
+_LISTED: Final = 40
+_ESCAPE: Final = re.compile(r"\\.")
+
+
+def question_json(question: Question, facts: Details, decides: str) -> dict[str, Json]:
+    """Return a question for the page: its card, and the texts of the files that can be edited there.
+
+    ``decides`` is "yes", "read" (this address only looks) or "not running" (nobody would take the answer).
+    """
+    return {
+        "question": question.number,
+        "digest": question.digest,
+        "state": question.state,
+        "decides": decides,
+        "risky": bool(d.texts(facts, "risks")),
+        "grant": dict(d.inner(facts, "grant")),
+        "texts": dict(editable_texts(facts)) if d.flag(facts, "can_edit") else {},
+        "html": card_html(question, facts, decides),
+    }
+
+
+def card_html(question: Question, facts: Details, decides: str) -> Html:
+    """Return the card; its head has the id ``card-title``."""
+    asks = "Change these files?" if d.text(facts, "kind") == "changes" else "Run this tool?"
+    parts: list[Html | None] = [
+        el(
+            "h2",
+            el("span", text("✋ Waiting for you"), class_="badge open"),
+            text(f" {asks}"),
+            id="card-title",
+            tabindex=-1,
+        ),
+        _note(facts),
+        _list("Look twice", d.texts(facts, "risks"), "risks-box"),
+        _facts(question, facts),
+        files_html(facts),
+        *_requests(facts),
+        *_verdict(d.inner(facts, "verdict"), [d.text(f, "path") for f in d.objects(facts, "files")]),
+        bar_html(facts, decides),
+    ]
+    return el("section", [part for part in parts if part], class_="card-asked", aria_labelledby="card-title")
+
+
+def _note(facts: Details) -> Html | None:
+    if note := d.text(facts, "note"):
+        return el("p", text(f"Your version cannot be used: {one_line(note, 600)}"), class_="box bad", role="alert")
+    if d.whole(facts, "replaces"):
+        again = "Your version was checked and formatted. This is what would be written; nothing is written yet."
+        return el("p", text(again), class_="box good")
+    return None
+
+
+def _facts(question: Question, facts: Details) -> Html:
+    requests = d.objects(facts, "requests")
+    local = any(d.flag(request, "from_project") for request in requests)
+    definitions = dict.fromkeys(f"{d.text(r, 'tool')} {d.text(r, 'definition')[:12]}" for r in requests)
+    origin = "the project's own, not yours" if local else "shipped or your own"
+    why = [el("p", text(line)) for line in d.text(facts, "explanation").strip().split("\n")[:12] if line.strip()]
+    rows: list[tuple[str, list[Html]]] = [
+        ("Agent", [el("span", text(one_line(d.text(facts, "agent"), 80)))]),
+        ("Tool", [el("code", text(one_line(", ".join(d.texts(facts, "tools")), 200)))]),
+        ("Why", why or [el("span", text("The agent did not say."), class_="meta")]),
+        ("Definition", [el("code", text(one_line(", ".join(definitions), 200))), el("span", text(f" ({origin})"))]),
+        ("Digest", [el("code", text(question.digest[:16])), el("span", text(" travels with your answer"))]),
+        ("Asked", [el("span", text(time_text(question.opened_at)))]),
+    ]
+    if expires := d.text(facts, "expires"):
+        rows.append(("Ends", [el("span", text(f"{time_text(expires)}; then the run pauses, nothing is denied"))]))
+    return el("dl", [el("div", el("dt", text(name)), el("dd", value)) for name, value in rows], class_="card-facts")
+
+
+def _requests(facts: Details) -> Iterator[Html]:
+    repairs, notes = [], list(d.texts(facts, "notes"))
+    for request in d.objects(facts, "requests"):
+        for repair in d.objects(request, "repairs"):
+            before, after = (json.dumps(d.text(repair, key), ensure_ascii=False) for key in ("before", "after"))
+            place = f"{d.text(request, 'tool')}: {d.text(repair, 'name')} at {d.number(repair, 'offset'):.0f}"
+            repairs.append(f"{place}: {before} became {after}")
+    notes = [note for note in notes if ": JSON repaired (" not in note]
+    yield from filter(None, (_list("Repaired in the request's JSON", repairs, "notes"),))
+    yield from filter(None, (_list("Adjusted on the way", notes, "notes"),))
+    as_run = d.text(facts, "kind") != "changes"
+    for request in d.objects(facts, "requests"):
+        shown = json.dumps(request.get("parameters"), indent=2, ensure_ascii=False)
+        name = f"{d.text(request, 'tool')}: parameters{'' if as_run else ' as the agent sent them'}"
+        summary = el("summary", text(one_line(name, 200)))
+        # Line breaks in a value are drawn as such, behind the escape that stands for them.
+        body = text(_ESCAPE.sub(lambda found: found[0] + ("\n" if found[0] == r"\n" else ""), shown))
+        yield el("details", summary, el("pre", body, tabindex=0), class_="sent", open=as_run)
+
+
+def _verdict(verdict: Details, drawn: Sequence[str]) -> Iterator[Html]:
+    if not verdict:
+        yield el("p", text("No check looks at what a tool does."), class_="meta")
+        return
+    status = d.text(verdict, "status")
+    mark, kind = ("✓", "good") if status == "pass" else ("✕", "bad")
+    words = {"pass": "Checks passed", "fail": "Checks failed"}.get(status, "Checks could not be completed")
+    checks = ", ".join(f"{d.text(c, 'name')} {d.text(c, 'version')}".strip() for c in d.objects(verdict, "checks"))
+    ran = el("span", text(f" {one_line(checks, 300) or 'none ran'}"), class_="meta")
+    yield el("p", badge(mark, kind, words), ran, class_="verdict")
+    elsewhere = [f for f in d.objects(verdict, "findings") if d.text(f, "path") not in drawn]
+    fixed = [
+        f"{d.text(f, 'tool')} {d.text(f, 'rule')} ×{d.number(f, 'count'):.0f} in {d.text(f, 'path')}"
+        for f in d.objects(verdict, "fixed")
+    ]
+    unseen = [
+        f"{d.text(s, 'path')} by {d.text(s, 'check')}: {d.text(s, 'reason')}" for s in d.objects(verdict, "not_checked")
+    ]
+    found = [
+        f"{d.text(f, 'path')}:{d.number(f, 'line'):.0f} {d.text(f, 'rule')} {d.text(f, 'message')}" for f in elsewhere
+    ]
+    for title, lines in (("Findings elsewhere", found), ("Fixed for the agent", fixed), ("Not checked", unseen)):
+        yield from filter(None, (_list(title, lines, "notes"),))
+
+
+def _list(title: str, lines: Sequence[str], kind: str) -> Html | None:
+    if not lines:
+        return None
+    items = [el("li", text(one_line(line, 500))) for line in lines[:_LISTED]]
+    more = [el("li", text(f"and {len(lines) - _LISTED} more"))] if len(lines) > _LISTED else []
+    return el("div", el("p", text(title), class_="label"), el("ul", items, more), class_=kind)

@@ -1,0 +1,160 @@
+"""The files of an approval card: differences with their findings, parts that can be left out, texts to edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rails.approval.diffview import FileDiff, Line, file_diff
+from rails.approval.edit import sides
+from rails.approval.linediff import blocks
+from rails.approval.paint import LEGEND
+from rails.core import details as d
+from rails.core.changes import FileChange
+from rails.core.details import Details
+from rails.core.paths import WorkspacePath, parse
+from rails.core.text import one_line, sha256
+from rails.core.verdict import Finding, Severity
+from rails.review.markup import Html, el, join, text
+
+#: Diff lines of one file that a card shows; the rest is counted.
+_FILE_LINES: Final = 1_500
+_MARKS: Final = {"add": "+", "remove": "−", "tool_add": "+", "tool_remove": "−", "finding": "▲"}
+_BY_TOOL: Final = ("tool_add", "tool_remove")
+_CHANGED: Final = ("add", "remove", *_BY_TOOL)
+
+
+def files_html(facts: Details) -> Html:
+    """Return every file of a question, drawn; what cannot be drawn is said."""
+    findings = [_finding(one) for one in d.objects(d.inner(facts, "verdict"), "findings")]
+    can_edit = d.flag(facts, "can_edit")
+    editable = dict(editable_texts(facts)) if can_edit else {}
+    drawn = [_file(one, findings, editable, can_edit=can_edit) for one in d.objects(facts, "files")]
+    by_tools = any(isinstance(file.get("proposed"), str) for file in d.objects(facts, "files"))
+    return join(*drawn, el("p", text(LEGEND), class_="meta") if by_tools else None)
+
+
+def editable_texts(facts: Details) -> Iterator[tuple[str, str]]:
+    """Yield the files whose text can be edited in a page: one kind of line end, and nothing masked."""
+    for file in d.objects(facts, "files"):
+        after = file.get("after")
+        if not isinstance(after, str) or _masked(file):
+            continue
+        crlf = after.count("\r\n")
+        if after.count("\r") == crlf and crlf in (0, after.count("\n")):
+            yield d.text(file, "path"), after.removeprefix("\ufeff")
+
+
+def _masked(file: Details) -> bool:
+    """Whether what the log holds is not what would be written: a secret was masked on the way into it."""
+    after = file.get("after")
+    return isinstance(after, str) and sha256(after.encode("utf-8", "replace")) != d.text(file, "after_sha256")
+
+
+def _change(file: Details) -> FileChange | None:
+    """Return a file's change as it was logged; ``None`` where the log does not have its texts."""
+    path = parse(d.text(file, "path"))
+    sides = [file.get(side) for side in ("before", "after", "proposed")]
+    hashes = [file.get(f"{side}_sha256") for side in ("before", "after")]
+    lost = any(digest is not None and not isinstance(side, str) for side, digest in zip(sides, hashes, strict=False))
+    if not isinstance(path, WorkspacePath) or lost:
+        return None
+    before, after, proposed = (side.encode("utf-8", "replace") if isinstance(side, str) else None for side in sides)
+    return FileChange(path, before, after, int(d.number(file, "mode")) or 0o644, proposed)
+
+
+def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], *, can_edit: bool) -> Html:
+    change = _change(file)
+    path = one_line(d.text(file, "path"), 300)
+    if change is None:
+        digest = d.text(file, "after_sha256") or "none"
+        words = f"{path} ({d.text(file, 'kind')}): not text, or too large to show here. SHA-256 after: {digest}"
+        return el("p", text(words), class_="box bad")
+    diff = file_diff(change, findings, max_lines=_FILE_LINES)
+    pieces = Pieces(change) if can_edit else None
+    counts = f" {diff.kind} +{diff.added} −{diff.removed}"
+    counts += f", {diff.by_tools} of these lines by a formatter" if diff.by_tools else ""
+    masked = "A secret is masked here; the file would hold its real value." if _masked(file) else ""
+    edit = el("button", text("Edit the text"), type="button", data_edit=str(change.path)) if path in editable else None
+    table = el("table", el("tbody", [_row(line, pieces) for line in diff.lines]), aria_label=f"Changes of {path}")
+    return el(
+        "details",
+        el("summary", el("code", text(path)), el("span", text(counts))),
+        el("p", text(masked), class_="box bad") if masked else None,
+        _hidden(diff),
+        el("div", table, class_="scroll", tabindex=0),
+        el("p", edit, class_="file-edit") if edit else None,
+        class_="diff",
+        open=True,
+        data_path=str(change.path),
+    )
+
+
+def _hidden(diff: FileDiff) -> Html | None:
+    if not diff.hidden:
+        return None
+    return el("p", text(f"{diff.hidden} lines are not shown here; the terminal (v) shows them all."), class_="box bad")
+
+
+class Pieces:
+    """The differing pieces of a change, found by line number, numbered as ``rails.approval.edit`` does.
+
+    Each is offered once, at its first drawn line; where there is only one, there is nothing to choose.
+    """
+
+    def __init__(self, change: FileChange) -> None:
+        self.count = 0
+        self._lines: dict[tuple[bool, int], int] = {}
+        self._offered: set[int] = set()
+        both = sides(change)
+        if both is None or change.before is None or change.after is None:
+            return
+        for block in blocks(*both):
+            if not block.equal:
+                old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
+                self._lines |= {(False, line + 1): self.count for line in old}
+                self._lines |= {(True, line + 1): self.count for line in new}
+                self.count += 1
+
+    def of(self, line: Line) -> int | None:
+        """Return the piece that a line belongs to."""
+        if self.count < 2 or line.style not in _CHANGED:
+            return None
+        return self._lines.get((bool(line.new), line.new or line.old))
+
+    def offer(self, piece: int | None) -> bool:
+        """Say whether this is the first line of a piece."""
+        if piece is None or piece in self._offered:
+            return False
+        self._offered.add(piece)
+        return True
+
+
+def _row(line: Line, pieces: Pieces | None) -> Html:
+    piece = pieces.of(line) if pieces else None
+    tool = el("span", text("~"), class_="by-tool", title="by a formatter or fixer") if line.style in _BY_TOOL else None
+    return el(
+        "tr",
+        el("td", _choice(piece) if pieces.offer(piece) else None, class_="take")
+        if pieces and pieces.count > 1
+        else None,
+        el("td", text(line.old or ""), class_="n"),
+        el("td", text(line.new if line.style != "finding" and line.new else ""), class_="n"),
+        el("td", text(_MARKS.get(line.style, " ")), tool, class_="mark"),
+        el("td", text(line.text), class_="line"),
+        class_=line.style,
+        data_of=piece,
+    )
+
+
+def _choice(piece: int | None) -> Html:
+    words = f"Take part {(piece or 0) + 1}; without it, these lines stay as they are"
+    return el("input", type="checkbox", checked=True, data_piece=piece, aria_label=words, title=words)
+
+
+def _finding(finding: Details) -> Finding:
+    names = ("path", "rule", "message", "tool")
+    path, rule, message, tool = (d.text(finding, name) for name in names)
+    line, column = (int(d.number(finding, name)) for name in ("line", "column"))
+    severity: Severity = "warning" if d.text(finding, "severity") == "warning" else "error"
+    return Finding(path, line, column, rule, message, tool, severity, new=d.flag(finding, "new", True))

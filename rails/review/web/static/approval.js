@@ -1,0 +1,255 @@
+// The approval card. The server draws it; this file arms its keys, gathers edits, and sends one answer with the
+// digest of what is shown. Enter, Space and Escape never approve; nothing does in the first 350 ms of quiet.
+
+const QUIET = 350;
+const slot = document.getElementById("asked");
+const alertPlace = document.getElementById("alert");
+const waitingButton = document.getElementById("waiting");
+let shown = null; // {session, question, digest, decides, risky, grant, texts}
+let shownAt = 0;
+let lastKey = 0;
+let sending = false;
+let tools = null; // {get, token, put, say}
+
+export function setUp(given) {
+  tools = given;
+  slot.addEventListener("click", clicked);
+  slot.addEventListener("change", changed);
+  slot.addEventListener("input", changed);
+  for (const type of ["keydown", "keyup"]) slot.addEventListener(type, noEnter, true);
+  waitingButton.addEventListener("click", goToCard);
+}
+
+export async function refresh(session, signal) {
+  const found = await tools.get(`/api/session/${session}/question`, signal);
+  if (!found.question) return clear();
+  if (shown && shown.session === session && shown.question === found.question && shown.decides === found.decides) return;
+  shown = { session, ...found };
+  shownAt = lastKey = performance.now();
+  sending = false;
+  tools.put(slot, found.html);
+  slot.hidden = false;
+  restore();
+  arm();
+  waitingButton.hidden = false;
+  alertPlace.textContent = "A decision is waiting for you.";
+  document.title = document.title.startsWith("✋") ? document.title : `✋ ${document.title}`;
+  if (document.activeElement === document.body || document.activeElement?.id === "page") goToCard();
+}
+
+export function clear() {
+  shown = null;
+  slot.hidden = true;
+  slot.replaceChildren();
+  waitingButton.hidden = true;
+  alertPlace.textContent = "";
+  document.title = document.title.replace(/^✋ /, "");
+}
+
+export function goToCard() {
+  const title = document.getElementById("card-title");
+  title?.focus({ preventScroll: true });
+  slot.scrollIntoView({ block: "start" });
+}
+
+// Says how long it is quiet, and shows when the keys work.
+function arm() {
+  const bar = slot.querySelector(".bar-answer");
+  if (!bar) return;
+  bar.classList.add("unarmed");
+  const question = shown;
+  const check = () => {
+    if (shown !== question) return;
+    if (isArmed()) bar.classList.remove("unarmed");
+    else setTimeout(check, 50);
+  };
+  check();
+}
+
+function isArmed() {
+  return performance.now() - Math.max(shownAt, lastKey) >= QUIET;
+}
+
+// Returns whether the key was meant for the card.
+export function key(event) {
+  const inside = shown && (slot.contains(document.activeElement) || document.activeElement === document.body);
+  if (!inside || event.repeat || !["a", "A", "d", "e"].includes(event.key)) {
+    if (shown && !isArmed()) lastKey = performance.now();
+    return event.key === "w" && shown ? (goToCard(), true) : false;
+  }
+  if (shown.decides !== "yes") return true;
+  if (!isArmed()) {
+    lastKey = performance.now();
+    tools.say("Too quick: keys work after a moment of quiet.");
+    return true;
+  }
+  ({ a: approve, A: grant, d: openDeny, e: edit })[event.key]();
+  return true;
+}
+
+function noEnter(event) {
+  const button = event.target.closest?.('[data-do="approve"], [data-do="grant-now"]');
+  if (!button || !["Enter", " "].includes(event.key)) return;
+  event.preventDefault();
+  if (event.type === "keydown") tools.say(`Enter and Space never approve. Press ${button.dataset.do === "approve" ? "a" : "A"}.`);
+}
+
+function clicked(event) {
+  const button = event.target.closest("button");
+  if (!button) return;
+  if (button.dataset.edit !== undefined) return openText(button);
+  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort };
+  if (!Object.hasOwn(acts, button.dataset.do)) return;
+  if (!isArmed()) return tools.say("Too quick: the buttons work after a moment.");
+  acts[button.dataset.do]();
+}
+
+function approve() {
+  if (edits().any) return tools.say("Your changes are not checked yet: check your version first (e).");
+  if (!confirmed()) return;
+  send({ do: "approve" });
+}
+
+function confirmed() {
+  const field = document.getElementById("confirm");
+  if (!field || field.value.trim() === "approve") return true;
+  field.focus();
+  tools.say('There are risks: type the word "approve" first, leave the field with Tab, and press a.');
+  return false;
+}
+
+function openDeny() {
+  const panel = document.getElementById("deny-panel");
+  panel.hidden = false;
+  document.getElementById("reason").focus();
+}
+
+function deny() {
+  send({ do: "deny", reason: document.getElementById("reason").value });
+}
+
+async function grant() {
+  const panel = document.getElementById("grant-panel");
+  if (!panel) return;
+  if (!panel.hidden) return grantNow();
+  panel.hidden = false;
+  if (!shown.grant.rule) return tools.say(shown.grant.why_not ?? "");
+  const question = shown;
+  try {
+    const { words } = await tools.get(`/api/session/${shown.session}/question/${shown.question}/rule`);
+    if (shown === question) document.getElementById("dry-run").textContent = words;
+  } catch (error) {
+    tools.say(error.message);
+  }
+}
+
+function grantNow() {
+  if (!shown.grant.rule || edits().any || !confirmed()) return;
+  const [uses, minutes] = ["uses", "minutes"].map((id) => Number(document.getElementById(id).value));
+  send({ do: "grant", rule: shown.grant.rule, uses, minutes });
+}
+
+function original() {
+  send({ do: "edit", original: true });
+}
+
+function abort() {
+  send({ do: "abort", reason: "" });
+}
+
+// Opens the first file's text, or sends what was changed to be checked.
+function edit() {
+  const { any, files, left_out } = edits();
+  if (any) return send({ do: "edit", files, left_out });
+  const button = slot.querySelector("[data-edit]");
+  if (button) openText(button);
+  else tools.say("There is no text here that can be edited in the page.");
+}
+
+function openText(button) {
+  const path = button.dataset.edit;
+  let area = slot.querySelector(`textarea[data-path="${CSS.escape(path)}"]`);
+  if (!area) {
+    area = document.createElement("textarea");
+    area.dataset.path = path;
+    area.className = "edit-text";
+    area.spellcheck = false;
+    area.setAttribute("aria-label", `The text of ${path}, to be edited`);
+    area.value = shown.texts[path];
+    area.rows = Math.min(30, area.value.split("\n").length + 1);
+    button.parentElement.before(area);
+    for (const box of button.closest(".diff").querySelectorAll("[data-piece]")) {
+      box.checked = true;
+      box.disabled = true;
+    }
+  }
+  area.focus();
+}
+
+function edits() {
+  const files = {};
+  const left_out = {};
+  for (const area of slot.querySelectorAll("textarea[data-path]")) {
+    if (area.value !== shown.texts[area.dataset.path]) files[area.dataset.path] = area.value;
+  }
+  for (const box of slot.querySelectorAll("[data-piece]:not(:checked)")) {
+    (left_out[box.closest(".diff").dataset.path] ??= []).push(Number(box.dataset.piece));
+  }
+  return { files, left_out, any: Object.keys(files).length + Object.keys(left_out).length > 0 };
+}
+
+function changed(event) {
+  if (!shown) return;
+  const { piece } = event.target.dataset;
+  if (piece !== undefined) {
+    const rows = event.target.closest("table").querySelectorAll(`tr[data-of="${piece}"]`);
+    rows.forEach((row) => row.classList.toggle("left-out", !event.target.checked));
+  }
+  const { any, files } = edits();
+  slot.querySelector(".bar-answer")?.classList.toggle("edited", any);
+  sessionStorage.setItem("draft", JSON.stringify({ digest: shown.digest, files }));
+}
+
+// What was typed before a reload is put back, if the same thing is asked.
+function restore() {
+  const draft = JSON.parse(sessionStorage.getItem("draft") ?? "{}");
+  if (draft.digest !== shown.digest) return;
+  for (const [path, text] of Object.entries(draft.files ?? {})) {
+    const button = slot.querySelector(`[data-edit="${CSS.escape(path)}"]`);
+    if (!button || !Object.hasOwn(shown.texts, path)) continue;
+    openText(button);
+    slot.querySelector(`textarea[data-path="${CSS.escape(path)}"]`).value = text;
+  }
+  slot.querySelector(".bar-answer")?.classList.toggle("edited", edits().any);
+}
+
+async function send(answer) {
+  if (!shown || shown.decides !== "yes" || sending) return;
+  sending = true;
+  const asked = shown;
+  const buttons = [...slot.querySelectorAll("button")];
+  buttons.forEach((button) => (button.disabled = true));
+  tools.say(answer.do === "edit" ? "Your version is being checked." : "Sent.");
+  const body = JSON.stringify({ session: asked.session, question: asked.question, digest: asked.digest, ...answer });
+  try {
+    const reply = await fetch("/api/decide", {
+      method: "POST", body, cache: "no-store",
+      headers: { "X-AI-Rails-Token": tools.token, "Content-Type": "application/json" },
+    });
+    const outcome = reply.headers.get("Content-Type")?.startsWith("application/json") ? await reply.json() : { words: await reply.text() };
+    tools.say(outcome.words);
+    if (reply.ok || reply.status === 409) return await settled(asked);
+  } catch (error) {
+    tools.say("The server cannot be reached; nothing was decided here. Start it again, and open the address it prints.");
+  }
+  sending = false;
+  buttons.forEach((button) => (button.disabled = false));
+}
+
+// The question is over, or another one has taken its place.
+async function settled(asked) {
+  if (shown !== asked) return;
+  shown = null;
+  await refresh(asked.session).catch((error) => tools.say(error.message));
+  if (!shown) clear();
+}

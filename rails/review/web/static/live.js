@@ -1,0 +1,126 @@
+// A running session: its stream, read over fetch so that the token stays in a header, and the strip of pills.
+// The stream's ids are the numbers of the log's records; after a break it goes on where it stopped.
+
+const strip = document.getElementById("live");
+const pills = document.getElementById("pills");
+const facts = document.getElementById("live-facts");
+const said = { agent: "", turn: "", attempt: "", cost: "" };
+let tokens = { input: 0, output: 0 };
+
+export async function follow(session, after, token, signal, take, say) {
+  let seen = after;
+  let pause = 500;
+  while (!signal.aborted) {
+    if (document.hidden) {
+      await shown(signal);
+      continue;
+    }
+    const mine = new AbortController();
+    const stop = () => mine.abort();
+    const hide = () => document.hidden && mine.abort();
+    signal.addEventListener("abort", stop, { once: true });
+    document.addEventListener("visibilitychange", hide);
+    try {
+      const answer = await fetch(`/api/session/${session}/stream`, {
+        headers: { "X-AI-Rails-Token": token, "Last-Event-ID": String(seen) }, cache: "no-store", signal: mine.signal,
+      });
+      if (answer.status === 401) return say("The server was started anew. Open the address that it printed; nothing is lost.");
+      if (answer.status === 404) return;
+      if (!answer.ok) throw new Error(await answer.text());
+      say("");
+      pause = 500;
+      strip.dataset.state = "on";
+      for await (const event of events(answer.body)) {
+        if (event.id) seen = Number(event.id);
+        if (event.kind) take(event.kind, event.data, seen);
+        if (event.kind === "end") return;
+      }
+    } catch (error) {
+      if (!mine.signal.aborted) say("The connection is lost; trying again.");
+    } finally {
+      mine.abort();
+      signal.removeEventListener("abort", stop);
+      document.removeEventListener("visibilitychange", hide);
+      strip.dataset.state = "off";
+    }
+    await new Promise((done) => setTimeout(done, document.hidden ? 0 : pause));
+    pause = Math.min(5000, pause * 2);
+  }
+}
+
+function shown(signal) {
+  return new Promise((done) => {
+    document.addEventListener("visibilitychange", done, { once: true });
+    signal.addEventListener("abort", done, { once: true });
+  });
+}
+
+async function* events(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n\n");
+    rest = parts.pop();
+    for (const part of parts) {
+      const event = { id: "", kind: "", data: {} };
+      for (const line of part.split("\n")) {
+        if (line.startsWith("id: ")) event.id = line.slice(4);
+        else if (line.startsWith("event: ")) event.kind = line.slice(7);
+        else if (line.startsWith("data: ")) event.data = JSON.parse(line.slice(6));
+      }
+      yield event;
+    }
+  }
+}
+
+export function clear() {
+  strip.hidden = true;
+  pills.replaceChildren();
+  Object.keys(said).forEach((key) => (said[key] = ""));
+  tokens = { input: 0, output: 0 };
+  facts.textContent = "";
+}
+
+export function totals(input, output) {
+  tokens = { input, output };
+  tell();
+}
+
+// What a signal changes on the strip. Everything is set as text.
+export function draw(kind, data) {
+  strip.hidden = false;
+  if (kind === "turn") {
+    pills.replaceChildren();
+    said.turn = data.words;
+  } else if (kind === "agent") said.agent = data.agent;
+  else if (kind === "attempt") said.attempt = data.words;
+  else if (kind === "cost") {
+    tokens = { input: tokens.input + data.input, output: tokens.output + data.output };
+    said.turn = said.turn.replace(": asking ", " · ");
+  } else if (kind === "error") said.attempt = `❌ ${data.words}`;
+  else if (kind === "end") said.turn = `Over: ${data.outcome}`;
+  else if (kind.startsWith("json-tool-")) pill(kind, data);
+  tell();
+}
+
+function tell() {
+  said.cost = tokens.input ? `${tokens.input.toLocaleString("en")} tokens in, ${tokens.output.toLocaleString("en")} out` : "";
+  facts.textContent = Object.values(said).filter(Boolean).join(" · ");
+}
+
+function pill(kind, data) {
+  let item = [...pills.children].find((one) => one.dataset.id === data.id);
+  if (!item) {
+    item = document.createElement("li");
+    item.dataset.id = data.id;
+    pills.append(item);
+  }
+  // A request that was refused stays refused, whatever comes for the whole block afterwards.
+  if (kind === "json-tool-block" && item.dataset.state === "failed") return;
+  item.dataset.state = data.status ?? (data.verdict === "failed" ? "failed" : "checking");
+  item.dataset.seen = `${item.dataset.seen ?? ""} ${data.status ?? "block"}`.trim();
+  item.textContent = data.words;
+  item.title = [data.toolType, data.path].filter(Boolean).join(" ");
+}

@@ -1,0 +1,310 @@
+"""One queue for terminal and page: the first valid answer decides, exactly once; what is no answer decides nothing."""
+
+import os
+import pty
+import threading
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rails.approval.answer import PageAnswer, read_answer
+from rails.approval.decision import Decision, sign, still_valid
+from rails.approval.grants import Grants, as_toml, propose
+from rails.approval.queue import IN_PAGE, Queue
+from rails.approval.terminal import TerminalApprover
+from rails.core.errors import UnansweredError, UsageError
+from rails.core.events import Record
+
+
+class Box:
+    """A letter box in memory."""
+
+    def __init__(self):
+        self.letters, self.lock = {}, threading.Lock()
+
+    def place(self, question, answer):
+        with self.lock:
+            return self.letters.setdefault(question, answer) is answer
+
+    def waiting(self, question):
+        return question in self.letters
+
+    def read(self, question):
+        return self.letters.get(question)
+
+    def discard(self, question):
+        self.letters.pop(question, None)
+
+
+class Desk:
+    """A queue, its box, and what it published; ``leave`` answers the open question as a page would."""
+
+    def __init__(self, judge=None, here=None, **more):
+        self.box, self.records, self.grants = Box(), [], Grants()
+        self.on_open = lambda record: None
+        self.queue = Queue(judge=judge, grants=self.grants, page_waits=more.pop("page_waits", True), **more)
+        self.queue.here = here
+        self.queue.open(self.box, self.publish)
+
+    def publish(self, event):
+        record = Record(len(self.records) + 1, "t", "s", "coder", "m", event.type, event.message, event.details, "", "")
+        self.records.append(record)
+        if event.type == "APPROVAL_OPENED":
+            self.on_open(record)
+        return record
+
+    def answers(self, *answers):
+        """Answer each question with the next of ``answers``: (do, more) pairs; ``None`` leaves the digest out."""
+        left = iter(answers)
+
+        def leave(record):
+            do, more = next(left)
+            answer = PageAnswer(do, more.pop("digest", record.details["digest"]), **more)
+            self.box.place(record.seq, answer.to_json())
+
+        self.on_open = leave
+        return self
+
+
+def judge_of(make):
+    return lambda changes: make.verdict(*changes.changes)
+
+
+def test_an_approval_in_the_page_is_signed_like_any_other(make):
+    desk, request = Desk().answers(("approve", {})), make.ask()
+    decision = desk.queue.decide(request)
+    assert (decision.answer, decision.by, decision.scope) == ("approve", IN_PAGE, "once")
+    assert still_valid(sign(request, decision), request)
+
+
+def test_a_denial_brings_its_reason_and_a_stop_stops(make):
+    decision = Desk().answers(("deny", {"reason": "use argparse"})).queue.decide(make.ask())
+    assert (decision.answer, decision.reason) == ("deny", "use argparse")
+    assert Desk().answers(("abort", {})).queue.decide(make.ask()).answer == "abort"
+
+
+def test_what_is_shown_is_in_the_record(make):
+    change = make.change(after=b"a = 2\n", proposed=b"a=2\n")
+    desk = Desk(judge=judge_of(make)).answers(("approve", {}))
+    desk.queue.decide(make.ask(change, findings=[make.finding()], notes=["matched at rung 3"]))
+    facts = desk.records[0].details
+    assert facts["files"][0]["before"] == "a = 1\n"
+    assert facts["files"][0]["proposed"] == "a=2\n"
+    assert facts["files"][0]["after"] == "a = 2\n"
+    assert facts["verdict"]["findings"][0]["rule"] == "F401"
+    assert facts["requests"][0]["definition"] == "d" * 64
+    assert facts["notes"] == ["matched at rung 3"]
+    assert facts["grant"]["why_not"]
+
+
+@pytest.mark.parametrize(
+    "letter",
+    [
+        {},
+        {"do": "approve"},
+        {"do": "approve", "digest": "0" * 64},
+        {"do": "yes", "digest": "0" * 64},
+        {"do": "grant", "digest": None, "rule": "[[rule]]"},
+    ],
+    ids=range(5),
+)
+def test_what_is_no_valid_answer_is_thrown_away_and_the_question_stays(make, letter):
+    desk, request = Desk(), make.ask()
+    letter = {**letter, **({"digest": request.digest} if letter.get("digest", "") is None else {})}
+
+    def leave(record):
+        desk.box.place(record.seq, letter)
+
+        def later():
+            while desk.box.waiting(record.seq):
+                time.sleep(0.005)
+            desk.box.place(record.seq, PageAnswer("deny", request.digest, "now").to_json())
+
+        threading.Thread(target=later, daemon=True).start()
+
+    desk.on_open = leave
+    assert desk.queue.decide(request).reason == "now"
+
+
+def test_an_edit_is_judged_and_asked_about_anew_and_approved_as_such(make):
+    request = make.ask(make.change(before=b"a = 1\n", after=b"a = 2\n"))
+    edit = ("edit", {"files": {"src/app.py": "a = 3\n"}})
+    desk = Desk(judge=judge_of(make)).answers(edit, ("approve", {}))
+    decision = desk.queue.decide(request)
+    assert decision.edited.changes.changes[0].after == b"a = 3\n"
+    assert decision.edited.digest != request.digest
+    assert still_valid(sign(decision.edited, decision), decision.edited)
+    assert [record.details["replaces"] for record in desk.records] == [0, 1]
+
+
+def test_parts_can_be_left_out_and_the_agents_version_had_back(make):
+    change = make.change(before=b"a\nb\nc\nd\n", after=b"A\nb\nc\nD\n")
+    left_out = ("edit", {"left_out": {"src/app.py": (0,)}})
+    desk = Desk(judge=judge_of(make)).answers(left_out, ("approve", {}))
+    assert desk.queue.decide(make.ask(change)).edited.changes.changes[0].after == b"a\nb\nc\nD\n"
+    request = make.ask(change)
+    again = Desk(judge=judge_of(make)).answers(left_out, ("edit", {"original": True}), ("approve", {}))
+    decision = again.queue.decide(request)
+    assert decision.edited is None
+    assert decision.of == request.digest
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        ({"files": {"other.py": "x"}}, "not in the proposal"),
+        ({"files": {"src/app.py": "a = 2\n"}}, "Nothing was changed"),
+        ({"left_out": {"src/app.py": (0,)}}, "Nothing of the proposal is left"),
+        ({"files": {"src/app.py": "x"}, "left_out": {"src/app.py": (0,)}}, "twice"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_an_edit_that_cannot_be_used_is_said_and_the_question_is_asked_again(make, edit, words):
+    desk = Desk(judge=judge_of(make)).answers(("edit", edit), ("deny", {}))
+    assert desk.queue.decide(make.ask()).answer == "deny"
+    assert words in desk.records[1].details["note"]
+
+
+def test_a_pages_line_ends_become_the_files_own_or_are_refused(make):
+    crlf = make.ask(make.change(before=b"a\r\n", after=b"b\r\n"))
+    desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": "c\nd\n"}}), ("approve", {}))
+    assert desk.queue.decide(crlf).edited.changes.changes[0].after == b"c\r\nd\r\n"
+    mixed = make.ask(make.change(before=b"a\n", after=b"b\r\nc\n"))
+    desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": "c\n"}}), ("deny", {}))
+    desk.queue.decide(mixed)
+    assert "line ends" in desk.records[1].details["note"]
+
+
+def test_a_file_with_a_masked_secret_is_not_edited_in_the_page(make):
+    desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": "key = '«secret»'\n"}}), ("deny", {}))
+    publish = desk.publish
+
+    def masking(event):
+        for file in event.details["files"]:
+            file["after"] = file["after"].replace("2", "«secret»")
+        return publish(event)
+
+    desk.queue.open(desk.box, masking)
+    desk.queue.decide(make.ask())
+    assert "masked" in desk.records[1].details["note"]
+
+
+def test_a_grant_holds_the_rule_that_was_shown_for_as_often_as_was_said(make):
+    request = make.ask()
+    rule = as_toml(propose(request))
+    desk = Desk().answers(("grant", {"rule": rule, "uses": 2, "minutes": 5}))
+    assert "grant 1" in desk.queue.decide(request).scope
+    assert desk.grants.active()[0].uses == 2
+
+
+def test_nobody_in_time_is_no_denial(make):
+    desk = Desk(patience_s=0.05)
+    with pytest.raises(UnansweredError, match="nothing was changed"):
+        desk.queue.decide(make.ask())
+    assert desk.records[-1].event_type == "APPROVAL_CLOSED"
+    assert desk.records[-1].details["state"] == "expired"
+    assert desk.records[0].details["expires"]
+
+
+def test_without_a_terminal_and_a_page_nobody_is_waited_for(make):
+    assert Desk(page_waits=False).queue.decide(make.ask()).reason == "no human"
+    assert Queue(page_waits=True).decide(make.ask()).reason == "no human"
+
+
+class Here:
+    """A terminal that answers as told, after ``wait``."""
+
+    def __init__(self, answer="approve", by="human", wait=lambda: None):
+        self.answer, self.by, self.wait, self.asked = answer, by, wait, []
+
+    def decide(self, request):
+        self.asked.append(request.digest)
+        self.wait()
+        return Decision(self.answer, "", self.by, of=request.digest)
+
+
+def test_the_terminal_decides_when_it_is_first(make):
+    desk = Desk(here=Here())
+    assert desk.queue.decide(make.ask()).by == "human"
+    assert desk.box.waiting(1), "a page that comes now is too late"
+
+
+def test_the_page_wins_when_it_was_first_even_if_the_terminal_answers_too(make):
+    desk = Desk(here=Here("approve")).answers(("deny", {"reason": "page"}))
+    assert desk.queue.decide(make.ask()).reason == "page"
+
+
+def test_the_terminal_is_asked_about_what_was_edited_in_the_page(make):
+    here = Here(by="elsewhere")
+    desk = Desk(judge=judge_of(make), here=here)
+    desk.answers(("edit", {"files": {"src/app.py": "a = 3\n"}}), ("deny", {}))
+    desk.queue.decide(make.ask())
+    assert here.asked == [record.details["digest"] for record in desk.records]
+
+
+def test_a_terminal_that_went_away_leaves_the_page(make):
+    desk = Desk(here=Here("deny", by="end of input")).answers(("approve", {}))
+    assert desk.queue.decide(make.ask()).by == IN_PAGE
+
+
+def test_a_real_terminal_stops_asking_when_the_page_has_answered(make):
+    master, slave = pty.openpty()
+    with os.fdopen(slave, "r", encoding="utf-8") as keyboard, open(os.devnull, "w", encoding="utf-8") as out:
+        desk = Desk()
+        desk.queue.here = TerminalApprover(keyboard, out, quiet_s=0.01, elsewhere=desk.queue.answered_elsewhere)
+        answer = PageAnswer("deny", make.ask().digest, "in the page").to_json()
+        desk.on_open = lambda record: threading.Timer(0.2, desk.box.place, (record.seq, answer)).start()
+        started = time.monotonic()
+        assert desk.queue.decide(make.ask()).reason == "in the page"
+        assert time.monotonic() - started < 5
+    os.close(master)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 6), st.sampled_from(["approve", "deny", "abort"]), st.booleans())
+def test_whoever_races_one_answer_is_taken_and_it_is_one_that_was_given(make, tabs, here, terminal_too):
+    given_ = {here} | {f"deny {tab}" for tab in range(tabs)}
+    desk = Desk(here=Here(here) if terminal_too else None)
+
+    def race(record):
+        letters = [PageAnswer("deny", record.details["digest"], f"deny {tab}").to_json() for tab in range(tabs)]
+        racers = [threading.Thread(target=desk.box.place, args=(record.seq, letter)) for letter in letters]
+        for racer in racers:
+            racer.start()
+
+    desk.on_open = race
+    decision = desk.queue.decide(make.ask())
+    assert (decision.reason or decision.answer) in given_
+    assert len(desk.box.letters) == 1
+
+
+BAD = [
+    None,
+    [],
+    {"do": "approve"},
+    {"do": "approve", "digest": "short"},
+    {"do": ["approve"], "digest": "d" * 64},
+    {"do": "approve", "digest": "d" * 64, "force": True},
+    {"do": "deny", "digest": "d" * 64, "reason": "x" * 4001},
+    {"do": "deny", "digest": "d" * 64, "reason": "\ud800"},
+    {"do": "grant", "digest": "d" * 64, "uses": 21},
+    {"do": "grant", "digest": "d" * 64, "uses": True},
+    {"do": "grant", "digest": "d" * 64, "minutes": 0},
+    {"do": "edit", "digest": "d" * 64, "files": {"a": 1}},
+    {"do": "edit", "digest": "d" * 64, "files": {str(n): "" for n in range(101)}},
+    {"do": "edit", "digest": "d" * 64, "left_out": {"a": [-1]}},
+    {"do": "edit", "digest": "d" * 64, "left_out": {"a": "0"}},
+]
+
+
+@pytest.mark.parametrize("value", BAD, ids=range(len(BAD)))
+def test_an_odd_answer_is_refused_with_a_reason(value):
+    with pytest.raises(UsageError):
+        read_answer(value)
+
+
+def test_an_answer_is_read_as_it_is_written():
+    answer = PageAnswer("edit", "d" * 64, "r", "", 3, 4, {"a": "b"}, {"c": (0, 2)}, False)
+    assert read_answer(answer.to_json()) == answer
