@@ -226,7 +226,10 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         verbs,
         "log",
         "search all sessions, verify a log, export a session",
-        more='Search words, "phrases" and fields: type role model tool path rule code by is session after before.',
+        more=(
+            'Search words, "phrases" and fields: type role model tool path rule code by is session after before; '
+            'text:"rse_req" is any piece of text, also inside words.'
+        ),
     )
     log.add_argument("action", choices=("search", "verify", "export"), help="what to do")
     log.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")

@@ -135,10 +135,10 @@ class Index:
         cannot be understood.
         """
         query, limit = parse(line), min(limit, limits.PAGE_ROWS)
-        if refresh_s > 0:
+        if refresh_s > 0 and not query.pieces:
             self.refresh(refresh_s)
         hits: list[Hit] | None = None
-        if self.complete and self.has_words:
+        if self.complete and self.has_words and not query.pieces:
             with contextlib.suppress(sqlite3.DatabaseError):
                 hits = self._search(query, limit, before)
         if hits is None:
