@@ -96,7 +96,9 @@ def parse(line: str) -> Query:
             pieces.append(f"{value}*" if begin else value)
         else:
             phrases += _phrases(f"{field} {value}" if field else value, begin, negative)
-    return Query(tuple(phrases), tuple(facets), tuple(sessions[False]), tuple(sessions[True]), **times, pieces=tuple(pieces))
+    return Query(
+        tuple(phrases), tuple(facets), tuple(sessions[False]), tuple(sessions[True]), **times, pieces=tuple(pieces)
+    )
 
 
 def _phrases(text: str, begin: bool, negative: bool) -> Iterator[Phrase]:
