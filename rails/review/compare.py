@@ -1,6 +1,6 @@
 """Two sessions side by side: where they part, and what differs in the end. Pure.
 
-Turns are aligned by who asked for what (agent, tools, files), like the lines of a diff. Findings are named
+Turns are aligned by who asked for what and what became of it (``rails.review.align``). Findings are named
 as SARIF names them against a baseline, the first session: unchanged, new, absent.
 """
 
@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
-from itertools import zip_longest
 from typing import Final, Literal
 
+from rails.review.align import align
 from rails.review.attempts import causes_of
 from rails.review.prices import Prices
 from rails.review.views import SessionView, TurnView
@@ -112,7 +111,7 @@ class Comparison:
 
 def compare(first: SessionView, second: SessionView, prices: Prices | None = None) -> Comparison:
     """Return what is the same and what differs in two sessions; the first is the baseline."""
-    pairs = tuple(_pairs(first.turns, second.turns))
+    pairs = tuple(_pair(one, other) for one, other in align(first.turns, second.turns))
     parted = next((index for index, pair in enumerate(pairs) if pair.likeness != "same"), -1)
     return Comparison(
         first=_side(first),
@@ -131,19 +130,6 @@ def compare(first: SessionView, second: SessionView, prices: Prices | None = Non
 def _side(view: SessionView) -> Side:
     prompts = tuple(f"{agent} {digest or 'unknown'}" for agent, digest in view.prompts.items())
     return Side(view.session_id, view.started, view.task, view.outcome, view.models, prompts)
-
-
-def _pairs(first: Sequence[TurnView], second: Sequence[TurnView]) -> Iterator[Pair]:
-    matcher = SequenceMatcher(None, [_key(turn) for turn in first], [_key(turn) for turn in second], autojunk=False)
-    for _, start, end, other_start, other_end in matcher.get_opcodes():
-        for one, other in zip_longest(first[start:end], second[other_start:other_end]):
-            yield _pair(one, other)
-
-
-def _key(turn: TurnView) -> tuple[str, ...]:
-    """What a turn is aligned by; a failed one stands beside a failed one where there is a choice."""
-    asked = sorted(f"{request.tool} {' '.join(request.paths)}" for request in turn.requests)
-    return (turn.agent, *asked)
 
 
 def _pair(one: TurnView | None, other: TurnView | None) -> Pair:

@@ -31,7 +31,8 @@ def sentences(found: Comparison) -> Iterator[str]:
         return
     pair = found.pairs[found.parted]
     where = " and ".join(f"turn {step.number} of {name}" for name, step in _both(pair) if step)
-    yield f"The first {found.parted} turns are the same; the sessions part at {where}: {_why(pair)}."
+    before = f"The first {found.parted} turns are the same; they" if found.parted else "They"
+    yield f"{before} part at {where}: {_why(pair)}."
 
 
 def _named(side: Side) -> str:

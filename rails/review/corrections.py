@@ -66,8 +66,10 @@ def _named(drift: tuple[str, ...], before: str) -> Iterator[ValueChange]:
 
 def _leaves_of(block: str) -> dict[str, Json] | None:
     """Return the values of a block by their place, ``None`` for one that cannot be read."""
-    start, end = block.find("{"), block.rfind("}")
-    parsed = repair(block[start : end + 1]) if 0 <= start < end else None
+    start, end = block.find("{"), block.rfind("}") + 1
+    body = block[start : end if end > start else len(block)].strip().strip("`")
+    # What was cut off is read as far as it goes: this is for the eye, and runs nothing.
+    parsed = repair(body, closers=True) if start >= 0 else None
     if not isinstance(parsed, Parsed) or not isinstance(parsed.value, dict):
         return None
     request = dict(parsed.value)

@@ -84,6 +84,7 @@ def decisions_table(rows: tuple[DecisionRow, ...]) -> Table:
         tuple(_cells(row) for row in rows[-_LISTED:]),
         numeric=frozenset({2, 4, 7}),
         wide=frozenset({3, 8}),
+        optional=(4, 1),
         notes=tuple(_sums(rows)),
     )
 

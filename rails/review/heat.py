@@ -139,6 +139,7 @@ def heat_table(heat: HeatMap) -> Table:
             for row in rows
         ),
         numeric=frozenset(range(1, 6 + len(columns))),
+        optional=tuple(range(6, 5 + len(columns))),
         notes=tuple(notes),
     )
 

@@ -33,10 +33,21 @@ _STAGES: Final = ("model", "gate", "human", "write", "run")
 
 def render_html(view: SessionView) -> str:
     """Return the session as a complete HTML document."""
+    title = one_line(view.task, 80) or one_line(view.session_id)
+    content = join(
+        el("a", text("Skip to the turns"), class_="skip", href="#turns"),
+        header(view),
+        el("main", overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
+        footer(view),
+    )
+    return document(f"{title} · AI-Rails session", content)
+
+
+def document(title: str, content: Html) -> str:
+    """Return ``content`` as a complete HTML document with our style sheet, and a policy that allows nothing else."""
     style = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    title = one_line(view.task, 80) or one_line(view.session_id)
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -44,18 +55,11 @@ def render_html(view: SessionView) -> str:
         el("meta", name="referrer", content="no-referrer"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
-        el("title", text(f"{title} · AI-Rails session")),
+        el("title", text(title)),
         # The style sheet is our own file; inside <style> nothing is escaped, so that its hash holds.
         Html(f"<style>{style}</style>"),
     )
-    body = el(
-        "body",
-        el("a", text("Skip to the turns"), class_="skip", href="#turns"),
-        header(view),
-        el("main", overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
-        footer(view),
-    )
-    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
+    return f"<!doctype html>\n{el('html', head, el('body', content), lang='en')}\n"
 
 
 def header(view: SessionView) -> Html:

@@ -161,6 +161,7 @@ def models_table(report: ModelReport) -> Table:
         (*heads, *(("cost",) if money else ())),
         tuple(_row(row, report.prices, money=money) for row in report.rows),
         numeric=frozenset(range(3, len(heads) + 1)) if money else frozenset(range(3, len(heads))),
+        optional=(13, 4, 10, 9, 12, 11, 3),
         notes=tuple(notes),
     )
 

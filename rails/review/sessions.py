@@ -90,6 +90,7 @@ def sessions_table(cards: Sequence[Card]) -> Table:
         tuple(_row(card) for card in cards),
         numeric=frozenset({2}),
         wide=frozenset({5}),
+        optional=(1, 2),
         notes=(legend(card.spark for card in cards),) if any(card.spark for card in cards) else (),
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from rails.log.reader import SessionSummary
 from rails.review.queries import session_view
-from rails.review.terminal import render_session, render_sessions
+from rails.review.terminal import render_session
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
