@@ -69,9 +69,8 @@ def _wants_app(options: argparse.Namespace) -> bool:
 def _library(state: Path) -> Library:
     from rails.approval.policy import config_folder
     from rails.review.library import Library
-    from rails.review.prices import load
 
-    return Library(state, load(config_folder() / "prices.toml"))
+    return Library(state, config_folder() / "prices.toml")
 
 
 def _summary(state: Path, wanted: str | None) -> SessionSummary:

@@ -115,16 +115,15 @@ class Index:
             hits += itertools.islice(self._beyond(session_id, first), count - len(hits))
         return tuple(hits)
 
-    def next_failure(self, session_id: str, after: int) -> int | None:
-        """Return the number of the next record behind ``after`` in which something failed."""
+    def next_failure(self, session_id: str, after: int, *, back: bool = False) -> int | None:
+        """Return the number of the next record behind ``after`` in which something failed; ``back``: before it."""
         base = self._base(session_id)
         if base is None:
             return None
-        rows = self._rows(
-            "SELECT id FROM records WHERE failed AND id > ? AND id < ? ORDER BY id LIMIT 1",
-            base + after,
-            base + (1 << feed.SHIFT),
-        )
+        low, high = (base, base + after) if back else (base + after, base + (1 << feed.SHIFT))
+        order = "DESC" if back else "ASC"
+        sql = f"SELECT id FROM records WHERE failed AND id > ? AND id < ? ORDER BY id {order} LIMIT 1"  # noqa: S608
+        rows = self._rows(sql, low, high)
         return int(rows[0][0]) - base if rows else None
 
     def search(self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2) -> Found:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from rails.core.text import one_line
 from rails.review.views import Attempt, TurnView
 
 Failures: TypeAlias = frozenset[tuple[str, str, str]]
@@ -92,6 +93,13 @@ def rows_of(turns: Sequence[TurnView]) -> Iterator[Row]:
 def explain_failures(turns: Sequence[TurnView]) -> tuple[str, ...]:
     """Return a sentence for every row of failed turns: how often, why, and how it ended."""
     return tuple(_sentence(row.tries, row.ended) for row in rows_of(turns))
+
+
+def caption(row: Row) -> str:
+    """Say who failed how often, and how it ended."""
+    numbers = ", ".join(str(turn.number) for turn in row.tries)
+    end = f"turn {row.ended.number} was right" if row.ended else "it did not get right"
+    return one_line(f"{row.agent or 'the answer'} failed {_times(len(row.tries))} (turn {numbers}); {end}.", 600)
 
 
 def _sentence(row: Sequence[TurnView], ended: TurnView | None) -> str:

@@ -23,9 +23,10 @@ _STAGES: Final = ("model", "gate", "human", "write", "run")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A turn in short. ``causes`` say why it failed."""
+    """A turn in short. ``causes`` say why it failed, ``record`` is its first log record."""
 
     number: int
+    record: int
     agent: str
     asked: str
     outcome: str
@@ -154,7 +155,9 @@ def _step(turn: TurnView | None) -> Step | None:
     asked = "; ".join(f"{r.tool} {', '.join(r.paths)}".strip() for r in turn.requests) or "text only"
     tokens = turn.input_tokens + turn.cached_tokens + turn.output_tokens
     seconds = round(sum(turn.seconds.values()), 3)
-    return Step(turn.number, turn.agent, asked, turn.outcome, causes_of(turn), turn.progress, tokens, seconds)
+    return Step(
+        turn.number, turn.first_seq, turn.agent, asked, turn.outcome, causes_of(turn), turn.progress, tokens, seconds
+    )
 
 
 def _measures(first: SessionView, second: SessionView, prices: Prices) -> Iterator[Measure]:

@@ -31,7 +31,8 @@ def sentences(found: Comparison) -> Iterator[str]:
         return
     pair = found.pairs[found.parted]
     where = " and ".join(f"turn {step.number} of {name}" for name, step in _both(pair) if step)
-    before = f"The first {found.parted} turns are the same; they" if found.parted else "They"
+    same = {0: "They", 1: "The first turn is the same; they"}
+    before = same.get(found.parted, f"The first {found.parted} turns are the same; they")
     yield f"{before} part at {where}: {_why(pair)}."
 
 
@@ -72,6 +73,13 @@ def compare_tables(found: Comparison) -> tuple[Table, ...]:
             ),
             numeric=frozenset({1, 2}),
         ),
+        _counted("Failures by cause", found.failures),
+        _counted("Findings by rule", found.rules),
+        Table(
+            "Files that were written",
+            ("file", "what each left behind"),
+            tuple(cells(f.path, Cell(_left(f.state), _FILES.get(f.state, "open"))) for f in found.files[:_LISTED]),
+        ),
         Table(
             "Turn by turn",
             ("A", "asked for", "became", "", "B", "asked for", "became"),
@@ -80,8 +88,6 @@ def compare_tables(found: Comparison) -> tuple[Table, ...]:
             wide=frozenset({1, 5}),
             notes=(f"The first {_LISTED} of {len(found.pairs)}.",) if len(found.pairs) > _LISTED else (),
         ),
-        _counted("Failures by cause", found.failures),
-        _counted("Findings by rule", found.rules),
         Table(
             "Findings, with A as the baseline",
             ("in B", "rule", "file", "finding"),
@@ -90,11 +96,6 @@ def compare_tables(found: Comparison) -> tuple[Table, ...]:
                 for f in found.findings[:_LISTED]
             ),
             wide=frozenset({3}),
-        ),
-        Table(
-            "Files that were written",
-            ("file", "what each left behind"),
-            tuple(cells(f.path, Cell(_left(f.state), _FILES.get(f.state, "open"))) for f in found.files[:_LISTED]),
         ),
     ]
     return tuple(table for table in tables if table.rows)
@@ -127,5 +128,5 @@ def _step_cells(step: Step | None, session_id: str) -> tuple[Cell, ...]:
     if step is None:
         return cells("", "", "")
     good = step.outcome in ("applied", "ran", "answered")
-    number = Cell(str(step.number), session=session_id, turn=step.number)
+    number = Cell(str(step.number), session=session_id, turn=step.number, record=step.record)
     return cells(number, step.asked, Cell(_ended(step), "good" if good else "bad"))

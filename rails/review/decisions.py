@@ -20,12 +20,14 @@ _LISTED: Final = 500
 class DecisionRow:
     """A question and its answer; ``seconds`` from asking to answering, ``lines`` added and removed.
 
-    ``answer`` is "" while nobody has answered. ``reflex``: a person approved many lines in no time.
+    ``record`` is the turn's first log record; ``answer`` is "" while nobody has answered. ``reflex``: a person
+    approved many lines in no time.
     ``undone``: approved, written, and taken back later.
     """
 
     session_id: str
     turn: int
+    record: int
     agent: str
     what: str
     lines: int
@@ -52,6 +54,7 @@ def _of_turn(view: SessionView, turn: TurnView) -> Iterator[DecisionRow]:
         yield DecisionRow(
             session_id=view.session_id,
             turn=turn.number,
+            record=turn.first_seq,
             agent=turn.agent,
             what=_what(asked, turn, [diff.path for diff in files]),
             lines=lines,
@@ -67,7 +70,11 @@ def _of_turn(view: SessionView, turn: TurnView) -> Iterator[DecisionRow]:
 
 
 def _is_approval(asked: ApprovalView) -> bool:
-    return asked.answer == "approve" and asked.by == "human"
+    return asked.answer == "approve" and _is_person(asked.by)
+
+
+def _is_person(by: str) -> bool:
+    return by.startswith("human")  # at a terminal or in a browser
 
 
 def _what(asked: ApprovalView, turn: TurnView, paths: list[str]) -> str:
@@ -95,7 +102,7 @@ def _cells(row: DecisionRow) -> tuple[Cell, ...]:
     extra = [word for word, holds in (("undone later", row.undone), ("hardly read", row.reflex)) if holds]
     return cells(
         row.at[:19].replace("T", " "),
-        Cell(row.session_id, session=row.session_id, turn=row.turn),
+        Cell(row.session_id, session=row.session_id, turn=row.turn, record=row.record),
         row.turn,
         row.what,
         row.lines,
@@ -110,7 +117,7 @@ def _sums(rows: tuple[DecisionRow, ...]) -> Iterator[str]:
     if not rows:
         yield "Nobody was asked anything yet."
         return
-    people = [row for row in rows if row.by == "human"]
+    people = [row for row in rows if _is_person(row.by)]
     counts = [sum(row.answer == word for row in rows) for word in ("approve", "deny", "abort", "")]
     yield "{} approved, {} denied, {} stopped, {} without an answer.".format(*counts)
     if people:

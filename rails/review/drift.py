@@ -19,10 +19,14 @@ _LISTED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Drifted:
-    """A value that a model's correction changed, where, and what became of it. ``None``: there was no such value."""
+    """A value that a model's correction changed, where, and what became of it. ``None``: there was no such value.
+
+    ``record`` is the turn's first log record.
+    """
 
     session_id: str
     turn: int
+    record: int
     model: str
     tool: str
     place: str
@@ -89,7 +93,7 @@ def _values(session_id: str, turn: TurnView) -> Iterator[Drifted]:
         outcome = turn.outcome if correction.taken else f"not taken: {correction.why}"
         for change in correction.changes:
             tool = tools.get(correction.request_id, "")
-            place = (session_id, turn.number, turn.model, tool, change.place)
+            place = (session_id, turn.number, turn.first_seq, turn.model, tool, change.place)
             yield Drifted(*place, change.old, change.new, correction.taken, outcome)
 
 
@@ -140,7 +144,7 @@ def drift_tables(report: DriftReport) -> tuple[Table, ...]:
 def _row(value: Drifted) -> tuple[Cell, ...]:
     old, new = difference(value.old, value.new)
     return cells(
-        Cell(value.session_id, session=value.session_id, turn=value.turn),
+        Cell(value.session_id, session=value.session_id, turn=value.turn, record=value.record),
         value.turn,
         value.tool,
         value.place,

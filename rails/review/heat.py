@@ -117,8 +117,8 @@ def heat_table(heat: HeatMap) -> Table:
     rows = heat.rules[:_RULES]
     top = max((row.counts.get(column, 0) for row in rows for column in columns), default=0) or 1
     notes = [
-        "Each cell counts new findings; a darker cell means more of them. turns: failed turns that the rule cost. "
-        "let through: approved in spite of it."
+        "Each cell counts new findings; the stronger its colour, the more of them. turns: failed turns that the rule "
+        "cost. let through: approved in spite of it."
     ]
     if len(heat.rules) > _RULES:
         notes.append(f"The {_RULES} most frequent of {len(heat.rules)} rules.")

@@ -16,7 +16,7 @@ from rails.log.index import Index
 from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient
 from rails.log.search import session_ids
 from rails.review.compare import Comparison, compare
-from rails.review.prices import Prices
+from rails.review.prices import Prices, load
 from rails.review.queries import session_view
 from rails.review.reports import REPORT_SESSIONS, REPORTS, Report
 from rails.review.sessions import chosen
@@ -29,13 +29,17 @@ _CARDS: Final = 5_000
 
 
 class Library:
-    """The sessions below ``state``; may be used from several threads. ``prices`` is the user's price table."""
+    """The sessions below ``state``; may be used from several threads. ``prices`` is the user's file of prices."""
 
-    def __init__(self, state: Path, prices: Prices | None = None) -> None:
+    def __init__(self, state: Path, prices: Path | None = None) -> None:
         self.state = state
-        self.prices = prices or Prices()
+        self._prices = prices
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[int, SessionView]] = OrderedDict()
+
+    def prices(self) -> Prices:
+        """Return what tokens cost. Raises UsageError for a file that cannot be understood."""
+        return load(self._prices) if self._prices else Prices()
 
     def records(self, session_id: str) -> tuple[Record, ...]:
         """Return the records of a session with their large values. Raises UsageError, LogError."""
@@ -79,11 +83,11 @@ class Library:
         """Return a report over these sessions, which are in order. Raises UsageError."""
         if name not in REPORTS:
             raise UsageError(f"There is no report {one_line(name)!r}. There are: {', '.join(REPORTS)}.")
-        return REPORTS[name](self.views(list(names)), self.prices)
+        return REPORTS[name](self.views(list(names)), self.prices())
 
     def compare(self, first: str, second: str) -> Comparison:
         """Return two sessions compared. Raises UsageError."""
-        return compare(self.view(first), self.view(second), self.prices)
+        return compare(self.view(first), self.view(second), self.prices())
 
     def why(self, path: str, line: int, current_sha256: str | None = None) -> LineStory:
         """Return where a line of a file comes from."""

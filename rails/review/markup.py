@@ -15,7 +15,7 @@ from rails.core.text import printable
 Html = NewType("Html", str)
 Child: TypeAlias = "Html | Text | list[Html] | None"
 
-_VOID = frozenset({"meta", "br", "hr"})
+_VOID = frozenset({"meta", "br", "hr", "input"})
 
 
 class Text:

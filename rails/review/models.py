@@ -177,7 +177,9 @@ def _row(row: ModelRow, prices: Prices, *, money: bool) -> tuple[Cell, ...]:
         row.turns,
         row.steps,
         Cell(percent(row.passed, row.steps), style),
-        Cell(f"{100 * low:.0f}–{100 * high:.0f} %", style) if row.steps else "",
+        Cell(f"{100 * low:.0f}–{100 * high:.0f} %", style, span=(low, row.passed / row.steps, high))
+        if row.steps
+        else "",
         f"{row.tries / row.steps:.2f}" if row.steps else "",
         percent(row.repaired, row.requests),
         percent(row.denied, row.approved + row.denied),

@@ -24,12 +24,17 @@ _NAMED: Final = 9
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A text and how it is meant; ``session`` and ``turn`` say where it leads."""
+    """A text and how it is meant; ``session``, ``turn`` and the turn's first ``record`` say where it leads.
+
+    ``span`` is (low, value, high) between 0 and 1, which a page draws beside the text.
+    """
 
     text: str
     style: Style = ""
     session: str = ""
-    turn: int | None = None
+    turn: int = 0
+    record: int = 0
+    span: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
     GET /                       the shell, the same for everyone; app.js, app.css, session.css
     GET /api/sessions           {html}
     GET /api/search?q=&before=  {html}
+    GET /api/report/… and others what ``reports`` answers
     GET /api/session/ID?first=N a window of a session (``pages.Window``)
     GET /api/session/ID/since/N the same once there is more than N, or 204 after a while
 
@@ -29,7 +30,8 @@ from rails.core.errors import RailsError, UsageError
 from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.review.web.guard import HEADERS, TOKEN_HEADER, Asked, Guard
-from rails.review.web.pages import Pages
+from rails.review.web.pages import Pages, card_html
+from rails.review.web.reports import Reports
 
 #: How long a request for news waits for some.
 PATIENCE_S: Final = 15.0
@@ -40,6 +42,7 @@ _CONNECTIONS: Final = 32
 _STATIC: Final = {
     "/": ("rails.review.web", "static/shell.html", "text/html; charset=utf-8"),
     "/app.js": ("rails.review.web", "static/app.js", "text/javascript; charset=utf-8"),
+    "/reports.js": ("rails.review.web", "static/reports.js", "text/javascript; charset=utf-8"),
     "/app.css": ("rails.review.web", "static/app.css", "text/css; charset=utf-8"),
     "/session.css": ("rails.review", "session.css", "text/css; charset=utf-8"),
 }
@@ -53,6 +56,7 @@ class ReviewServer:
 
     def __init__(self, state: Path, *, port: int = 0, patience_s: float = PATIENCE_S) -> None:
         self._pages = Pages(state)
+        self._reports = Reports(state, self._pages.index, card_html)
         self._patience_s = patience_s
         try:
             self._http = _Http(("127.0.0.1", port), _Handler)
@@ -121,6 +125,8 @@ class ReviewServer:
             return Answer.json({"html": self._pages.sessions()})
         if path == "/api/search":
             return Answer.json({"html": self._pages.search(query.get("q", ""), query.get("before", ""))})
+        if report := self._reports.answer(path, query):
+            return Answer.json(report)
         if (match := _SESSION.fullmatch(path)) is None:
             return Answer.words(404, "There is nothing here.")
         session_id, seen = match.groups()
