@@ -255,6 +255,14 @@ def _add_kickoff(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         verb.set_defaults(verb="kickoff", kind=kind)
 
 
+_REPORTS: Final = {
+    "models": "how each model and prompt did, with 95 %% intervals",
+    "rules": "which rules fired where, and what they cost",
+    "drift": "where mending JSON changed a value",
+    "decisions": "who approved what, when, after how long",
+}
+
+
 def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parse = _verb(verbs, "parse", "show what is found in a text: requests, refusals, ignored blocks")
     parse.add_argument("file", nargs="?", default="-", help="the text (default: standard input)")
@@ -267,10 +275,23 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     )
     _project(parse)
 
-    review = _verb(verbs, "review", "list sessions, or show one turn by turn")
+    review = _verb(
+        verbs,
+        "review",
+        "list sessions, show one turn by turn, compare two, or look over all",
+        more="--filter takes a search line: words of the task, role: model: path: rule: is:failed is:denied after: ….",
+    )
     review.add_argument("session", nargs="?", help="which session, or 'last'")
+    review.add_argument("--compare", metavar="SESSION", help="what differed in this other session")
+    for name, words in _REPORTS.items():
+        review.add_argument(f"--{name}", action="store_const", const=name, dest="report", help=words)
+    review.add_argument("--by", choices=("session", "week"), default="session", help="columns of --rules")
+    review.add_argument("--filter", default="", metavar="LINE", help="only sessions that this line asks for")
+    review.add_argument("--plain", action="store_true", help="plain text, also where Textual is installed")
+    review.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
+    review.add_argument("--port", type=int, default=0, metavar="N", help="with --web: which port (default: a free one)")
     review.add_argument("--json", action="store_true", help="the result as JSON")
-    review.add_argument("--html", metavar="FILE", help="write the session as one self-contained page")
+    review.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
     review.add_argument("--verify", action="store_true", help="check the log's hash chain")
     _project(review)
 
@@ -278,7 +299,10 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
         verbs,
         "log",
         "search all sessions, verify a log, export a session",
-        more='Search words, "phrases" and fields: type role model tool path rule code by is session after before.',
+        more=(
+            'Search words, "phrases" and fields: type role model tool path rule code by is session after before; '
+            'text:"rse_req" is any piece of text, also inside words.'
+        ),
     )
     log.add_argument("action", choices=("search", "verify", "export"), help="what to do")
     log.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")

@@ -6,6 +6,7 @@ import argparse
 import atexit
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -210,6 +211,11 @@ def both(first: Callable[[Record], object], second: Callable[[Record], object]) 
 def colour_wanted(stream: TextIO) -> bool:
     """Say whether ``stream`` is a terminal that wants colours."""
     return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def width_of(stream: TextIO) -> int:
+    """Return the columns that ``stream`` has room for; what is no terminal has room for 160."""
+    return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
 
 
 def read_text(name: str) -> str:

@@ -45,7 +45,10 @@ def _search(state: Path, line: str, limit: int) -> int:
 
 
 def chosen_session(state: Path, wanted: str) -> SessionSummary:
-    """Return the session of that name, or the last one for "last". Raises UsageError."""
+    """Return the session of that name, of a name that begins or ends so, or the last one for "last".
+
+    Raises UsageError.
+    """
     known = sessions(state)
     if not known:
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
@@ -53,4 +56,10 @@ def chosen_session(state: Path, wanted: str) -> SessionSummary:
     for session in known:
         if session.session_id == name:
             return session
+    alike = [session for session in known if session.session_id.endswith(name) or session.session_id.startswith(name)]
+    if len(alike) == 1:
+        return alike[0]
+    if alike:
+        some = ", ".join(session.session_id for session in alike[-3:])
+        raise UsageError(f"{len(alike)} sessions are called so: {one_line(name)!r} could be {some}. Name one in full.")
     raise UsageError(f"There is no session {one_line(name)!r}. The last one is {known[-1].session_id}.")

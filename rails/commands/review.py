@@ -1,45 +1,157 @@
-"""``ai-rails review``: the sessions, or one of them turn by turn."""
+"""``ai-rails review``: the sessions, one of them turn by turn, two of them compared, or a report over all."""
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
-from rails.core.errors import EXIT_BROKEN, EXIT_OK
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
 from rails.core.text import one_line, printable
 from rails.core.wire import to_json
-from rails.log.reader import full, read_lenient, sessions, verify
-from rails.review.queries import as_json, session_view
-from rails.review.terminal import render_session, render_sessions
+from rails.log.reader import SessionSummary, sessions, verify
+from rails.review.queries import as_json
+from rails.review.terminal import render_session
+
+if TYPE_CHECKING:
+    from rails.review.library import Library
+    from rails.review.table import Table
+
+_EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
+_NO_TUI: Final = "For lists, diffs and keys in the terminal: pip install 'ai-rails[tui]'"
 
 
 def run(options: argparse.Namespace) -> int:
     """Print what the log says and return the exit code."""
     state = common.state_of(common.project_of(options))
-    known = sessions(state)
-    if not options.session and not options.verify and not options.html:
-        if options.json:
-            common.print_json([to_json(session) for session in known])
-        else:
-            print(render_sessions(known) if known else "No session yet. Start one with ai-rails run or ai-rails apply.")
-        return EXIT_OK
-    chosen = chosen_session(state, options.session or "last")
+    if options.web:
+        from rails.commands import serve
+
+        return serve.run(options)
     if options.verify:
-        report = verify(chosen.path)
+        report = verify(_summary(state, options.session).path)
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
-    records, damages = read_lenient(chosen.path)
-    view = session_view(records, damages, load=lambda record: full(record, state))
+    if options.compare:
+        return _compare(options, state)
+    if options.report:
+        return _report(options, state)
+    if _wants_app(options):
+        from rails.review.tui.app import ReviewApp
+
+        ReviewApp(_library(state), options.session and _summary(state, options.session).session_id).run()
+        return EXIT_OK
+    if not options.session and not options.html:
+        return _list(options, state)
+    return _one(options, state)
+
+
+def _wants_app(options: argparse.Namespace) -> bool:
+    """Whether the terminal app is what the user means; where it only lacks Textual, say how to get it."""
+    if (
+        options.plain
+        or options.json
+        or options.html
+        or options.filter
+        or not (sys.stdin.isatty() and sys.stdout.isatty())
+    ):
+        return False
+    if importlib.util.find_spec("textual"):
+        return True
+    print(_NO_TUI, file=sys.stderr)
+    return False
+
+
+def _library(state: Path) -> Library:
+    from rails.approval.policy import config_folder
+    from rails.review.library import Library
+
+    return Library(state, config_folder() / "prices.toml")
+
+
+def _summary(state: Path, wanted: str | None) -> SessionSummary:
+    return chosen_session(state, wanted or "last")
+
+
+def _list(options: argparse.Namespace, state: Path) -> int:
+    from rails.review.sessions import sessions_table
+
+    if options.json and not options.filter:
+        common.print_json([to_json(session) for session in sessions(state)])
+        return EXIT_OK
+    cards = _library(state).cards(options.filter)
+    if options.json:
+        common.print_json([to_json(card.to_json()) for card in cards[::-1]])
+    elif not cards:
+        print("No session is like that." if options.filter else _EMPTY)
+    else:
+        _print((sessions_table(cards[::-1]),))
+    return EXIT_OK
+
+
+def _one(options: argparse.Namespace, state: Path) -> int:
+    view = _library(state).view(_summary(state, options.session).session_id)
     if options.html:
         from rails.review.html import render_html
 
-        Path(options.html).write_text(render_html(view), "utf-8")
-        print(f"Wrote {one_line(options.html)}")
+        _write(options.html, render_html(view))
     elif options.json:
         common.print_json(as_json(view))
     else:
         print(render_session(view, colour=common.colour_wanted(sys.stdout)))
     return EXIT_OK
+
+
+def _compare(options: argparse.Namespace, state: Path) -> int:
+    from rails.review.compare_tables import compare_tables, sentences
+
+    first, second = (_summary(state, name).session_id for name in (options.session, options.compare))
+    if first == second:
+        raise UsageError(f"{first} cannot be compared with itself. Name two sessions; ai-rails review lists them.")
+    found = _library(state).compare(first, second)
+    if options.html:
+        from rails.review.html_reports import comparison_file
+
+        _write(options.html, comparison_file(found))
+    elif options.json:
+        common.print_json(to_json(found))
+    else:
+        print("\n".join(one_line(sentence, 1_000) for sentence in sentences(found)), end="\n\n")
+        _print(compare_tables(found))
+    return EXIT_OK
+
+
+def _report(options: argparse.Namespace, state: Path) -> int:
+    library = _library(state)
+    name = "weeks" if (options.report, options.by) == ("rules", "week") else options.report
+    if options.session:
+        chosen = _summary(state, options.session).session_id
+        found, about = library.report_of(name, [chosen]), f"Session {chosen}"
+    else:
+        found = library.report(name, options.filter)
+        about = f"Sessions: {one_line(options.filter)}" if options.filter else "All sessions"
+    if options.html:
+        from rails.review.html_reports import report_file
+
+        _write(options.html, report_file(found, about))
+    elif options.json:
+        common.print_json(found.value)
+    else:
+        _print(found.tables)
+    return EXIT_OK
+
+
+def _print(tables: tuple[Table, ...]) -> None:
+    from rails.review.table import as_text
+
+    colour, width = common.colour_wanted(sys.stdout), common.width_of(sys.stdout)
+    print("\n\n".join(as_text(table, colour, width=width) for table in tables))
+
+
+def _write(name: str, page: str) -> None:
+    Path(name).write_text(page, "utf-8")
+    print(f"Wrote {one_line(name)}")

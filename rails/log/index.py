@@ -128,16 +128,15 @@ class Index:
             pass
         return tail
 
-    def next_failure(self, session_id: str, after: int) -> int | None:
-        """Return the number of the next record behind ``after`` in which something failed."""
+    def next_failure(self, session_id: str, after: int, *, back: bool = False) -> int | None:
+        """Return the number of the next record behind ``after`` in which something failed; ``back``: before it."""
         base = self._base(session_id)
         if base is None:
             return None
-        rows = self._rows(
-            "SELECT id FROM records WHERE failed AND id > ? AND id < ? ORDER BY id LIMIT 1",
-            base + after,
-            base + (1 << feed.SHIFT),
-        )
+        low, high = (base, base + after) if back else (base + after, base + (1 << feed.SHIFT))
+        order = "DESC" if back else "ASC"
+        sql = f"SELECT id FROM records WHERE failed AND id > ? AND id < ? ORDER BY id {order} LIMIT 1"  # noqa: S608
+        rows = self._rows(sql, low, high)
         return int(rows[0][0]) - base if rows else None
 
     def search(self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2) -> Found:
@@ -148,10 +147,10 @@ class Index:
         cannot be understood.
         """
         query, limit = parse(line), min(limit, limits.PAGE_ROWS)
-        if refresh_s > 0:
+        if refresh_s > 0 and not query.pieces:
             self.refresh(refresh_s)
         hits: list[Hit] | None = None
-        if self.complete and self.has_words:
+        if self.complete and self.has_words and not query.pieces:
             with contextlib.suppress(sqlite3.DatabaseError):
                 hits = self._search(query, limit, before)
         if hits is None:

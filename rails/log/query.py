@@ -4,7 +4,8 @@
 
 Everything must hold. Fields: ``type role model tool path rule code by is`` (what a record says),
 ``session``, ``after`` and ``before`` (UTC date or time; ``after`` includes its moment, ``before`` does
-not). A value may end with ``*``. What looks like a field and is none is searched as words.
+not). A value may end with ``*``. ``text:"rse_req"`` is any piece of text, letter by letter, also inside
+words; it goes through the logs. What looks like a field and is none is searched as words.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class Query:
     not_sessions: tuple[str, ...] = ()
     after: str = ""
     before: str = ""
+    pieces: tuple[str, ...] = ()
 
     def takes_session(self, session_id: str) -> bool:
         """Whether records of this session may match."""
@@ -78,6 +80,7 @@ def parse(line: str) -> Query:
     facets: list[Facet] = []
     times = {"after": "", "before": ""}
     sessions: dict[bool, list[str]] = {False: [], True: []}
+    pieces: list[str] = []
     for piece in _PIECE.finditer(line):
         negative, field = piece["not"] is not None, piece["field"]
         value = piece["plain"] if piece["quoted"] is None else piece["quoted"]
@@ -89,9 +92,13 @@ def parse(line: str) -> Query:
             sessions[negative].append(value)
         elif field in times:
             times[field] = _time(field, value)
+        elif field == "text" and not negative and value:
+            pieces.append(f"{value}*" if begin else value)
         else:
             phrases += _phrases(f"{field} {value}" if field else value, begin, negative)
-    return Query(tuple(phrases), tuple(facets), tuple(sessions[False]), tuple(sessions[True]), **times)
+    return Query(
+        tuple(phrases), tuple(facets), tuple(sessions[False]), tuple(sessions[True]), **times, pieces=tuple(pieces)
+    )
 
 
 def _phrases(text: str, begin: bool, negative: bool) -> Iterator[Phrase]:

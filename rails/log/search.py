@@ -1,7 +1,7 @@
 """Search without an index: newest first, straight through the logs.
 
 Slower than the index and equal to it; used where SQLite has no full-text search, while an index is being
-built or is broken, and always for a piece of text that is not made of whole words.
+built or is broken, and always for a piece of text (``text:``).
 """
 
 from __future__ import annotations
@@ -45,11 +45,18 @@ class Hit:
 
 
 def scan(state: Path, query: Query, *, limit: int = 50, before: str = "") -> Iterator[Hit]:
-    """Yield the records that match, the newest first, at most ``limit``; ``before`` is the place of a hit."""
+    """Yield the records that match, the newest first, at most ``limit``; ``before`` is the place of a hit.
+
+    Pieces of text (``text:``) are looked for in the log's lines only, not in values that blobs hold.
+    """
     needles = _needles(query)
+    texts = [lines.dumps(piece)[1:-1] for piece in query.pieces]
+    pieces = [piece.encode() for piece in texts]
     load = blob_text(state)
 
     def lacks(data: bytes, *, one_line: bool) -> bool:
+        if any(piece not in data for piece in pieces):
+            return True
         if b'"blob":' in data or not needles:
             return False
         if data.isascii():
@@ -61,6 +68,10 @@ def scan(state: Path, query: Query, *, limit: int = 50, before: str = "") -> Ite
         return not all(needle in folded for needle in needles)
 
     def matches(record: Record) -> bool:
+        if texts:  # a line also holds its time and its hashes, where any number may stand
+            said = lines.dumps([record.agent_role, record.llm_model_used, record.message, record.details])
+            if any(piece not in said for piece in texts):
+                return False
         return query.takes_time(record.timestamp) and query.matches(words_of(record, load))
 
     yield from _search(_newest_first(state, query.takes_session, lacks, before), matches, limit)

@@ -14,11 +14,12 @@ from importlib import resources
 from typing import Final
 
 from rails.core.text import one_line
+from rails.review.attempts import Row, caption, causes_of, rows_of
+from rails.review.decisions import decisions, decisions_table
+from rails.review.html_table import table_html, within
 from rails.review.html_turns import WORDS, badge, seconds_text, time_text, turn_name, turn_section
 from rails.review.markup import Html, el, join, text
-from rails.review.views import (
-    SessionView,
-)
+from rails.review.views import SessionView, TurnView
 
 _SESSION_WORDS: Final = {
     "done": ("✓", "good", "Done"),
@@ -33,10 +34,21 @@ _STAGES: Final = ("model", "gate", "human", "write", "run")
 
 def render_html(view: SessionView) -> str:
     """Return the session as a complete HTML document."""
+    title = one_line(view.task, 80) or one_line(view.session_id)
+    content = join(
+        el("a", text("Skip to the turns"), class_="skip", href="#turns"),
+        header(view),
+        el("main", overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
+        footer(view),
+    )
+    return document(f"{title} · AI-Rails session", content)
+
+
+def document(title: str, content: Html) -> str:
+    """Return ``content`` as a complete HTML document with our style sheet, and a policy that allows nothing else."""
     style = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    title = one_line(view.task, 80) or one_line(view.session_id)
     head = el(
         "head",
         el("meta", charset="utf-8"),
@@ -44,18 +56,11 @@ def render_html(view: SessionView) -> str:
         el("meta", name="referrer", content="no-referrer"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
-        el("title", text(f"{title} · AI-Rails session")),
+        el("title", text(title)),
         # The style sheet is our own file; inside <style> nothing is escaped, so that its hash holds.
         Html(f"<style>{style}</style>"),
     )
-    body = el(
-        "body",
-        el("a", text("Skip to the turns"), class_="skip", href="#turns"),
-        header(view),
-        el("main", overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
-        footer(view),
-    )
-    return f"<!doctype html>\n{el('html', head, body, lang='en')}\n"
+    return f"<!doctype html>\n{el('html', head, el('body', content), lang='en')}\n"
 
 
 def header(view: SessionView) -> Html:
@@ -139,12 +144,41 @@ def _strip(view: SessionView) -> Html:
 
 
 def why(view: SessionView) -> Html | None:
-    """Return the sentences that explain failures, what deserves a second look, and a damaged log."""
+    """Return what explains failures, what deserves a second look, a damaged log, and who decided what."""
     parts = [
-        _sentences("why", "Why it took more than one try", view.failures),
+        _attempts(view),
         _sentences("look", "Worth a second look", (*view.attention, *(f"Damaged log: {line}" for line in view.damage))),
     ]
-    return el("div", parts) if view.failures or view.attention or view.damage else None
+    asked = decisions((view,))
+    if asked:
+        table = table_html(decisions_table(asked), within, "decisions")
+        parts.append(el("details", el("summary", text(f"Who decided what ({len(asked)})")), table, class_="why folded"))
+    return el("div", parts) if view.failures or view.attention or view.damage or asked else None
+
+
+def _attempts(view: SessionView) -> Html:
+    """Draw each row of failed tries as a strip: why each failed, and how it compares with the one before."""
+    rows = list(rows_of(view.turns))
+    if not rows:
+        return Html("")
+    shown = [el("div", el("p", text(caption(row)), class_="meta"), _tries(row), class_="row") for row in rows[:_LISTED]]
+    more = el("p", text(f"and {len(rows) - _LISTED} more"), class_="meta") if len(rows) > _LISTED else None
+    heading = el("h2", text("Why it took more than one try"), id="why")
+    return el("section", heading, shown, more, aria_labelledby="why", class_="why tries")
+
+
+def _tries(row: Row) -> Html:
+    """Draw one row of tries."""
+    turns = [*row.tries[:_LISTED], *((row.ended,) if row.ended else ())]
+    return el("ol", [el("li", _try(turn), class_=f"try-{turn.attempt}" if turn.attempt else None) for turn in turns])
+
+
+def _try(turn: TurnView) -> Html:
+    mark, kind, words = WORDS[turn.outcome]
+    causes = one_line(", ".join(causes_of(turn)), 80) or words
+    inside = (el("b", text(turn.number)), el("span", text(f" {mark} "), aria_hidden="true"), text(causes))
+    chip = el("a", *inside, href=f"#turn-{turn.number}", class_=kind, title=words)
+    return join(chip, el("span", text(one_line(turn.progress)), class_="progress"))
 
 
 def _sentences(name: str, title: str, sentences: Sequence[str]) -> Html:

@@ -8,9 +8,11 @@ from typing import Final
 
 from rails.core.text import head_and_tail, one_line, sha256
 from rails.review.diffs import LoggedDiff, read_diff
+from rails.review.drift import difference
 from rails.review.markup import Html, el, join, text
 from rails.review.views import (
     ApprovalView,
+    CorrectionView,
     FindingView,
     GateView,
     RefusalView,
@@ -81,6 +83,7 @@ def _model_part(turn: TurnView) -> Iterator[Html]:
     if turn.stop_reason not in ("", "end_turn", "tool_use"):
         yield el("p", text(f"The answer ended early: {one_line(turn.stop_reason)}."), class_="box bad")
     yield from (_request(request) for request in turn.requests)
+    yield from (_correction(correction) for correction in turn.corrections)
     if turn.ignored:
         yield _notes("Blocks that are not requests", turn.ignored)
 
@@ -106,6 +109,22 @@ def _request(request: RequestView) -> Html:
         el("ul", adjusted, class_="adjusted") if adjusted else None,
         _folded(f"Parameters ({one_line(request.dialect) or 'as sent'})", shown),
         class_="request",
+    )
+
+
+def _correction(correction: CorrectionView) -> Html:
+    words = "The model corrected this block" if correction.taken else f"A correction was not taken: {correction.why}"
+    if correction.taken and not correction.changes:
+        return el("p", text(f"{words}; only the syntax changed."), class_="box good")
+    rows = []
+    for change in correction.changes[:_LISTED]:
+        old, new = difference(change.old, change.new)
+        values = (el("del", text(old)), text(" → "), el("ins", text(new)))
+        rows.append(el("li", el("code", text(one_line(change.place, 200)), class_="path"), text(" "), *values))
+    kind = "bad" if correction.taken else ""
+    changed = f"{words}, and changed a value:" if correction.taken else words
+    return el(
+        "div", el("p", text(changed)), el("ul", rows) if rows else None, class_=f"box {kind} drift".replace("  ", " ")
     )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from rails.core import details as d
 from rails.core.events import EVENT_TYPES, Record
 from rails.core.requests import Json
+from rails.core.text import sha256
 from rails.core.wire import json_object
 from rails.review.attempts import explain_failures, with_progress
 from rails.review.attention import attention
@@ -48,6 +49,7 @@ def session_view(
         attention=attention(turns, frame.undone, ended=bool(frame.outcome)),
         undone=tuple(frame.undone),
         resumed=frame.resumed,
+        prompts=frame.prompts,
         damage=tuple(str(item) for item in damage),
         unknown_events=sum(record.event_type not in EVENT_TYPES for record in records),
         records=len(records),
@@ -71,6 +73,7 @@ class _Frame:
     def __init__(self, records: Iterable[Record]) -> None:
         self.task = self.project = self.outcome = self.message = ""
         self.undone: list[int] = []
+        self.prompts: dict[str, str] = {}
         self.resumed = 0
         for record in records:
             if record.event_type == "WORKFLOW_START":
@@ -79,11 +82,20 @@ class _Frame:
             elif record.event_type == "WORKFLOW_END":
                 self.outcome = d.beginning(record.details, "outcome") or "ended"
                 self.message = d.beginning(record.details, "message") or record.message
+            elif record.event_type == "AGENT_ENGAGE":
+                self.prompts[record.agent_role] = _prompt_digest(record.details)
             elif record.event_type == "UNDO":
                 self.undone.append(int(d.number(record.details, "step")))
             elif record.event_type == "SESSION_RESUMED":
                 self.resumed += 1
                 self.outcome = self.message = ""
+
+
+def _prompt_digest(details: d.Details) -> str:
+    """Return the beginning of the SHA-256 of an agent's prompt, "" where the log has none."""
+    stored = d.text(d.inner(details, "system"), "blob")  # large values are named by the same hash
+    system = d.text(details, "system")
+    return (stored or (sha256(system.encode("utf-8", "replace")) if system else ""))[:12]
 
 
 def _turns(records: Iterable[Record]) -> tuple[TurnView, ...]:

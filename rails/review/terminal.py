@@ -7,10 +7,11 @@ from typing import Final
 
 from rails.approval.paint import draw_lines, styled, wrap
 from rails.core.text import one_line, printable
-from rails.log.reader import SessionSummary
 from rails.review.diffs import read_diff
+from rails.review.drift import difference
 from rails.review.views import (
     ApprovalView,
+    CorrectionView,
     FindingView,
     GateView,
     RequestView,
@@ -36,28 +37,6 @@ _DIFF_LINES: Final = 120
 _TEXT_LINES: Final = 12
 
 
-def render_sessions(sessions: Sequence[SessionSummary]) -> str:
-    """Return a table of sessions, one line each, the newest last; "" for none."""
-    rows = [
-        (
-            one_line(session.session_id, 40),
-            session.started[:16].replace("T", " "),
-            str(session.records),
-            one_line(session.outcome, 30) or "unfinished",
-            one_line(session.task, 60),
-        )
-        for session in sessions
-    ]
-    if not rows:
-        return ""
-    titles = ("session", "started (UTC)", "records", "outcome", "task")
-    widths = [max(len(row[column]) for row in (titles, *rows)) for column in range(4)]
-    return "\n".join(
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]]).rstrip()
-        for row in (titles, *rows)
-    )
-
-
 def render_session(view: SessionView, colour: bool = False, *, width: int = 100) -> str:
     """Return a session turn by turn: what was asked, what failed and why, what was decided and written."""
     pen = _Pen(colour, width)
@@ -66,6 +45,17 @@ def render_session(view: SessionView, colour: bool = False, *, width: int = 100)
         lines += [*_turn(turn, pen), ""]
     lines += _summary(view, pen)
     return "\n".join(lines)
+
+
+def turn_lines(turn: TurnView, colour: bool = False, *, width: int = 100) -> list[str]:
+    """Return one turn as lines."""
+    return list(_turn(turn, _Pen(colour, width)))
+
+
+def frame_lines(view: SessionView, colour: bool = False, *, width: int = 100) -> list[str]:
+    """Return what is told of a session as a whole, as lines."""
+    pen = _Pen(colour, width)
+    return [*_head(view, pen), "", *_summary(view, pen)]
 
 
 class _Pen:
@@ -105,16 +95,14 @@ def _head(view: SessionView, pen: _Pen) -> Iterator[str]:
 
 
 def _turn(turn: TurnView, pen: _Pen) -> Iterator[str]:
-    words, style = _OUTCOMES[turn.outcome]
-    title = f"turn {turn.number}" if turn.number else "before any turn"
-    who = one_line(turn.agent, 40)
-    progress = f"  [{one_line(turn.progress)}]" if turn.progress else ""
-    yield pen.line(f"── {title}  {who}  {words}{progress}", style)
+    yield from _turn_head(turn, pen)
     yield from _answer(turn, pen)
     for request in turn.requests:
         yield from _request(request, pen)
     for reason in turn.ignored[:_LISTED]:
         yield from pen.field("ignored", reason, "dim")
+    for correction in turn.corrections[:_LISTED]:
+        yield from _correction(correction, pen)
     for refusal in turn.refusals[:_LISTED]:
         yield from pen.field("refused", f"{refusal.code}: {refusal.message} {refusal.hint}".strip(), "risk")
     yield from _more("refused", len(turn.refusals), pen)
@@ -133,6 +121,19 @@ def _turn(turn: TurnView, pen: _Pen) -> Iterator[str]:
         yield from pen.field("error", error, "risk")
     if turn.failed and turn.feedback:
         yield from pen.block("told", _few_lines(turn.feedback), "dim")
+
+
+def _turn_head(turn: TurnView, pen: _Pen) -> Iterator[str]:
+    words, style = _OUTCOMES[turn.outcome]
+    title = f"turn {turn.number}" if turn.number else "before any turn"
+    who = one_line(turn.agent, 40)
+    head = f"── {title}  {who}  {words}"
+    progress = f"  [{one_line(turn.progress)}]" if turn.progress else ""
+    if len(head) + len(progress) <= pen.width:
+        yield pen.line(f"{head}{progress}", style)
+    else:
+        yield pen.line(head, style)
+        yield from pen.field("tries", turn.progress, style)
 
 
 def _answer(turn: TurnView, pen: _Pen) -> Iterator[str]:
@@ -156,6 +157,17 @@ def _request(request: RequestView, pen: _Pen) -> Iterator[str]:
         yield from pen.field("repaired", repair, "finding")
     for coerced in request.coerced:
         yield from pen.field("converted", coerced, "finding")
+
+
+def _correction(correction: CorrectionView, pen: _Pen) -> Iterator[str]:
+    if not correction.taken:
+        yield from pen.field("corrected", f"by the model, not taken: {correction.why}", "dim")
+    elif not correction.changes:
+        yield from pen.field("corrected", "by the model: only the syntax changed", "good")
+    for change in correction.changes[:_LISTED]:
+        old, new = difference(change.old, change.new)
+        words = f"by the model, a value changed: {change.place}: {old} → {new}"
+        yield from pen.field("corrected", words, "risk" if correction.taken else "dim")
 
 
 def _gate(gate: GateView, pen: _Pen, *, drawn: bool) -> Iterator[str]:

@@ -9,9 +9,11 @@ from typing import Final, Literal
 from rails.core import details as d
 from rails.core.details import Details
 from rails.core.events import Record
+from rails.review.corrections import correction_of
 from rails.review.views import (
     ApprovalView,
     ChangeView,
+    CorrectionView,
     FindingView,
     GateView,
     RefusalView,
@@ -30,10 +32,11 @@ class TurnBuilder:
         self.answered = False
         self._first = self._last = first
         self._agent = self._model = self._text = self._stop = self._feedback = ""
-        self._tokens = (0, 0)
+        self._tokens = (0, 0, 0)
         self._requests: dict[str, RequestView] = {}
         self._refusals: list[RefusalView] = []
         self._ignored: list[str] = []
+        self._corrections: list[CorrectionView] = []
         self._notes: list[str] = []
         self._changes: tuple[ChangeView, ...] = ()
         self._gates: list[GateView] = []
@@ -66,9 +69,11 @@ class TurnBuilder:
             stop_reason=self._stop,
             input_tokens=self._tokens[0],
             output_tokens=self._tokens[1],
+            cached_tokens=self._tokens[2],
             requests=tuple(self._requests.values()),
             refusals=tuple(self._refusals),
             ignored=tuple(self._ignored),
+            corrections=tuple(self._corrections),
             notes=tuple(dict.fromkeys(self._notes)),
             planned=self._changes,
             gates=tuple(self._gates),
@@ -114,7 +119,10 @@ class TurnBuilder:
         self._text = d.beginning(details, "prose") or d.beginning(details, "text")
         self._stop = d.beginning(details, "stop_reason")
         usage = d.inner(details, "usage")
-        self._tokens = (int(d.number(usage, "input_tokens")), int(d.number(usage, "output_tokens")))
+        read, written, cached = (
+            int(d.number(usage, key)) for key in ("input_tokens", "output_tokens", "cache_read_tokens")
+        )
+        self._tokens = (read, written, cached)
         self._spend("model", d.number(details, "duration_ms") / 1000)
 
     def _request(self, details: Details, record: Record) -> None:
@@ -155,6 +163,10 @@ class TurnBuilder:
 
     def _block_ignored(self, details: Details, record: Record) -> None:
         self._ignored.append(d.beginning(details, "reason") or record.message)
+
+    def _corrected(self, details: Details, record: Record) -> None:
+        del record
+        self._corrections.append(correction_of(details))
 
     def _planned(self, details: Details, record: Record) -> None:
         del record
@@ -250,6 +262,7 @@ _TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
     "MCP_REQUEST_FORMULATED": TurnBuilder._request,
     "TOOL_REQUEST_VALIDATED": TurnBuilder._valid,
     "TOOL_REQUEST_VALIDATION_FAILED": TurnBuilder._invalid,
+    "CORRECTION": TurnBuilder._corrected,
     "BLOCK_IGNORED": TurnBuilder._block_ignored,
     "CHANGE_PLANNED": TurnBuilder._planned,
     "CHANGE_REFUSED": TurnBuilder._change_refused,

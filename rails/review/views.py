@@ -17,6 +17,11 @@ _PATH_KEYS: Final = ("file_path", "path", "new_path")
 
 #: What became of a turn. "open": the log ends in the middle of it.
 TurnOutcome = Literal["applied", "ran", "refused", "findings", "denied", "aborted", "failed", "answered", "open"]
+#: How a try compares with those before it. "first": nothing to compare with; "repeated": the very same answer;
+#: "ignored": the same failure; "oscillating": back to an earlier one; "progress": another failure; "cut": the
+#: answer was cut off; "introduced": by a model's correction; "right": no failure after failures; "flaky": what was
+#: refused before passes unchanged.
+Attempt = Literal["", "first", "repeated", "ignored", "oscillating", "progress", "cut", "introduced", "right", "flaky"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,27 @@ class FindingView:
     tool: str
     severity: str
     new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """A value that a correction changed, as JSON; ``None``: it was not there before, or is not there after."""
+
+    place: str
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionView:
+    """The model was asked to correct a block. ``why`` says why its answer was not taken, ``changes`` which
+    values it changed; without any, only the syntax changed.
+    """
+
+    request_id: str
+    taken: bool
+    why: str
+    changes: tuple[ValueChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +160,9 @@ class TurnView:
     an answer that was applied from a file. ``first_seq`` and ``last_seq`` are the turn's log records.
     ``planned`` are the changes the requests came to, written or not.
     ``in_doubt`` is whether something was begun that has no result.
-    ``progress`` says how this turn's failures compare with those of the turn before.
+    ``progress`` says how this turn's failures compare with those of the turn before; ``attempt`` is the same as
+    a word of :data:`Attempt`. ``cached_tokens`` were read from the provider's cache; ``input_tokens`` leaves
+    them out.
     """
 
     number: int
@@ -148,9 +176,11 @@ class TurnView:
     stop_reason: str = ""
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
     requests: tuple[RequestView, ...] = ()
     refusals: tuple[RefusalView, ...] = ()
     ignored: tuple[str, ...] = ()
+    corrections: tuple[CorrectionView, ...] = ()
     notes: tuple[str, ...] = ()
     planned: tuple[ChangeView, ...] = ()
     gates: tuple[GateView, ...] = ()
@@ -161,6 +191,7 @@ class TurnView:
     feedback: str = ""
     seconds: Mapping[str, float] = field(default_factory=dict)
     progress: str = ""
+    attempt: Attempt = ""
     in_doubt: bool = False
 
     @property
@@ -195,8 +226,8 @@ class Totals:
 class SessionView:
     """A whole session. ``outcome`` is "" while it runs or when it broke off. ``failures`` explains every
     row of failed turns in a sentence; ``attention`` says what deserves a second look; ``damage`` are the log's
-    unreadable lines, ``undone`` the steps taken back. ``head`` is the hash of the last record: it stands for
-    the whole log.
+    unreadable lines, ``undone`` the steps taken back. ``prompts`` has a digest of each agent's
+    prompt. ``head`` is the hash of the last record: it stands for the whole log.
     """
 
     session_id: str
@@ -214,6 +245,7 @@ class SessionView:
     attention: tuple[str, ...] = ()
     undone: tuple[int, ...] = ()
     resumed: int = 0
+    prompts: Mapping[str, str] = field(default_factory=dict)
     damage: tuple[str, ...] = ()
     unknown_events: int = 0
     records: int = 0

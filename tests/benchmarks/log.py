@@ -19,7 +19,7 @@ from rails.log import lines
 from rails.log.index import Index
 from rails.log.query import parse
 from rails.log.reader import Tail, read_lenient, verify
-from rails.log.search import scan, substring
+from rails.log.search import scan
 from rails.log.writer import SessionLog
 
 WORDS = [
@@ -140,10 +140,10 @@ def index(folder, records):
             say(f"search {query}", f"{figure}   {len(page.hits)} hits")
         figure, hits = timed(lambda: list(scan(state, parse("haystackneedle"))), 1)
         say("search haystackneedle without an index", f"{figure}   {len(hits)} hits")
-        figure, hits = timed(lambda: list(substring(state, "aystackneedl")), 3)
+        figure, hits = timed(lambda: list(scan(state, parse("text:aystackneedl"))), 3)
         say("a piece of text, all 10 hits", f"{figure}   {len(hits)} hits")
-        say("a piece of text, first hit", timed(lambda: next(substring(state, "aystackneedl")), 3)[0])
-        say("a piece of text that is nowhere", timed(lambda: list(substring(state, "aystackneedle?")), 3)[0])
+        say("a piece of text, first hit", timed(lambda: next(scan(state, parse("text:aystackneedl"))), 3)[0])
+        say("a piece of text that is nowhere", timed(lambda: list(scan(state, parse("text:aystackneedle?"))), 3)[0])
 
 
 def main():

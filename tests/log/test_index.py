@@ -330,6 +330,25 @@ def test_damage_is_counted_and_the_rest_stays_searchable(state):
         assert (card.damage, card.records) == (2, 11)
 
 
+def test_any_piece_of_text_is_found_also_inside_words_and_across_them(state):
+    def pieces(line, **more):
+        return list(scan(state, parse(line), **more))
+
+    assert len(pieces('text:"isk is fu"')) == 1
+    assert len(pieces("text:のテ")) == 2
+    assert len(pieces("text:501")) == 2
+    assert pieces("text:e501") == []
+    assert pieces('text:"nothing like it"') == []
+    first, second = pieces("text:E501")
+    assert [hit.place for hit in pieces("text:E501", before=first.place)] == [second.place]
+    assert len(pieces("text:E501", limit=1)) == 1
+    with Index(state) as index:
+        assert [hit.place for hit in index.search("text:501").hits] == [first.place, second.place]
+        both = f"text:501 type:{first.record.event_type}"
+        assert first.place in [hit.place for hit in index.search(both).hits]
+        assert index.search("text:501 type:nothing").hits == ()
+
+
 @pytest.mark.parametrize("block", [1, 100, 1_000, 1 << 20])
 def test_a_scan_sees_every_line_whatever_the_blocks_and_however_long_a_line(state, monkeypatch, block):
     log = state / "sessions" / "20261121-100000-aaaa" / "log.jsonl"

@@ -1,6 +1,8 @@
+import importlib.util
 import os
 import shutil
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -193,6 +195,15 @@ def log():
     )
     made.START, made.END, made.FINDING, made.CHANGE, made.DIFF = names
     return made
+
+
+@pytest.fixture(scope="session")
+def stories():
+    """The makers of whole sessions in ``gallery.py``."""
+    spec = importlib.util.spec_from_file_location("gallery", Path(__file__).with_name("gallery.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def find_chromium():

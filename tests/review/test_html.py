@@ -127,6 +127,7 @@ def test_every_class_has_a_look_and_every_link_a_goal(page):
     css = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
     used = {name for _, attrs in found.elements for name in attrs.get("class", "").split()}
     plain = {"facts", "progress", "context", "request", "approval", "top", "line", "label", "tool_add"}
+    plain |= {name for name in used if name.startswith("try-")}
     assert {name for name in used - plain if not re.search(rf"\.{name}\b", css)} <= {"path", "hint"}
     ids = [attrs["id"] for _, attrs in found.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -139,7 +140,7 @@ def test_landmarks_headings_and_words_serve_those_who_do_not_see_colours(page):
     found = outline(page)
     names = [name for name, _ in found.elements]
     assert [names.count(name) for name in ("header", "main", "footer", "nav", "h1")] == [1] * 5
-    assert names.count("h2") == 3 + 5
+    assert names.count("h2") == 4 + 5
     for words in ("Refused", "Stopped by the checks", "Denied", "Applied", "Answered"):
         assert words in found.text
     assert found.all("nav")[0]["aria-label"] == "Turns"
@@ -151,6 +152,16 @@ def themes():
     light, dark, printed = re.findall(r":root \{(.*?)\}", css, re.S)
     colours = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]{3,6})", block)) for block in (light, dark, printed)]
     return {"light": colours[0], "dark": colours[0] | colours[1], "print": colours[0] | colours[2]}
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_the_numbers_of_a_heat_map_can_be_read_on_their_colours(theme):
+    css = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
+    levels = re.findall(r"\.heat-([1-4]) \{ background: ([^;]+); color: ([^;}]+?);? \}", css)
+    assert [level for level, _, _ in levels] == ["1", "2", "3", "4"]
+    for level, *colours in levels:
+        ground, ink = (re.findall(r"#[0-9a-f]{3,6}", colour) for colour in colours)
+        assert contrast(ground[theme % len(ground)], ink[theme % len(ink)]) >= 4.5, level
 
 
 def contrast(one, other):

@@ -181,7 +181,10 @@ def wrong(log, *messages):
 
 def test_the_same_failure_again_is_called_feedback_not_followed(log):
     view = tries(log, wrong(log, "a"), wrong(log, "a"))
-    assert [turn.progress for turn in view.turns] == ["first try", "the same again: the feedback was not followed"]
+    assert [turn.progress for turn in view.turns] == [
+        "first try",
+        "the very same answer again: the feedback was not followed",
+    ]
     assert view.failures[0].endswith("it did not get right.")
     assert "failed twice (turn 1, 2): schema ×2" in view.failures[0]
 
@@ -203,7 +206,7 @@ def test_going_in_circles_is_seen(log):
 def test_a_finding_that_moved_to_another_line_is_the_same_finding(log):
     moved = {**log.FINDING, "line": 9}
     view = tries(log, [log.gate("fail", [log.FINDING])], [log.gate("fail", [moved])])
-    assert view.turns[1].progress.startswith("the same again")
+    assert view.turns[1].attempt == "repeated"
 
 
 def test_a_cut_answer_is_named(log):

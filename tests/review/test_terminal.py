@@ -1,13 +1,11 @@
 """A review reads as a story and no text of the log can do anything to the terminal."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from rails.log.reader import SessionSummary
 from rails.review.queries import session_view
-from rails.review.terminal import render_session, render_sessions
+from rails.review.terminal import render_session
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -81,19 +79,6 @@ def test_no_text_of_the_log_reaches_the_terminal_raw(log, evil):
     ]
     text = render_session(session_view(records, [evil]))
     assert all(char == "\n" or char.isprintable() for char in text), ascii(text)
-
-
-def test_the_list_of_sessions(tmp_path):
-    def summary(name, outcome, task):
-        return SessionSummary(name, Path(name), "2026-11-21T23:00:00.000000Z", "", task, outcome, 36, 9000)
-
-    text = render_sessions([summary("s1", "All done.", "bump\x1b[2J a"), summary("s2", "", "other")])
-    assert text.splitlines() == [
-        "session  started (UTC)     records  outcome     task",
-        "s1       2026-11-21 23:00  36       All done.   bump\\x1b[2J a",
-        "s2       2026-11-21 23:00  36       unfinished  other",
-    ]
-    assert render_sessions([]) == ""
 
 
 def test_a_session_from_a_real_log(tmp_path):

@@ -28,14 +28,23 @@ from rails.review.html_turns import time_text
 from rails.review.markup import Html, el, join, text
 from rails.review.queries import session_view
 from rails.review.questions import Question
+from rails.review.sessions import outcome_words
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 500
 _LOOK_BACK: Final = 200
 _SESSIONS: Final = 200
 _HITS: Final = 50
-_HEAT_RULES: Final = 12
-_HEAT_SESSIONS: Final = 14
+#: What leads from the list to other views of all sessions.
+_MORE: Final = {
+    "Filter": "#/f/",
+    "Failed": "#/f/is%3Afailed",
+    "Denied": "#/f/is%3Adenied",
+    "Unfinished": "#/f/is%3Aunfinished",
+    "Reports": "#/r/models",
+    "Heat-map": "#/r/rules",
+    "Why is this line so?": "#/y/",
+}
 _SPARK: Final = {
     "p": ("good", "checks passed"),
     "f": ("bad", "checks failed"),
@@ -93,13 +102,21 @@ class Pages:
         return (self._state / "sessions" / session_id / LOG_NAME).is_file()
 
     def sessions(self) -> Html:
-        """Return the newest sessions with their verdicts, and the rules that fired in them."""
+        """Return the newest sessions with their verdicts."""
         self._index.refresh(1.0)
         cards = self._index.cards(_SESSIONS)
         if not cards:
             return el("p", text("No session yet. Start one with ai-rails run or ai-rails apply."), class_="empty")
-        items = [el("li", _card(card)) for card in cards]
-        return join(el("ul", items, class_="sessions", aria_label="Sessions, the newest first"), _heat_map(cards))
+        items = [el("li", card_html(card)) for card in cards]
+        more = (
+            ("#/f/", "Filter"),
+            ("#/r/models", "Reports"),
+            ("#/r/rules", "Heat-map"),
+            ("#/y/", "Why is this line so?"),
+        )
+        tabs = el("ul", [el("li", el("a", text(words), href=target)) for target, words in more], class_="tabs")
+        shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
+        return join(el("nav", tabs, aria_label="Over all sessions"), shown)
 
     def window(self, session_id: str, first: int | None = None) -> Window | None:
         """Return the part of a session that starts at record ``first`` (``None``: its end), or ``None``."""
@@ -184,9 +201,10 @@ def _partial(first: int, last: int, total: int) -> Html:
     return el("p", text(words), older, newer, class_="partial")
 
 
-def _card(card: Card) -> Html:
+def card_html(card: Card) -> Html:
+    """Return a session as an entry of the list."""
     ended = {"done": ("✓", "good", "done"), "": ("…", "open", "unfinished")}
-    mark, kind, words = ended.get(card.outcome, ("✕", "bad", card.outcome))
+    mark, kind, words = ended.get(card.outcome, ("✕", "bad", outcome_words(card.outcome)))
     counts = (
         f"{card.turns} turns, {card.requests} requests, {card.refused} refused, "
         f"{card.approved} approved, {card.denied} denied, {card.records:,} records"
@@ -211,44 +229,6 @@ def _spark(letter: str) -> Html:
 def _spark_words(spark: str) -> str:
     counts = Counter(_SPARK.get(letter, ("", "unknown"))[1] for letter in spark)
     return ", ".join(f"{words} ×{count}" for words, count in counts.items())
-
-
-def _heat_map(cards: Sequence[Card]) -> Html | None:
-    """Draw which rules fired in the newest sessions: a darker cell means more often; the number is in it."""
-    totals = Counter[str]()
-    for card in cards:
-        totals.update(card.rules)
-    rules = [rule for rule, _ in totals.most_common(_HEAT_RULES)]
-    columns = [card for card in cards if card.rules][:_HEAT_SESSIONS][::-1]
-    if not rules:
-        return None
-    top = max(card.rules.get(rule, 0) for card in columns for rule in rules) or 1
-    head = [
-        el("th", el("a", text(one_line(card.started[5:16].replace("T", " "), 20)), href=f"#/s/{card.session_id}"))
-        for card in columns
-    ]
-    rows = [
-        el(
-            "tr",
-            el("th", text(one_line(rule, 40)), scope="row"),
-            [_cell(card.rules.get(rule, 0), top) for card in columns],
-            el("td", text(totals[rule]), class_="sum"),
-        )
-        for rule in rules
-    ]
-    table = el("table", el("thead", el("tr", el("th", text("Rule")), head, el("th", text("All")))), el("tbody", rows))
-    return el(
-        "section",
-        el("h2", text("Rules that fired"), id="rules"),
-        el("div", table, class_="scroll", tabindex=0),
-        class_="heat",
-        aria_labelledby="rules",
-    )
-
-
-def _cell(count: int, top: int) -> Html:
-    level = 0 if not count else 1 + min(3, count * 4 // (top + 1))
-    return el("td", text(count or ""), class_=f"heat-{level}")
 
 
 def _hit(hit: Hit, words: Sequence[str]) -> Html:

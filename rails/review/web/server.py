@@ -3,6 +3,7 @@
 GET  /                                the shell, the same for everyone; its scripts and style sheets
 GET  /api/sessions                    {html}
 GET  /api/search?q=&before=           {html}
+GET  /api/report/… and others         what ``reports`` answers
 GET  /api/waiting                     {count, html}: what waits for a human, in every session
 GET  /api/session/ID?first=N          a window of a session (``pages.Window``)
 GET  /api/session/ID/stream           server-sent events; resumes after the header Last-Event-ID
@@ -33,7 +34,8 @@ from rails.review.web.card_answers import rule_words
 from rails.review.web.desk import Desk
 from rails.review.web.guard import HEADERS, TOKEN_HEADER, Asked, Guard
 from rails.review.web.http import Answer, Headers, Server
-from rails.review.web.pages import Pages, waiting_html
+from rails.review.web.pages import Pages, card_html, waiting_html
+from rails.review.web.reports import Reports
 from rails.review.web.stream import Streams
 
 __all__ = ["HEADERS", "ReviewServer"]
@@ -47,6 +49,7 @@ _STATIC: Final = {
     "/app.js": ("rails.review.web", "static/app.js", _JS),
     "/live.js": ("rails.review.web", "static/live.js", _JS),
     "/approval.js": ("rails.review.web", "static/approval.js", _JS),
+    "/reports.js": ("rails.review.web", "static/reports.js", _JS),
     "/app.css": ("rails.review.web", "static/app.css", _CSS),
     "/approval.css": ("rails.review.web", "static/approval.css", _CSS),
     "/session.css": ("rails.review", "session.css", _CSS),
@@ -69,6 +72,7 @@ class ReviewServer:
             raise UsageError(f"Port {port} cannot be used: {error.strerror}. Leave --port out.") from error
         self._state = state
         self._pages = Pages(state)
+        self._reports = Reports(state, self._pages.index, card_html)
         self._desk = Desk(state, self._pages.index, key)
         self._streams = Streams(self._pages.index, self._closing)
         self.port = self._http.server_address[1]
@@ -161,6 +165,8 @@ class ReviewServer:
             return Answer.json({"html": self._pages.sessions()})
         if path == "/api/search":
             return Answer.json({"html": self._pages.search(query.get("q", ""), query.get("before", ""))})
+        if report := self._reports.answer(path, query):
+            return Answer.json(report)
         if path == "/api/waiting":
             waiting = list(self._desk.waiting())
             html = waiting_html([(question, self._desk.facts(question)) for question in waiting])

@@ -4,6 +4,8 @@
 import * as approval from "./approval.js";
 import * as live from "./live.js";
 
+import * as reports from "./reports.js";
+
 const policy = window.trustedTypes ? trustedTypes.createPolicy("rails", { createHTML: (html) => html }) : { createHTML: (html) => html };
 const page = document.getElementById("page");
 const status = document.getElementById("status");
@@ -57,7 +59,7 @@ async function show() {
   try {
     if (kind === "s" && id) await showSession(id, seq, signal);
     else if (kind === "q" && id) await showHits(decodeURIComponent(id), "", signal);
-    else await showList(signal);
+    else if (!(await reports.show(kind, location.hash.split("/").slice(2), signal, { get, put, page, say }))) await showList(signal);
   } catch (error) {
     if (!signal.aborted) say(error.message);
   }
@@ -174,11 +176,23 @@ function step(selector, by) {
   goTo(items[Math.max(0, Math.min(items.length - 1, at + by))]);
 }
 
+// The next failed turn of this window, or of the session where the window has no other.
+async function failure(by) {
+  const before = page.querySelector(".current");
+  step("section.turn.bad", by);
+  if (!shown || page.querySelector(".current") !== before) return;
+  const inside = by > 0 ? shown.last >= shown.total : shown.first <= 1;
+  const from = by > 0 ? shown.last : shown.first;
+  const { seq } = inside ? {} : await get(`/api/failure/${shown.session}?from=${from}&by=${by}`, asked.signal).catch(() => ({}));
+  if (seq) location.hash = `#/s/${shown.session}/${seq}`;
+  else say("There is no other failure in this direction.");
+}
+
 const keys = {
   j: () => step(shown ? "section.turn" : ".wait, .card, .hits a", 1),
   k: () => step(shown ? "section.turn" : ".wait, .card, .hits a", -1),
-  n: () => step("section.turn.bad", 1),
-  p: () => step("section.turn.bad", -1),
+  n: () => failure(1),
+  p: () => failure(-1),
   g: () => scrollTo(0, 0),
   G: () => scrollTo(0, document.body.scrollHeight),
   f: () => {

@@ -1,0 +1,1 @@
+"""The review as an application of the terminal. Needs Textual: ``pip install 'ai-rails[tui]'``."""

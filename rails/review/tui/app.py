@@ -1,0 +1,129 @@
+"""The terminal application: list of sessions, timeline, diffs, search, reports. The keys are the page's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from textual.app import App
+
+from rails.core.errors import RailsError
+from rails.core.text import one_line, sha256
+from rails.log.index import Index
+from rails.review.compare_tables import compare_tables, sentences
+from rails.review.library import Library
+from rails.review.table import as_text
+from rails.review.tui.dialogs import Ask, Help
+from rails.review.tui.listing import Sessions
+from rails.review.tui.pages import Compare, Hits, Open, Switch, Told
+from rails.review.why import as_text as story_text
+
+
+class ReviewApp(App[None]):
+    """The review of a project's sessions; opens ``session_id`` at once if one is given."""
+
+    TITLE = "AI-Rails review"
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    #title { background: $primary; color: $text; width: 100%; padding: 0 1; text-style: bold; }
+    #status { color: $text-muted; width: 100%; padding: 0 1; }
+    Rows { height: 1fr; padding: 0; background: $background; scrollbar-size-horizontal: 0; }
+    Rows > .rows--current { background: $primary 40%; text-style: bold; }
+    #timeline { width: 46; border-right: solid $primary; }
+    .narrow #timeline { width: 100%; height: 9; border: none; border-bottom: solid $primary; }
+    #panes { height: 1fr; layout: horizontal; } .narrow #panes { layout: vertical; }
+    Help, Ask { align: center middle; }
+    #dialog { width: auto; max-width: 96%; min-width: 60; height: auto; padding: 1 2; }
+    #dialog { background: $surface; border: round $primary; }
+    #dialog .title { text-style: bold; margin-bottom: 1; } Input { width: 100%; }
+    """
+
+    def __init__(self, library: Library, session_id: str | None = None) -> None:
+        super().__init__()
+        self.library, self._first = library, session_id
+
+    def on_mount(self) -> None:
+        """Show the list, and the session that is asked for."""
+        self.push_screen(Sessions(self.library))
+        if self._first:
+            self.open_session(self._first)
+
+    def on_open(self, event: Open) -> None:
+        """Show a session that was chosen."""
+        self.open_session(event.session_id, event.record)
+
+    def on_switch(self, event: Switch) -> None:
+        """Show another report."""
+        self.pop_screen()
+        self.action_report(event.name)
+
+    def open_session(self, session_id: str, record: int = 0) -> None:
+        """Show a session, at a record if one is given."""
+        from rails.review.tui.session import Session
+
+        self.push_screen(Session(self.library, session_id, record))
+
+    def on_compare(self, event: Compare) -> None:
+        """Show what differs in two sessions."""
+
+        def tell(width: int) -> list[str]:
+            found = self.library.compare(event.first, event.second)
+            tables = [line for table in compare_tables(found) for line in ("", as_text(table, True, width=width))]
+            return [*(one_line(sentence, 1_000) for sentence in sentences(found)), *tables]
+
+        self.push_screen(Told(f"{event.first} compared with {event.second}", tell))
+
+    def action_report(self, name: str) -> None:
+        """Show a report over all sessions."""
+
+        def tell(width: int) -> list[str]:
+            tables = self.library.report(name).tables
+            return [line for table in tables for line in (as_text(table, True, width=width), "")]
+
+        self.push_screen(Told(f"Report: {name}", tell, numbers=True))
+
+    def action_search(self) -> None:
+        """Ask what to look for, in all sessions."""
+
+        def take(line: str | None) -> None:
+            if line and line.strip():
+                self._search(line)
+
+        self.push_screen(
+            Ask("Search all sessions:", 'words "phrases" tool: rule: path: is:denied text:"rse_req"'), take
+        )
+
+    def _search(self, line: str) -> None:
+        try:
+            with Index(self.library.state) as index:
+                hits = index.search(line, limit=200).hits
+        except RailsError as error:
+            self.notify(one_line(str(error), 300), severity="error", markup=False)
+            return
+        self.push_screen(Hits(line, hits))
+
+    def action_why(self) -> None:
+        """Ask for a line, and tell its story."""
+
+        def take(place: str | None) -> None:
+            name, _, number = (place or "").strip().rpartition(":")
+            if name and number.isdecimal() and int(number):
+                self.push_screen(Told(f"Why is {name}:{number} so?", lambda _: [self._story(name, int(number))]))
+            elif place and place.strip():
+                self.notify("Name a file and a line, for example src/app.py:12.", severity="error", markup=False)
+
+        self.push_screen(Ask("Why is this line so?", "src/app.py:12"), take)
+
+    def _story(self, name: str, number: int) -> str:
+        file = (self.library.state.parent / name).resolve()
+        inside = file.is_relative_to(self.library.state.parent.resolve()) and file.is_file()
+        current = sha256(file.read_bytes()) if inside else None
+        return story_text(self.library.why(Path(name).as_posix(), number, current))
+
+    def action_home(self) -> None:
+        """Go back to the list."""
+        while len(self.screen_stack) > 2:
+            self.pop_screen()
+
+    def action_help(self) -> None:
+        """Show the keys."""
+        self.push_screen(Help())

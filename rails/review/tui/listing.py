@@ -1,0 +1,104 @@
+"""The list of sessions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual.binding import Binding
+
+from rails.core.errors import RailsError
+from rails.core.text import one_line
+from rails.log.cards import Card
+from rails.review.library import Library
+from rails.review.sessions import SPARK, outcome_words
+from rails.review.tui.dialogs import Ask
+from rails.review.tui.pages import INK, Compare, Open, Page
+from rails.review.tui.rows import Rows
+
+
+class Sessions(Page):
+    """The list of sessions, the newest first."""
+
+    BINDINGS: ClassVar = [
+        Binding("i", "filter", "filter"),
+        Binding("x", "mark", "mark"),
+        Binding("n", "failed(1)", "next failure", show=False),
+        Binding("p", "failed(-1)", "previous failure", show=False),
+    ]
+
+    def __init__(self, library: Library) -> None:
+        super().__init__("AI-Rails review", pick=True)
+        self._library, self._line, self._marked = library, "", ""
+        self._cards: tuple[Card, ...] = ()
+
+    def on_mount(self) -> None:
+        """Read the list."""
+        self._read()
+
+    def _read(self, index: int = 0) -> bool:
+        try:
+            self._cards = self._library.cards(self._line)
+        except RailsError as error:
+            self.say(str(error))
+            return False
+        self.rows.show(len(self._cards), self._row, index=index)
+        words = f"{len(self._cards)} sessions" + (f" for {self._line}" if self._line else "")
+        self.say(
+            words if self._cards or self._line else "No session yet. Start one with ai-rails run or ai-rails apply."
+        )
+        return True
+
+    def _row(self, at: int) -> Text:
+        card = self._cards[at]
+        style = "green" if card.outcome == "done" else "yellow" if not card.outcome else "red"
+        text = Text(f"{'x' if card.session_id == self._marked else ' '} ")
+        text.append(f"{card.started[:16].replace('T', ' ')}  ", "dim")
+        text.append(f"{outcome_words(card.outcome)[:16]:<16} ", style)
+        for letter in card.spark[-16:].rjust(16):
+            mark, ink, _ = SPARK.get(letter, (" ", "", ""))
+            text.append(mark, INK[ink])
+        text.append(f"  {one_line(card.task, 200) or card.session_id}")
+        text.append(f"  {one_line(card.session_id, 64)}", "dim")
+        return text
+
+    def on_rows_chosen(self, event: Rows.Chosen) -> None:
+        """Open the session."""
+        self.post_message(Open(self._cards[event.index].session_id))
+
+    def action_failed(self, by: int) -> None:
+        """Go to the next session that did not end well."""
+        at = self.rows.index + by
+        while 0 <= at < len(self._cards) and self._cards[at].outcome in ("", "done"):
+            at += by
+        if 0 <= at < len(self._cards):
+            self.rows.go(at)
+        else:
+            self.say("There is no other session that failed in this direction.")
+
+    def action_filter(self) -> None:
+        """Ask which sessions to show."""
+        before = self._line
+
+        def take(line: str | None) -> None:
+            if line:
+                self._line = line.strip()
+                if not self._read():
+                    self._line = before
+
+        self.app.push_screen(
+            Ask("Only sessions like:", "is:failed rule:F821 role:coder after:2026-11-20", before), take
+        )
+
+    def action_mark(self) -> None:
+        """Mark a session; compare with the one that is marked already."""
+        if not self._cards:
+            return
+        chosen = self._cards[self.rows.index].session_id
+        if self._marked and self._marked != chosen:
+            self.post_message(Compare(self._marked, chosen))
+            self._marked = ""
+        else:
+            self._marked = "" if self._marked == chosen else chosen
+            self.say("Marked. x on another session compares the two." if self._marked else "")
+        self.rows.refresh()

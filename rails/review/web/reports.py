@@ -1,0 +1,124 @@
+"""What the page shows besides sessions and hits: reports, comparisons, stories of lines, filtered lists.
+
+    GET /api/report/NAME?q=LINE   a report over the sessions that LINE asks for
+    GET /api/compare?a=ID&b=ID    two sessions
+    GET /api/why?at=FILE:LINE     where a line comes from
+    GET /api/list?q=LINE          the sessions that LINE asks for
+    GET /api/failure/ID?from=N&by=1   the next (-1: the previous) record in which something failed
+
+Every answer is {title, html}, but for the last, which is {seq}. Nothing here changes anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.approval.policy import config_folder
+from rails.core.errors import UsageError
+from rails.core.requests import Json
+from rails.core.text import one_line, sha256
+from rails.log.cards import Card
+from rails.log.index import Index
+from rails.review.html_reports import comparison_parts, report_parts
+from rails.review.library import Library
+from rails.review.markup import Html, el, join, text
+from rails.review.reports import REPORTS
+from rails.review.table import Cell
+from rails.review.why import as_text
+
+_LISTED: Final = 200
+_PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")
+_FAILURE: Final = re.compile(r"/api/failure/([0-9A-Za-z._-]{1,64})")
+_TABS: Final = {"models": "Models", "rules": "Rules", "weeks": "By week", "drift": "Drift", "decisions": "Decisions"}
+
+
+class Reports:
+    """Answers for the project whose ``.rails`` folder is ``state``; may be used from several threads.
+
+    ``draw`` gives a session's card in the list, so that a filtered list looks like the whole one.
+    """
+
+    def __init__(self, state: Path, index: Index, draw: Callable[[Card], Html]) -> None:
+        self._state, self._index, self._draw = state, index, draw
+        self._library = Library(state, config_folder() / "prices.toml")
+
+    def answer(self, path: str, query: Mapping[str, str]) -> dict[str, Json] | None:
+        """Return the answer to a GET, ``None`` for a path that is not of this module. Raises RailsError."""
+        line = query.get("q", "")
+        if path.startswith("/api/report/"):
+            return self._report(path.removeprefix("/api/report/"), line)
+        if path == "/api/compare":
+            return self._compare(query.get("a", ""), query.get("b", ""))
+        if path == "/api/why":
+            return self._why(query.get("at", ""))
+        if path == "/api/list":
+            return self._list(line)
+        if match := _FAILURE.fullmatch(path):
+            return self._failure(match[1], query.get("from", ""), query.get("by", "1"))
+        return None
+
+    def _report(self, name: str, line: str) -> dict[str, Json]:
+        report = self._library.report(name, line)
+        html = join(_tabs(name), _asked("Only sessions like", line, f"r/{name}"), report_parts(report, link))
+        return {"title": report.title, "html": html}
+
+    def _compare(self, first: str, second: str) -> dict[str, Json]:
+        if first == second:
+            raise UsageError("A session cannot be compared with itself. Mark two with x.")
+        found = self._library.compare(first, second)
+        heading = el("h1", text("Two sessions compared"))
+        return {"title": "Comparison", "html": join(heading, comparison_parts(found, link))}
+
+    def _why(self, place: str) -> dict[str, Json]:
+        asked = _asked("Why is this line so? FILE:LINE", place, "y")
+        if not place.strip():
+            return {"title": "Why", "html": asked}
+        match = _PLACE.fullmatch(place.strip())
+        if match is None or not int(match[2]):
+            raise UsageError("Name a file and a line, for example src/app.py:12.")
+        project = self._state.parent.resolve()
+        file = (project / match[1]).resolve()
+        current = sha256(file.read_bytes()) if file.is_relative_to(project) and file.is_file() else None
+        story = self._library.why(match[1], int(match[2]), current)
+        origin = story.origin
+        target = f"#/s/{origin.session_id}/{origin.turn.first_seq}" if origin else None
+        there = el("p", el("a", text("Open this turn"), href=target)) if target else None
+        told = el("section", el("pre", text(as_text(story)), class_="story"), there, class_="why")
+        return {"title": f"Why {one_line(place, 80)}", "html": join(asked, told)}
+
+    def _list(self, line: str) -> dict[str, Json]:
+        cards = self._library.cards(line)
+        asked = _asked("Only sessions like", line, "f")
+        items = [el("li", self._draw(card)) for card in cards[:_LISTED]]
+        more = el("p", text(f"The newest {_LISTED} of {len(cards)}."), class_="meta") if len(cards) > _LISTED else None
+        nothing = el("p", text("No session is like that."), class_="empty") if not cards else None
+        shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
+        return {"title": "Sessions", "html": join(asked, nothing, shown, more)}
+
+    def _failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
+        at = int(start) if start.isascii() and start.isdigit() and len(start) < 16 else 0
+        found = self._index.next_failure(session_id, at, back=by == "-1")
+        return {"seq": found}
+
+
+def link(cell: Cell) -> str | None:
+    """Return where a cell leads on the page."""
+    return f"#/s/{cell.session}/{cell.record}" if cell.record else f"#/s/{cell.session}"
+
+
+def _tabs(current: str) -> Html:
+    items = [
+        el("li", el("a", text(words), href=f"#/r/{name}", aria_current="page" if name == current else None))
+        for name, words in _TABS.items()
+        if name in REPORTS
+    ]
+    return el("nav", el("ul", items, class_="tabs"), aria_label="Reports")
+
+
+def _asked(label: str, value: str, target: str) -> Html:
+    """Return a form with one line, which the script turns into an address."""
+    field = el("input", name="line", value=value, aria_label=label, placeholder=label, autocomplete="off")
+    return el("form", field, el("button", text("Show")), class_="ask", data_target=target, role="search")

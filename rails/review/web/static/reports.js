@@ -1,0 +1,80 @@
+// Reports, comparisons, stories of lines and filtered lists: addresses and keys. The markup comes from the server.
+
+let marked = "";
+const HELP = [["r", "reports: models, rules, drift, decisions"], ["i", "only sessions that a line asks for"], ["x", "mark a session; with two marked, compare them"], ["y", "why is this line so"]];
+
+const paths = {
+  r: ([name, line]) => `/api/report/${encodeURIComponent(name || "models")}?q=${encodeURIComponent(line ?? "")}`,
+  c: ([a, b]) => `/api/compare?a=${encodeURIComponent(a)}&b=${encodeURIComponent(b)}`,
+  y: ([place]) => `/api/why?at=${encodeURIComponent(place ?? "")}`,
+  f: ([line]) => `/api/list?q=${encodeURIComponent(line ?? "")}`,
+};
+
+// Show what the address names; false when it is none of ours.
+export async function show(kind, rest, signal, { get, put, page, say }) {
+  if (!Object.hasOwn(paths, kind)) return false;
+  say("Reading the sessions …");
+  const { title, html } = await get(paths[kind](rest.map(decodeURIComponent)), signal);
+  put(page, html);
+  document.title = `${title} · AI-Rails`;
+  say("");
+  return true;
+}
+
+const keys = {
+  r: () => { location.hash = "#/r/models"; },
+  y: () => ask("y"),
+  i: () => ask("f"),
+  x: mark,
+};
+
+function ask(target) {
+  const form = document.querySelector(`form.ask[data-target="${target}"]`);
+  if (form) form.elements.line.focus();
+  else {
+    location.hash = `#/${target}/`;
+    new MutationObserver((_, watch) => {
+      const line = document.querySelector("form.ask input");
+      if (line) { watch.disconnect(); line.focus(); }
+    }).observe(document.getElementById("page"), { childList: true, subtree: true });
+  }
+}
+
+function mark() {
+  const card = document.querySelector("#page .card.current");
+  const id = card?.getAttribute("href").split("/")[2];
+  if (!id) return;
+  if (marked && marked !== id) {
+    location.hash = `#/c/${marked}/${id}`;
+    marked = "";
+    return;
+  }
+  marked = marked === id ? "" : id;
+  card.classList.toggle("marked", marked === id);
+  document.getElementById("status").textContent = marked ? "Marked. x on another session compares the two." : "";
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  if (document.querySelector("dialog[open]") || event.target.matches("input, textarea, select, [contenteditable]")) return;
+  const act = Object.hasOwn(keys, event.key) && keys[event.key];
+  if (act) {
+    event.preventDefault();
+    act();
+  }
+});
+
+document.addEventListener("submit", (event) => {
+  if (!event.target.matches("form.ask")) return;
+  event.preventDefault();
+  location.hash = `#/${event.target.dataset.target}/${encodeURIComponent(event.target.elements.line.value.trim())}`;
+});
+
+for (const [key, words] of HELP) {
+  const row = document.createElement("div"), name = document.createElement("dt"), told = document.createElement("dd"), cap = document.createElement("kbd");
+  cap.textContent = key;
+  name.append(cap);
+  told.textContent = words;
+  row.append(name, told);
+  document.querySelector("#help .keys")?.append(row);
+}
