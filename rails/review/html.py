@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Final
 
 from rails.core.text import one_line
+from rails.gate.checks.n8n import picture
 from rails.review.html_turns import WORDS, badge, seconds_text, time_text, turn_name, turn_section
 from rails.review.markup import Html, el, join, text
 from rails.review.views import (
@@ -33,7 +34,7 @@ _STAGES: Final = ("model", "gate", "human", "write", "run")
 
 def render_html(view: SessionView) -> str:
     """Return the session as a complete HTML document."""
-    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
+    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8") + picture.stylesheet()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     title = one_line(view.task, 80) or one_line(view.session_id)

@@ -20,7 +20,7 @@ from typing import Final
 
 TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 #: What is the same for everyone and holds no secret, so that the page can load and read its token.
-OPEN_PATHS: Final = frozenset({"/", "/app.js", "/app.css", "/session.css"})
+OPEN_PATHS: Final = frozenset({"/", "/app.js", "/app.css", "/session.css", "/flow.css"})
 _SITES: Final = ("same-origin", "none")
 
 #: Sent with every answer. Nothing is loaded from elsewhere, nothing may frame the page, and scripts can

@@ -1,6 +1,6 @@
 """The server: loopback only, a random port, read only. Standard library, a thread for each connection.
 
-    GET /                       the shell, the same for everyone; app.js, app.css, session.css
+    GET /                       the shell, the same for everyone; app.js, app.css, session.css, flow.css
     GET /api/sessions           {html}
     GET /api/search?q=&before=  {html}
     GET /api/session/ID?first=N a window of a session (``pages.Window``)
@@ -42,6 +42,7 @@ _STATIC: Final = {
     "/app.js": ("rails.review.web", "static/app.js", "text/javascript; charset=utf-8"),
     "/app.css": ("rails.review.web", "static/app.css", "text/css; charset=utf-8"),
     "/session.css": ("rails.review", "session.css", "text/css; charset=utf-8"),
+    "/flow.css": ("rails.gate.checks.n8n", "picture.css", "text/css; charset=utf-8"),
 }
 #: As the standard library types it; for TCP it is always the socket.
 _Connection: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"

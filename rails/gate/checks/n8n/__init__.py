@@ -75,7 +75,7 @@ def looks_like_workflow(value: object) -> bool:
     key of n8n's, or a node whose type names an n8n package.
     """
     if isinstance(value, list):
-        return bool(value) and all(looks_like_workflow(item) for item in value[:_NODES_LOOKED_AT])
+        return any(looks_like_workflow(item) for item in value[:_NODES_LOOKED_AT] if isinstance(item, dict))
     if not isinstance(value, dict) or not ("nodes" in value or "connections" in value):
         return False
     if value.get("nodes") == [] and value.get("connections") == {}:
