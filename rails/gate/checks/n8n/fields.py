@@ -12,7 +12,7 @@ from rails.gate.checks.n8n.catalogue import Description
 from rails.gate.checks.n8n.display import UNDEFINED
 from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, kind, listed, shown
 from rails.gate.checks.n8n.model import Node
-from rails.gate.checks.n8n.parameters import Context, Level, Malformed, Property, filled, levels
+from rails.gate.checks.n8n.parameters import Context, Level, Malformed, Property, choices, filled, levels
 from rails.gate.checks.n8n.requirements import Lack, lacks
 
 #: Parameters that the editor writes by itself, or that n8n adds to declarative nodes when it loads them.
@@ -61,7 +61,7 @@ def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, 
         return None, []
     if node.disabled:
         return values, []
-    walker = _Walker(node, context)
+    walker = _Walker(node, context, level)
     issues = [_lack(node, lack) for lack in lacks(level, values, context)]
     issues += walker.level(level, node.parameters, values, ())
     return values, issues
@@ -84,8 +84,10 @@ def _lack(node: Node, lack: Lack) -> Issue:
 class _Walker:
     """Compares what the file gives with what n8n keeps."""
 
-    def __init__(self, node: Node, context: Context) -> None:
+    def __init__(self, node: Node, context: Context, level: Level) -> None:
         self._node = node
+        self._level = level
+        self._choices: Mapping[str, frozenset[str]] | None = None
         self._context = context
         self._root: Mapping[str, Any] = {}
 
@@ -154,8 +156,9 @@ class _Walker:
             yield from self._fixed(item, value, kept[item.name], path)
         elif item.type in {"options", "multiOptions"}:
             for issue in self._options(item, found, value, path):
-                # One wrong choice among several is most often skipped.
-                yield replace(issue, severity="warning") if item.type == "multiOptions" else issue
+                # One wrong choice among several is most often skipped; what the node knows elsewhere may well run.
+                mild = item.type == "multiOptions" or (len(path) > 1 and self._known_elsewhere(item.name, value))
+                yield replace(issue, severity="warning") if mild else issue
         elif item.type == "filter":
             yield from self._filter(value, path)
         elif item.type in {"number", "boolean"}:
@@ -215,6 +218,12 @@ class _Walker:
             remedy = Names(texts).nearest(one) if isinstance(one, str) else None
             said = f"Did you mean {shown(remedy)}? " if remedy else ""
             yield Issue("N8N054", self._place(path), message, f"{said}Allowed here: {listed(texts, 20)}.")
+
+    def _known_elsewhere(self, name: str, value: Json) -> bool:
+        """Whether another list of choices of this name, anywhere in the node, has the value."""
+        if self._choices is None:
+            self._choices = choices(self._level)
+        return isinstance(value, str) and value in self._choices.get(name, ())
 
     def _filter(self, value: Json, path: JsonPath) -> Iterator[Issue]:
         conditions = value.get("conditions") if isinstance(value, dict) else None
