@@ -17,6 +17,7 @@ from rails.core.requests import Json
 from rails.gate.checks.n8n import document, picture
 from rails.gate.checks.n8n.compare import Comparison, Detail, Kind, NodeChange, WireChange, compare
 from rails.gate.checks.n8n.issues import format_path
+from rails.gate.checks.n8n.recognise import looks_like_workflow
 
 #: Lines of one outline, and of one node's details.
 MOST_LINES: Final = 400
@@ -50,8 +51,9 @@ def _workflows(data: bytes | None) -> list[Json]:
     read = document.read(data) if data is not None else None
     if not isinstance(read, document.Document):
         return []
-    items = read.value if isinstance(read.value, list) else [read.value]
-    return [item for item in items if isinstance(item, dict) and {"nodes", "connections"} & item.keys()]
+    if not looks_like_workflow(read.value):
+        return []
+    return [item for item in (read.value if isinstance(read.value, list) else [read.value]) if isinstance(item, dict)]
 
 
 def _titled(comparison: Comparison) -> Iterator[OutlineLine]:
