@@ -11,7 +11,7 @@ from rails.gate.checks.n8n import picture
 from rails.review.markup import Html, el, text
 
 _MARKS: Final = {"add": "+", "remove": "−", "change": "~", "note": ""}
-_INDENTS: Final = 3
+_INDENTS: Final = 2
 
 
 def outline_part(outline: Outline) -> Html:
@@ -28,5 +28,7 @@ def outline_part(outline: Outline) -> Html:
 
 
 def _line(line: OutlineLine) -> Html:
-    mark = el("span", text(_MARKS[line.style] if not line.indent else ""), class_="mark", aria_hidden="true")
-    return el("li", mark, text(show(line.text)), class_=f"{line.style} in-{min(line.indent, _INDENTS)}")
+    if line.indent:
+        return el("li", text(show(line.text)), class_=f"{line.style} in-{min(line.indent, _INDENTS)}")
+    mark = el("span", text(_MARKS[line.style]), class_="sign", aria_hidden="true")
+    return el("li", mark, text(show(line.text)), class_=line.style)

@@ -425,7 +425,7 @@ def empty_slots(flow, rng):
 @harmless
 def disabled_nonsense(flow, rng):
     flow["nodes"].append({"name": "Off 77", "type": "n8n-nodes-base.set", "typeVersion": 3.4, "position": [0, 0],
-                          "parameters": {"a": "={{ $('Gone') + }}"}, "disabled": True})  # fmt: skip
+                          "parameters": {"options": {}, "duplicateItem": "={{ $('Gone') + }}"}, "disabled": True})  # fmt: skip
 
 
 @harmless
@@ -801,7 +801,7 @@ def code_added(flow, rng):
     flow["nodes"] += [
         {"name": f"Code {n}", "type": "n8n-nodes-base.code", "typeVersion": 2, "position": [0, 0], "parameters": parameters}
         for n, parameters in enumerate((
-            {"jsCode": "const { DateTime } = require('luxon');\nfor await (const x of f()) { a?.b ??= 1; }\nreturn [{ json: { a: `{{ ${1} }}` } }];"},
+            {"jsCode": "const { DateTime } = require('luxon');\nfor await (const x of f()) { a.b ??= 1; }\nreturn [{ json: { a: `{{ ${1} }}` } }];"},
             {"jsCode": "// $('Gone')\nlet s = \"$('Gone')\";\nreturn await Promise.all($input.all().map(async (i) => ({ json: { ...i.json, n: 1n.toString() } })));"},
             {"mode": "runOnceForEachItem", "jsCode": "label: for (;;) { break label }\nclass A { #x = 1; static { } get x() { return this.#x } }\nreturn { json: $json };"},
             {"language": "pythonNative", "pythonCode": "return [{'json': {**item['json'], 'a': [x for x in range(3) if (y := x)]}} for item in _items]"},

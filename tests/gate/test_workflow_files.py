@@ -1,6 +1,7 @@
 """n8n workflows in the gate: lists of them, repeated keys, n8n's own form, and what a change means."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -16,8 +17,7 @@ def node(name, kind="noOp", **more):
 
 
 def flow(*nodes, **more):
-    ends = zip(nodes, nodes[1:], strict=False)
-    wires = {a["name"]: {"main": [[{"node": b["name"], "type": "main", "index": 0}]]} for a, b in ends}
+    wires = {a["name"]: {"main": [[{"node": b["name"], "type": "main", "index": 0}]]} for a, b in pairwise(nodes)}
     return {"name": "F", "nodes": list(nodes), "connections": wires, "settings": {}, **more}
 
 

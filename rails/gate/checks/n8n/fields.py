@@ -34,6 +34,8 @@ _TEXT_OPERATIONS: Final = (
     "notRegex",
 )
 _LENGTHS: Final = ("lengthEquals", "lengthNotEquals", "lengthGt", "lengthLt", "lengthGte", "lengthLte")
+#: Groups of conditions before there were filters (If and Filter, version 1).
+_OLD_FILTER: Final = ("string", "number", "boolean", "dateTime")
 _OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "string": (*_COMMON, *_TEXT_OPERATIONS),
     "number": (*_COMMON, "gt", "lt", "gte", "lte"),
@@ -160,7 +162,7 @@ class _Walker:
                 mild = item.type == "multiOptions" or (len(path) > 1 and self._known_elsewhere(item.name, value))
                 yield replace(issue, severity="warning") if mild else issue
         elif item.type == "filter":
-            yield from self._filter(value, path)
+            yield from self._filter(item, value, path)
         elif item.type in {"number", "boolean"}:
             yield from self._scalar(item, value, path)
 
@@ -225,8 +227,19 @@ class _Walker:
             self._choices = choices(self._level)
         return isinstance(value, str) and value in self._choices.get(name, ())
 
-    def _filter(self, value: Json, path: JsonPath) -> Iterator[Issue]:
-        conditions = value.get("conditions") if isinstance(value, dict) else None
+    def _filter(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
+        if not isinstance(value, dict):
+            yield from self._shape(item, value, "object", path)
+            return
+        conditions = value.get("conditions")
+        old = [name for name in _OLD_FILTER if isinstance(value.get(name), list)]
+        if conditions is None and old:
+            message = (
+                f"{self._node.title}: `{item.name}.{old[0]}` is the form of version 1: n8n finds no condition in it"
+            )
+            example = '"conditions": [{"leftValue": …, "rightValue": …, "operator": {"type": …, "operation": …}}]'
+            remedy = f'Write "{item.name}": {{{example}, "combinator": "and"}}.'
+            yield Issue("N8N055", self._place((*path, old[0])), message, remedy, on_key=True)
         for index, condition in enumerate(conditions if isinstance(conditions, list) else ()):
             operator = condition.get("operator") if isinstance(condition, dict) else None
             place = self._place((*path, "conditions", index, "operator"))
