@@ -150,7 +150,7 @@ def main():
         flow = copy.deepcopy(base)
         damage(flow, rng)
         data = document(flow, rng)
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             looks_like_workflow(flow)
             list(check(data, "flow.json", rng.choice(PROFILES)))
@@ -162,7 +162,7 @@ def main():
             if failures < 5:
                 print(data.decode(errors="replace")[:2_000])
                 traceback.print_exc()
-        times.append((time.perf_counter() - started) * 1e3)
+        times.append((time.process_time() - started) * 1e3)
     times.sort()
     print(
         f"{options.count} documents, {failures} exceptions; median {statistics.median(times):.2f} ms, worst {times[-1]:.1f} ms"

@@ -134,10 +134,10 @@ def _as_before(data: bytes, value: Json) -> bytes:
 def _completed(value: Mapping[str, Json], counts: dict[str, int]) -> dict[str, Json]:
     """Return a workflow with what is missing filled in, counted by its name in ``counts``."""
     workflow = model.build(value)
-    places = layout.positions(workflow)
+    places = layout.missing(workflow)
     changed: dict[int, dict[str, Json]] = {}
     for node in workflow.nodes:
-        added = _missing(node, places[node.index], str(value.get("name")))
+        added = _missing(node, places.get(node.index, (0, 0)), str(value.get("name")))
         for name in added:
             counts[name] += 1
         changed[node.index] = {**node.raw, **added}

@@ -6,7 +6,7 @@ drawn by ``picture``. Places are those of n8n's canvas; where a node has none, `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rails.core.requests import Json
@@ -35,7 +35,7 @@ _Place = tuple[float, float]
 def drawing(comparison: Comparison) -> Json:
     """Return what :func:`~rails.gate.checks.n8n.picture.svg` draws. Never raises."""
     changes = _chosen(comparison.nodes)
-    places = _places(changes)
+    places = _places(changes, comparison.wires)
     numbers = {change.node.name: n for n, change in reversed(list(enumerate(changes))) if change.kind != "remove"}
     gone = {change.node.name: n for n, change in enumerate(changes) if change.kind == "remove"}
     chosen = sorted(comparison.wires, key=lambda wire: wire.kind == "same")[:MOST_WIRES]
@@ -119,21 +119,31 @@ def _rule_name(source: model.Node, output: int) -> str:
 # -- places ------------------------------------------------------------------------------------------
 
 
-def _places(changes: list[NodeChange]) -> list[_Place]:
-    """Return a place for each node: its own, or where there is none one below all others."""
+def _places(changes: list[NodeChange], wires: Iterable[WireChange]) -> list[_Place]:
+    """Return a place for each node: its own, or where there is none one beside those it is connected to."""
     found = [_own(change.node.raw.get("position")) for change in changes]
-    if all(place is not None for place in found):
+    if all(found):
         return [place for place in found if place is not None]
-    known = [place for place in found if place is not None]
-    left, below = min((x for x, _ in known), default=0), max((y for _, y in known), default=-240) + 240
-    made = _laid_out(change.node for change in changes)
-    return [place or (left + x, below + y) for place, (x, y) in zip(found, made, strict=True)]
+    raw: list[Json] = [
+        {**change.node.raw, "name": f"{n}", "position": [*place] if place else None}
+        for n, (change, place) in enumerate(zip(changes, found, strict=True))
+    ]
+    made = layout.missing(model.build({"nodes": raw, "connections": _between_places(changes, wires)}))
+    return [place or made[n] for n, place in enumerate(found)]
 
 
-def _laid_out(nodes: Iterable[model.Node]) -> Iterator[_Place]:
-    raw: list[Json] = [dict(node.raw) for node in nodes]
-    laid = layout.positions(model.build({"nodes": raw}))
-    yield from (laid[n] for n in range(len(raw)))
+def _between_places(changes: list[NodeChange], wires: Iterable[WireChange]) -> dict[str, Json]:
+    """Return the wires as connections between the numbers of the nodes."""
+    numbers = {change.node.name: f"{n}" for n, change in reversed(list(enumerate(changes)))}
+    made: dict[str, Json] = {}
+    rows: dict[str, dict[str, list[Json]]] = {}
+    for wire in wires:
+        if wire.source in numbers and wire.target in numbers:
+            target: Json = {"node": numbers[wire.target], "type": wire.type, "index": 0}
+            rows.setdefault(numbers[wire.source], {}).setdefault(wire.type, []).append(target)
+    for source, outputs in rows.items():
+        made[source] = {kind: [targets] for kind, targets in outputs.items()}
+    return made
 
 
 def _own(position: Json) -> _Place | None:
