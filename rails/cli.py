@@ -339,13 +339,21 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     tools.add_argument("--json", action="store_true", help="the result as JSON")
     _project(tools)
 
-    n8n = _verb(verbs, "n8n", "the rules for n8n workflows and the catalogue of node types")
-    n8n.add_argument("action", nargs="?", choices=("rules", "catalogue"), default="rules", help="what to show")
-    n8n.add_argument(
-        "--build",
-        metavar="SOURCE",
-        help="build the catalogue from your n8n: an export:nodes file, a folder or .tgz files",
+    n8n = _verb(
+        verbs,
+        "n8n",
+        "n8n workflows: rules, node catalogue, picture, diff",
+        more=(
+            "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
+            ".tgz files), draw FLOW.json [--before OLD.json] [-o FILE.svg], diff OLD.json NEW.json."
+        ),
     )
+    about_flows = ("rules", "catalogue", "draw", "diff")
+    n8n.add_argument("action", nargs="?", choices=about_flows, default="rules", help="what to do (default: rules)")
+    n8n.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
+    n8n.add_argument("--build", metavar="SOURCE", help="with catalogue: the same as catalogue build SOURCE")
+    n8n.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
+    n8n.add_argument("-o", "--output", metavar="FILE", help="with draw: where (default: FLOW.svg; - is the screen)")
     n8n.add_argument("--json", action="store_true", help="the result as JSON")
 
     grants = _verb(

@@ -207,7 +207,9 @@ def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: fl
     """The gate has spoken."""
     facts = {name: value for name, value in json_object(verdict).items() if name != "proposal"}
     diff = "\n".join(_diff(verdict.proposal))
-    setting.say("GATE_VERDICT", f"gate: {verdict.status}", ids=ids, duration_ms=since(started), diff=diff, **facts)
+    told = {"outlines": verdict.outlines} if verdict.outlines else {}
+    words = f"gate: {verdict.status}"
+    setting.say("GATE_VERDICT", words, ids=ids, duration_ms=since(started), diff=diff, **facts, **told)
 
 
 def questioned(setting: Setting, asked: ApprovalRequest) -> None:

@@ -192,7 +192,7 @@ class Screen:
         facts = record.details
         self.rest()
         self._took("gate", facts)
-        checks = [f"{c.get('name')} {c.get('version')}" for c in items(facts, "checks") if isinstance(c, dict)]
+        checks = [f"{c.get('name')} {c.get('version')}".strip() for c in items(facts, "checks") if isinstance(c, dict)]
         took = f"{number(facts, 'duration_ms'):.0f} ms"
         status = text(facts, "status")
         findings = [f for f in items(facts, "findings") if isinstance(f, dict) and f.get("new")]

@@ -469,6 +469,26 @@ def test_the_profile_decides_what_blocks_a_workflow(rails, project):
 def test_the_rules_for_workflows_are_listed(rails):
     assert "N8N025" in rails("n8n", code=0).stdout
     assert "node types" in rails("n8n", "catalogue", code=0).stdout
+    assert "catalogue build SOURCE" in rails("n8n", "catalogue", "bulid", code=2).stderr
+
+
+def test_two_workflows_are_compared_and_drawn(rails, project):
+    place = {"type": "n8n-nodes-base.noOp", "typeVersion": 1, "position": [0, 0], "parameters": {}}
+    for name, nodes in (("old", ["A"]), ("new", ["A", "B"])):
+        flow = {"name": "F", "nodes": [{"name": one, **place} for one in nodes], "connections": {}}
+        (project / f"{name}.json").write_text(json.dumps(flow), "utf-8")
+    assert '+ node "B"' in rails("n8n", "diff", "old.json", "new.json", code=1).stdout
+    rails("n8n", "diff", "old.json", "old.json", code=0)
+    shown = json.loads(rails("n8n", "diff", "old.json", "new.json", "--json", code=1).stdout)
+    assert shown["title"] == "1 node added"
+    assert "Wrote new.svg" in rails("n8n", "draw", "new.json", "--before", "old.json", code=0).stdout
+    assert "flow-is-add" in (project / "new.svg").read_text("utf-8")
+    assert rails("n8n", "draw", "new.json", "-o", "-", code=0).stdout.startswith("<svg ")
+    before = (project / "old.json").read_bytes()
+    assert "itself" in rails("n8n", "draw", "old.json", "-o", "old.json", code=2).stderr
+    assert (project / "old.json").read_bytes() == before
+    for wrong in (["draw"], ["diff", "old.json"], ["draw", "none.json"], ["draw", "app.py"]):
+        assert rails("n8n", *wrong, code=2).stderr
 
 
 def test_a_tool_is_tried_with_its_own_examples(rails, project):

@@ -10,7 +10,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rails.approval.diffview import FileDiff, Line, Style
+from rails.approval.diffview import FileDiff, Line, Style, show
+from rails.core.outline import Outline, OutlineStyle
+from rails.core.text import one_line
 
 _MARKS: Final[dict[Style, str]] = {
     "add": "+ ",
@@ -19,10 +21,12 @@ _MARKS: Final[dict[Style, str]] = {
     "tool_remove": "-~",
     "finding": "^ ",
 }
+_OUTLINE_MARKS: Final[dict[OutlineStyle, str]] = {"add": "+", "remove": "-", "change": "~", "note": " "}
 #: Select Graphic Rendition codes (ECMA-48).
 SGR: Final[dict[str, str]] = {
     "add": "32",
     "remove": "31",
+    "change": "33",
     "tool_add": "36",
     "tool_remove": "35",
     "hunk": "2",
@@ -56,6 +60,20 @@ def draw(diff: FileDiff, *, colour: bool = False, width: int = 100) -> list[str]
 def draw_lines(lines: Iterable[Line], colour: bool = False, width: int = 100) -> list[str]:
     """Return diff lines with their gutters: line number, mark, text."""
     return [drawn for line in lines for drawn in _drawn(line, colour, width)]
+
+
+def draw_outline(outline: Outline, colour: bool = False, width: int = 100) -> list[str]:
+    """Return what a change means as terminal lines: a title, then each thing with its details set in."""
+    title = f"{one_line(outline.path, 1000)}: {one_line(outline.title, 300)}"
+    lines = [styled(piece, "title", colour) for piece in wrap(title, width)]
+    for line in outline.lines:
+        lead = " " * (2 + 3 * line.indent) if line.indent else f"  {_OUTLINE_MARKS[line.style]} "
+        for piece in wrap(show(line.text), max(_MIN_WIDTH, width - len(lead))):
+            lines.append(styled(f"{lead}{piece}".rstrip(), line.style, colour))
+            lead = " " * len(lead)
+    if outline.hidden:
+        lines.append(styled(f"    [… {outline.hidden} lines not shown …]", "cut", colour))
+    return lines
 
 
 def _drawn(line: Line, colour: bool, width: int) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.diffview import FILE_LINES, FileDiff, file_diff, show
-from rails.approval.paint import LEGEND, draw, styled, wrap
+from rails.approval.paint import LEGEND, draw, draw_outline, styled, wrap
 from rails.core.changes import FileChange
 from rails.core.paths import protected
 from rails.core.requests import Json, ToolRequest
@@ -57,6 +57,8 @@ def draw_request(request: ApprovalRequest, look: Look | None = None, *, full: bo
     look = look or Look()
     diffs = _diffs(request, full)
     lines = [*_head(request, look), ""]
+    for outline in request.verdict.outlines if request.verdict else ():
+        lines += [*draw_outline(outline, look.colour, look.width), ""]
     for diff in diffs:
         lines += [*draw(diff, colour=look.colour, width=look.width), ""]
     if any(diff.by_tools for diff in diffs):

@@ -1,37 +1,30 @@
-"""``ai-rails n8n``: the rules for workflows, and the catalogue of node types they are judged by."""
+"""``ai-rails n8n``: the rules for workflows, the catalogue they are judged by, pictures and differences."""
 
 from __future__ import annotations
 
 import argparse
+import shutil
+import sys
 from pathlib import Path
 
 from rails.commands import common
-from rails.core.errors import EXIT_OK, UsageError
+from rails.core import limits
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.outline import Outline
 from rails.core.text import one_line
 from rails.core.wire import to_json
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the rules, or build or show the catalogue."""
-    if options.action == "rules":
-        return _rules(options)
-    from rails.gate.checks.n8n.catalogue_build import build_catalogue, catalogue_info
-
-    if options.build:
-        source = Path(options.build)
-        if not source.exists():
-            raise UsageError(f"{one_line(options.build)} does not exist. Nothing was built.")
-        info = build_catalogue(source)
-    else:
-        info = catalogue_info()
-    if options.json:
-        common.print_json(to_json(info))
-        return EXIT_OK
-    kind = "the full catalogue" if info.is_full else "names and versions only; build one with --build SOURCE"
-    print(f"n8n {info.n8n or 'unknown'}: {info.types} node types, {info.type_versions} type versions ({kind})")
-    if info.is_full:
-        print(f"built from {one_line(info.source)}, kept in {info.file}")
-    return EXIT_OK
+    """List the rules, build or show the catalogue, draw a workflow, or compare two."""
+    words: list[str] = options.words
+    if options.action == "draw":
+        return _draw(options, words)
+    if options.action == "diff":
+        return _diff(options, words)
+    if options.action == "catalogue":
+        return _catalogue(options, words)
+    return _rules(options)
 
 
 def _rules(options: argparse.Namespace) -> int:
@@ -45,3 +38,92 @@ def _rules(options: argparse.Namespace) -> int:
     for rule, severity, reason, example in rows:
         print(f"{rule}  {severity:7}  {one_line(reason, 160)}\n{'':17} {one_line(example, 160)}")
     return EXIT_OK
+
+
+def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
+    from rails.gate.checks.n8n.catalogue_build import build_catalogue, catalogue_info
+
+    named = options.build or (words[1] if words[:1] == ["build"] and len(words) == 2 else None)
+    if named is None and words not in ([], ["info"]):
+        raise UsageError("Write: ai-rails n8n catalogue [info], or ai-rails n8n catalogue build SOURCE.")
+    if named is not None:
+        if not Path(named).exists():
+            raise UsageError(f"{one_line(named)} does not exist. Nothing was built.")
+        info = build_catalogue(Path(named))
+    else:
+        info = catalogue_info()
+    if options.json:
+        common.print_json(to_json(info))
+        return EXIT_OK
+    kind = "with their parameters" if info.is_full else "names, versions and ports only"
+    print(f"n8n {info.n8n or 'unknown'}: {info.types} node types, {info.type_versions} type versions ({kind})")
+    if info.is_full:
+        print(f"built from {one_line(info.source)}, kept in {info.file}")
+    else:
+        print(
+            "Parameters are not judged without the descriptions of your own n8n. Either of these builds it:\n"
+            "  n8n export:nodes --output=nodes.json && ai-rails n8n catalogue build nodes.json\n"
+            "  npm pack n8n-nodes-base @n8n/n8n-nodes-langchain && ai-rails n8n catalogue build ."
+        )
+    return EXIT_OK
+
+
+def _draw(options: argparse.Namespace, words: list[str]) -> int:
+    """Write the picture of a workflow; with ``--before`` what changed is coloured."""
+    from rails.gate.checks.n8n import picture
+
+    if len(words) != 1:
+        raise UsageError("Write: ai-rails n8n draw FLOW.json [--before OLD.json] [-o FILE.svg].")
+    told = _outline(options.before, words[0])
+    changed = f": {told.title}" if options.before else ""
+    drawn = picture.svg(told.drawing, label=f"{Path(words[0]).name}{changed}", alone=True)
+    if not drawn:
+        raise UsageError(f"{one_line(words[0])} has no node to draw. Nothing was written.")
+    target = options.output or str(Path(words[0]).with_suffix(".svg"))
+    if target == "-":
+        print(drawn)
+        return EXIT_OK
+    if Path(target).resolve() in {Path(name).resolve() for name in (words[0], options.before) if name}:
+        raise UsageError(f"{one_line(target)} is the workflow itself. Name another file with -o.")
+    try:
+        Path(target).write_text(f"{drawn}\n", "utf-8")
+    except OSError as error:
+        raise UsageError(f"{one_line(target)} cannot be written: {error.strerror}.") from error
+    print(f"Wrote {one_line(target)}")
+    return EXIT_OK
+
+
+def _diff(options: argparse.Namespace, words: list[str]) -> int:
+    """Print what differs between two workflows. Returns 1 where something does, as diff does."""
+    from rails.approval.paint import draw_outline
+
+    if len(words) != 2:
+        raise UsageError("Write: ai-rails n8n diff OLD.json NEW.json.")
+    told = _outline(words[0], words[1])
+    if options.json:
+        common.print_json({"title": told.title, "lines": to_json(told.lines), "hidden": told.hidden})
+    else:
+        width = max(40, shutil.get_terminal_size((100, 24)).columns)
+        print("\n".join(draw_outline(told, common.colour_wanted(sys.stdout), width)))
+    return EXIT_FINDINGS if told.lines else EXIT_OK
+
+
+def _outline(before: str | None, after: str) -> Outline:
+    from rails.gate.checks.n8n.account import outline
+
+    old = _read(before) if before is not None else None
+    told = outline(old, _read(after), after)
+    if told is None:
+        names = " or ".join(one_line(name) for name in (before, after) if name is not None)
+        raise UsageError(f"{names} is no n8n workflow in JSON. `ai-rails gate FILE` says what is wrong with it.")
+    return told
+
+
+def _read(name: str) -> bytes:
+    try:
+        data = Path(name).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{one_line(name)} cannot be read: {error.strerror}.") from error
+    if len(data) > limits.FILE_BYTES:
+        raise UsageError(f"{one_line(name)} is larger than {limits.FILE_BYTES:,} bytes.")
+    return data

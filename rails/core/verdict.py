@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from rails.core.changes import ChangeSet
+from rails.core.outline import Outline
 
 Severity = Literal["error", "warning", "info"]
 Status = Literal["pass", "fail", "error"]
@@ -78,6 +79,7 @@ class Verdict:
     required could not be checked; this is never the agent's fault and never a pass.
 
     ``proposal`` is the change set with safe fixes and formatting applied: what a human is asked about.
+    ``outlines`` say in words what it means in files whose lines say little (n8n workflows).
     """
 
     status: Status
@@ -86,6 +88,7 @@ class Verdict:
     fixed: tuple[Fixed, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
     checks: tuple[CheckRun, ...] = ()
+    outlines: tuple[Outline, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def blocking(self) -> tuple[Finding, ...]:

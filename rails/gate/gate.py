@@ -26,6 +26,7 @@ from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
+from rails.gate.outlines import outlines
 from rails.gate.overlay import Overlay
 from rails.gate.ruff import plain
 from rails.gate.workers import PythonPool
@@ -79,7 +80,8 @@ class Gate:
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
             self._desk.fix = self._desk.exclusions_stand = True
-            return self._verdict(files, gone)
+            verdict = self._verdict(files, gone)
+        return replace(verdict, outlines=outlines(verdict.proposal))
 
     def check_files(self, paths: Sequence[WorkspacePath], *, base: str | None = None, fix: bool = False) -> Verdict:
         """Judge files as they are on disk.

@@ -14,6 +14,7 @@ from importlib import resources
 from typing import Final
 
 from rails.core.text import one_line
+from rails.gate.checks.n8n import picture
 from rails.review.attempts import Row, caption, causes_of, rows_of
 from rails.review.decisions import decisions, decisions_table
 from rails.review.html_table import table_html, within
@@ -46,7 +47,7 @@ def render_html(view: SessionView) -> str:
 
 def document(title: str, content: Html) -> str:
     """Return ``content`` as a complete HTML document with our style sheet, and a policy that allows nothing else."""
-    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
+    style = resources.files("rails.review").joinpath("session.css").read_text("utf-8") + picture.stylesheet()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     head = el(

@@ -10,6 +10,7 @@ from rails.core.text import head_and_tail, one_line, sha256
 from rails.review.diffs import LoggedDiff, read_diff
 from rails.review.drift import difference
 from rails.review.markup import Html, el, join, text
+from rails.review.outlines import outline_part
 from rails.review.views import (
     ApprovalView,
     CorrectionView,
@@ -143,6 +144,7 @@ def _gate(gate: GateView, *, drawn: bool) -> Iterator[Html]:
     checks = f" {', '.join(gate.checks)} · {seconds_text(gate.seconds)}"
     yield el("p", badge(mark, kind, words), el("span", text(one_line(checks, 300)), class_="meta"), class_="verdict")
     new = [finding for finding in gate.findings if finding.new]
+    yield from (outline_part(outline) for outline in gate.outlines)
     if gate.diff and not drawn:
         yield _diffs(read_diff(gate.diff, new))
     if new:

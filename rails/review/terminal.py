@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.paint import draw_lines, styled, wrap
+from rails.approval.paint import draw_lines, draw_outline, styled, wrap
 from rails.core.text import one_line, printable
 from rails.review.diffs import read_diff
 from rails.review.drift import difference
@@ -35,6 +35,7 @@ _OUTCOMES: Final = {
 _LISTED: Final = 20
 _DIFF_LINES: Final = 120
 _TEXT_LINES: Final = 12
+_BAR: Final = f"  {'':<9}│ "
 
 
 def render_session(view: SessionView, colour: bool = False, *, width: int = 100) -> str:
@@ -174,6 +175,8 @@ def _gate(gate: GateView, pen: _Pen, *, drawn: bool) -> Iterator[str]:
     style = "good" if gate.status == "pass" else "risk"
     checks = f" ({', '.join(gate.checks)})" if gate.checks else ""
     yield from pen.field("checks", f"{gate.status}{checks}", style)
+    for outline in gate.outlines:
+        yield from _barred(draw_outline(outline, pen.colour, pen.width - len(_BAR)))
     if not drawn:
         yield from _diffs(gate.diff, gate.findings, pen)
     new = [finding for finding in gate.findings if finding.new]
@@ -202,8 +205,11 @@ def _diffs(text: str, findings: Sequence[FindingView], pen: _Pen) -> Iterator[st
     for diff in read_diff(text, findings, _DIFF_LINES):
         counts = f" ({diff.kind}, +{diff.added} -{diff.removed})" if diff.kind else ""
         yield from pen.field("", f"{diff.path}{counts}", "title")
-        bar = f"  {'':<9}│ "
-        yield from (f"{bar}{line}".rstrip() for line in draw_lines(diff.lines, pen.colour, pen.width - len(bar)))
+        yield from _barred(draw_lines(diff.lines, pen.colour, pen.width - len(_BAR)))
+
+
+def _barred(lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"{_BAR}{line}".rstrip() for line in lines)
 
 
 def _result(result: ResultView, pen: _Pen) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from rails.core import details as d
+from rails.core import outline
 from rails.core.details import Details
 from rails.core.events import Record
 from rails.review.corrections import correction_of
@@ -191,6 +192,7 @@ class TurnBuilder:
                 ),
                 seconds=round(seconds, 3),
                 diff=d.beginning(details, "diff"),
+                outlines=tuple(outline.from_json(one) for one in d.objects(details, "outlines")),
             )
         )
 

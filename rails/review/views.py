@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from rails.core.outline import Outline
 from rails.core.requests import Json
 
 #: Parameters that name a file, in our tools and in those of the originals.
@@ -99,7 +100,7 @@ class CorrectionView:
 @dataclass(frozen=True, slots=True)
 class GateView:
     """A verdict. ``fixed`` and ``not_checked`` are sentences; ``fixes`` counts the places repaired; ``diff``
-    is what was judged, where the log has it.
+    is what was judged, where the log has it; ``outlines`` say what it means.
     """
 
     status: str
@@ -110,6 +111,7 @@ class GateView:
     checks: tuple[str, ...]
     seconds: float
     diff: str = ""
+    outlines: tuple[Outline, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -353,3 +353,23 @@ def test_on_a_terminal_an_edit_in_the_editor_is_shown_again_before_it_counts(tty
     decision = terminal.result()
     assert decision.answer == "approve"
     assert decision.edited.changes.changes[0].after == b"a = 2\nb = 3\n"
+
+
+def test_what_a_workflow_change_means_stands_before_its_lines(make):
+    from rails.core.outline import Outline, OutlineLine
+
+    lines = (
+        OutlineLine("add", 'node "\x1b[31mEvil\u202e"'),
+        OutlineLine("change", "url: 1 → 2", 1),
+        OutlineLine("remove", "wire " + "x" * 150),
+    )
+    outline = Outline("flow.json", "1 node added", lines, hidden=3)
+    request = make.ask(judged=make.verdict(outlines=(outline,)))
+    _, shown = piped("d\nno\n", make, request, colour=False)
+    assert shown.index("flow.json: 1 node added") < shown.index("src/app.py (modify")
+    assert '  + node "\\x1b[31mEvil\\u202e"' in shown
+    assert "\n     url: 1 → 2\n" in shown
+    assert "[… 3 lines not shown …]" in shown
+    assert all(len(line) <= 100 for line in shown.split("\n") if "xxx" in line)
+    _, coloured = piped("d\nno\n", make, request, colour=True)
+    assert "\x1b[33m     url: 1 → 2\x1b[0m" in coloured

@@ -4,7 +4,7 @@
     python tests/benchmarks/n8n_fuzz.py [--count 100000] [--workflows FOLDER] [--seed 1]
 
 Takes sound workflows (our own, or a folder's), damages each in one to six places of its JSON, now and then
-in its bytes, and checks it. Prints how many were checked, how many exceptions there were, and the times.
+in its bytes, then checks, compares, draws and formats it. Prints how many were checked, how many exceptions there were, and the times.
 """
 
 import argparse
@@ -139,27 +139,30 @@ def main():
     parser.add_argument("--workflows", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    from rails.gate.checks.n8n import PROFILES, check, fmt, looks_like_workflow
+    from rails.gate.checks.n8n import PROFILES, account, check, fmt, looks_like_workflow, picture
 
     rng = random.Random(options.seed)
     files = sorted(options.workflows.glob("*.json")) if options.workflows else []
     bases = [json.loads(file.read_bytes()) for file in files] or list(own())
     failures, times = 0, []
     for _ in range(options.count):
-        flow = copy.deepcopy(rng.choice(bases))
+        base = rng.choice(bases)
+        flow = copy.deepcopy(base)
         damage(flow, rng)
         data = document(flow, rng)
-        started = time.perf_counter()
+        started = time.process_time()
         try:
             looks_like_workflow(flow)
             list(check(data, "flow.json", rng.choice(PROFILES)))
+            told = account.outline(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
+            picture.svg(told.drawing if told else None)
+            fmt.tidied(data, "flow.json")
         except Exception:
             failures += 1
             if failures < 5:
                 print(data.decode(errors="replace")[:2_000])
                 traceback.print_exc()
-        times.append((time.perf_counter() - started) * 1e3)
-        fmt.complete(data, "flow.json")
+        times.append((time.process_time() - started) * 1e3)
     times.sort()
     print(
         f"{options.count} documents, {failures} exceptions; median {statistics.median(times):.2f} ms, worst {times[-1]:.1f} ms"

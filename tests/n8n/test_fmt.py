@@ -112,3 +112,33 @@ def test_any_graph_gets_a_place_of_its_own_for_each_node(edges):
         connections.setdefault(str(a), {}).setdefault(kind, [[]])[0].append(to(str(b), kind))
     places = layout.positions(model.build(workflow(*(node(str(n)) for n in range(10)), connections=connections)))
     assert len(set(places.values())) == len(places) == 10
+
+
+def test_a_new_node_without_a_position_is_laid_beside_its_neighbour():
+    value = chain("A", "B")
+    for place, one in zip(([0, 0], [300, 40], [600, 40]), value["nodes"], strict=True):
+        one["position"] = place
+    value["nodes"] += [node("After B"), node("Tool"), node("Beside B"), node("Alone")]
+    for one in value["nodes"][3:]:
+        del one["position"]
+    value["connections"]["B"] = {"main": [[to("After B"), to("Beside B")]]}
+    value["connections"]["Tool"] = {"ai_tool": [[to("A", "ai_tool")]]}
+    made = json.loads(fmt.complete(json.dumps(value).encode(), "x.json")[0])
+    places = {one["name"]: one["position"] for one in made["nodes"]}
+    assert places["After B"] == [840, 40]
+    assert places["Beside B"] == [840, 240]
+    assert places["Tool"] == [300, 240]
+    assert places["Alone"] == [0, 240]
+    assert [places[name] for name in ("Start", "A", "B")] == [[0, 0], [300, 40], [600, 40]]
+
+
+def test_many_nodes_without_a_position_are_laid_out_in_time(cpu_seconds):
+    def work(count):
+        value = chain(*map(str, range(count)))
+        for one in value["nodes"][1:]:
+            del one["position"]
+        value["connections"]["Start"] = {"main": [[to(str(n)) for n in range(count)]]}
+        data = json.dumps(value).encode()
+        return cpu_seconds(lambda: fmt.complete(data, "x.json"), rounds=2)
+
+    assert work(5_000) < 40 * work(500) + 0.5

@@ -219,7 +219,7 @@ def test_json_that_is_no_workflow_is_an_error(value):
 def test_a_key_that_occurs_twice_is_shown_where_it_occurs_again():
     data = b'{"name": "x", "nodes": [], "connections": {},\n "nodes": []}'
     found = the_one(data, "N8N003")
-    assert (found.line, found.column, found.severity) == (2, 2, "warning")
+    assert (found.line, found.column, found.severity) == (2, 2, "error")
 
 
 def test_faults_do_not_hide_each_other():

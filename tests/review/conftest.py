@@ -70,7 +70,28 @@ def valid(request_id="t1.1", coerced=()):
     return ("TOOL_REQUEST_VALIDATED", {"id": request_id, "tool_name": "edit_file", "coerced": list(coerced)})
 
 
-def gate(status="pass", findings=(), fixed=()):
+#: A workflow's change as the gate tells it: one node added behind another.
+OUTLINE = {
+    "path": "flow.json",
+    "title": "1 node added; 1 wire added",
+    "lines": [
+        {"style": "add", "text": 'node "Post" (n8n-nodes-base.slack 2)', "indent": 0},
+        {"style": "change", "text": "url: 1 → 2", "indent": 1},
+    ],
+    "hidden": 0,
+    "drawing": {
+        "compared": True,
+        "total": 2,
+        "nodes": [
+            {"name": "Start", "type": "n8n-nodes-base.manualTrigger", "at": [0, 0], "kind": "same", "trigger": True},
+            {"name": "Post", "type": "n8n-nodes-base.slack", "at": [240, 0], "kind": "add"},
+        ],
+        "wires": [[0, "main", 0, 1, 0, "add", ""]],
+    },
+}
+
+
+def gate(status="pass", findings=(), fixed=(), outlines=()):
     run = {"checks": [{"name": "ruff", "version": "0.17.1", "duration_ms": 9.0}], "duration_ms": 250.0}
     return (
         "GATE_VERDICT",
@@ -79,6 +100,7 @@ def gate(status="pass", findings=(), fixed=()):
             "findings": list(findings),
             "fixed": list(fixed),
             "not_checked": [],
+            **({"outlines": list(outlines)} if outlines else {}),
             **run,
         },
     )
@@ -162,7 +184,7 @@ def demo():
         answer(),
         formulated("t4.1"),
         valid("t4.1"),
-        gate(),
+        gate(outlines=[OUTLINE]),
         asked(),
         decided(),
         ("EXECUTION_STARTED", {"ids": ["t4.1"], "digest": "d" * 64, "changes": [CHANGE]}),

@@ -10,6 +10,7 @@ from importlib import resources
 
 import pytest
 
+from rails.gate.checks.n8n import picture
 from rails.review.diffs import read_diff
 from rails.review.html import render_html
 from rails.review.html_turns import TEXT_CHARS
@@ -124,7 +125,7 @@ def test_the_policy_allows_exactly_the_pages_own_style_sheet(page):
 
 def test_every_class_has_a_look_and_every_link_a_goal(page):
     found = outline(page)
-    css = resources.files("rails.review").joinpath("session.css").read_text("utf-8")
+    css = resources.files("rails.review").joinpath("session.css").read_text("utf-8") + picture.stylesheet()
     used = {name for _, attrs in found.elements for name in attrs.get("class", "").split()}
     plain = {"facts", "progress", "context", "request", "approval", "top", "line", "label", "tool_add"}
     plain |= {name for name in used if name.startswith("try-")}
@@ -134,6 +135,15 @@ def test_every_class_has_a_look_and_every_link_a_goal(page):
     assert {a["href"][1:] for a in found.all("a")} <= set(ids)
     labelled = [attrs["aria-labelledby"] for _, attrs in found.elements if "aria-labelledby" in attrs]
     assert set(labelled) <= set(ids)
+
+
+def test_a_workflow_is_drawn_and_told_where_it_changed(page):
+    found = outline(page)
+    (drawn,) = [attrs for attrs in found.all("svg") if attrs.get("class") == "flow"]
+    assert drawn["aria-label"] == "The workflow in flow.json: 1 node added; 1 wire added"
+    assert "flow-start" in {name for _, attrs in found.elements for name in attrs.get("class", "").split()}
+    assert 'node "Post" (n8n-nodes-base.slack 2)' in found.text
+    assert "url: 1 → 2" in found.text
 
 
 def test_landmarks_headings_and_words_serve_those_who_do_not_see_colours(page):
@@ -205,12 +215,16 @@ HOSTILE = [
 ]
 
 
+def elements(found):
+    """Each element with its attributes; a longer name takes another line of a picture, which is one more text."""
+    return [(name, sorted(attrs)) for name, attrs in found.elements if name != "text"]
+
+
 @pytest.mark.parametrize("evil", HOSTILE, ids=ascii)
 def test_no_text_becomes_markup(log, evil):
     found = outline(render_html(evil_view(log, evil)))
     harmless = outline(render_html(evil_view(log, "x")))
-    assert [name for name, _ in found.elements] == [name for name, _ in harmless.elements]
-    assert [sorted(attrs) for _, attrs in found.elements] == [sorted(attrs) for _, attrs in harmless.elements]
+    assert elements(found) == elements(harmless)
     assert all(char in "\n\t" or char.isprintable() for char in found.text)
 
 

@@ -28,6 +28,8 @@ def test_a_session_is_told_turn_by_turn(log):
         "  fixed    │ black format ×2 in app.py",
         "  decision │ deny by human after 4.5 s: use argparse",
         "           │     1 -  a = 1\n           │     1 +  a = 2",
+        '           │ flow.json: 1 node added; 1 wire added\n           │   + node "Post" (n8n-nodes-base.slack 2)',
+        "           │      url: 1 → 2",
         "  decision │ approve by human after 4.5 s",
         "  written  │ modify app.py",
         "  why      │ coder failed 3 times (turn 1, 2, 3): schema, F401, denied",

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rails.core.text import decode, line_column, one_line
-from rails.core.verdict import CheckRun, Finding, NotChecked
+from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.checks import Desk, Job, Outcome, Report
 from rails.gate.checks.text import cause
 
@@ -27,6 +27,8 @@ _WITH_COMMENTS: Final = re.compile(
     r"|(?:settings|launch|tasks|extensions|keybindings)\.json|.*\.jsonc",
     re.I,
 )
+#: Elements of an array that are looked at before saying that it holds no workflow.
+_LISTED: Final = 20
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
 _COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?://[^\n]*\s*|/\*.*?\*/\s*)*[}\]])', re.S)
 _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -36,7 +38,7 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
     """Parse each file, before and after."""
     start = time.perf_counter()
     workflows: set[str] = set()
-    outcomes = tuple(_outcome(job, desk.profile, workflows) for job in jobs)
+    outcomes = tuple(_outcome(job, desk, workflows) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
     runs = [CheckRun("data", "", duration, "syntax and duplicate keys", len(jobs))]
     if workflows:
@@ -47,11 +49,27 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
     return Report(outcomes, tuple(runs))
 
 
-def _outcome(job: Job, profile: str, workflows: set[str]) -> Outcome:
-    found, reason = _check(job.path, job.after, profile, workflows)
-    before, _ = _check(job.path, job.before, profile, set()) if job.before is not None else ((), "")
+def _outcome(job: Job, desk: Desk, workflows: set[str]) -> Outcome:
+    found, reason = _check(job.path, job.after, desk.profile, workflows)
+    after, fixed = job.after, tuple[Fixed, ...]()
+    if desk.fix and job.path in workflows:
+        after, fixed = _tidied(job)
+        found, reason = _check(job.path, after, desk.profile, workflows) if fixed else (found, reason)
+    before, _ = _check(job.path, job.before, desk.profile, set()) if job.before is not None else ((), "")
     not_checked = (NotChecked(job.path, "data", reason),) if reason else ()
-    return Outcome(job.path, job.after, tuple(found), tuple(before), not_checked=not_checked)
+    return Outcome(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=not_checked)
+
+
+def _tidied(job: Job) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return an n8n workflow in n8n's own form with what is missing filled in, and what was done.
+
+    An older file of another form is left as it is: a small edit must not become a change of every line.
+    """
+    from rails.gate.checks.n8n import fmt
+
+    if job.before is not None and fmt.canonical(job.before) != job.before:
+        return job.after, ()
+    return fmt.tidied(job.after, job.path)
 
 
 def _check(path: str, data: bytes, profile: str, workflows: set[str]) -> tuple[Sequence[Finding], str]:
@@ -81,23 +99,23 @@ def _json_file(path: str, data: bytes, text: str, profile: str, workflows: set[s
     commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2]) is not None
     source = _COMMENT.sub(_blank, text) if commented else text
     value, findings = parse_json(path, source)
-    if findings or commented or not isinstance(value, dict):
+    if commented or not _may_be_workflow(value):
         return findings, ""
-    return _n8n(path, data, value, profile, workflows)
-
-
-def _n8n(path: str, data: bytes, value: object, profile: str, workflows: set[str]) -> tuple[Sequence[Finding], str]:
-    """Give a workflow to the n8n room. Anything else has no further check."""
-    if not (isinstance(value, dict) and {"nodes", "connections"} & value.keys()):
-        return (), ""
     try:
         from rails.gate.checks import n8n
     except ImportError as error:
-        return (), f"the n8n checks cannot be loaded: {error}"
+        return findings, f"the n8n checks cannot be loaded: {error}"
     if not n8n.looks_like_workflow(value):
-        return (), ""
+        return findings, ""
     workflows.add(path)
+    # The n8n room tells repeated keys itself, and judges what the last of them says, as n8n does.
     return list(n8n.check(data, path, profile)), ""
+
+
+def _may_be_workflow(value: object) -> bool:
+    """A look that needs no import: a workflow, or a list of them as n8n exports it."""
+    items = value[:_LISTED] if isinstance(value, list) else [value]
+    return any(isinstance(item, dict) and bool({"nodes", "connections"} & item.keys()) for item in items)
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -27,7 +27,10 @@ from rails.core import limits
 TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 #: What is the same for everyone and holds no secret, so that the page can load and read its token.
 OPEN_PATHS: Final = frozenset(
-    {"/", "/app.js", "/live.js", "/approval.js", "/reports.js", "/app.css", "/approval.css", "/session.css"}
+    {
+        *("/", "/app.js", "/live.js", "/approval.js", "/reports.js"),
+        *("/app.css", "/approval.css", "/session.css", "/flow.css"),
+    }
 )
 _SITES: Final = ("same-origin", "none")
 _LENGTH: Final = re.compile(r"[0-9]{1,9}")

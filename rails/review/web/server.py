@@ -53,6 +53,7 @@ _STATIC: Final = {
     "/app.css": ("rails.review.web", "static/app.css", _CSS),
     "/approval.css": ("rails.review.web", "static/approval.css", _CSS),
     "/session.css": ("rails.review", "session.css", _CSS),
+    "/flow.css": ("rails.gate.checks.n8n", "picture.css", _CSS),
 }
 _SESSION: Final = re.compile(r"/api/session/([0-9A-Za-z_-]{1,80})(?:/(stream|question))?(?:/([0-9]{1,12})/rule)?")
 _NOTHING: Final = "There is nothing here."

@@ -70,6 +70,21 @@ def test_from_the_list_to_a_turn_by_keys_alone(page, served, state, log):
     assert page.problems == []
 
 
+def test_a_workflow_is_drawn_in_the_colours_of_the_readers_system(page, served, state, log):
+    served.write(state, log.demo()).close()
+    page.goto(served.server.url)
+    page.locator(".card").click()
+    box = page.locator("svg.flow .flow-is-add .flow-box")
+    box.scroll_into_view_if_needed()
+    assert box.bounding_box()["width"] > 40
+    fills = {}
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        fills[scheme] = box.evaluate("e => getComputedStyle(e).fill")
+    assert fills == {"light": "rgb(227, 245, 233)", "dark": "rgb(23, 51, 34)"}
+    assert page.problems == []
+
+
 def test_a_running_session_is_followed_through_a_refresh(page, served, state, log):
     demo = log.demo()
     writer = served.write(state, demo[:7])

@@ -2,7 +2,7 @@
 
 ``check`` yields findings for any bytes and never raises on any JSON. The order of the work:
 
-    document                       read the JSON as n8n does
+    recognise, document            is it a workflow; read the JSON as n8n does
     structure                      n8n's own structural rules; ``model`` is what is sound of it
     destination                    what the place it goes to asks; what blocks there
     flow, cycles, triggers         the graph: port types, reach, loops, webhooks, responses
@@ -12,8 +12,9 @@
     dynamic, code, secrets         expressions, Code nodes, literal secrets
     findings, positions            from JSON paths to lines and columns
 
-``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``describe`` tells an agent about a
-node type, ``catalogue_build`` and ``packages`` make the catalogue from the user's n8n.
+``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``compare`` and ``account`` say what a
+change does, ``sketch``, ``canvas``, ``strokes``, ``glyphs`` and ``picture`` draw it, ``describe`` tells an agent about
+a node type, ``catalogue_build`` and ``packages`` make the catalogue from the user's n8n.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from rails.gate.checks.n8n.catalogue import Catalogue
 from rails.gate.checks.n8n.catalogue_build import CatalogueInfo, build_catalogue, catalogue_info
 from rails.gate.checks.n8n.destination import PROFILES
 from rails.gate.checks.n8n.issues import Issue
+from rails.gate.checks.n8n.recognise import looks_like_workflow
 from rails.gate.checks.n8n.rules import RULES, Rule
 
 __all__ = [
@@ -60,38 +62,6 @@ __all__ = [
     "rules_table",
     "version",
 ]
-
-#: Keys that n8n's exports have and other graph files don't.
-_TELLTALE_KEYS = ("pinData", "staticData", "versionId", "settings")
-_NODE_KEYS = frozenset({"type", "typeVersion", "parameters", "position"})
-#: Nodes that are looked at before saying that a file is no workflow.
-_NODES_LOOKED_AT = 20
-
-
-def looks_like_workflow(value: object) -> bool:
-    """Say whether a parsed JSON value is an n8n workflow, sound or broken, or a list of workflows.
-
-    Broken ones must be recognised too, so one clear sign is enough: ``nodes`` with ``connections`` and a
-    key of n8n's, or a node whose type names an n8n package.
-    """
-    if isinstance(value, list):
-        return bool(value) and all(looks_like_workflow(item) for item in value[:_NODES_LOOKED_AT])
-    if not isinstance(value, dict) or not ("nodes" in value or "connections" in value):
-        return False
-    if value.get("nodes") == [] and value.get("connections") == {}:
-        return True
-    nodes = value.get("nodes")
-    looked_at = list(nodes.values() if isinstance(nodes, dict) else nodes if isinstance(nodes, list) else ())
-    objects = [node for node in looked_at[:_NODES_LOOKED_AT] if isinstance(node, dict)]
-    if any(_names_n8n(node.get("type")) for node in objects):
-        return True
-    if "nodes" not in value or "connections" not in value:
-        return False
-    return any(key in value for key in _TELLTALE_KEYS) or any(len(_NODE_KEYS & node.keys()) > 2 for node in objects)
-
-
-def _names_n8n(node_type: object) -> bool:
-    return isinstance(node_type, str) and "n8n" in node_type.partition(".")[0]
 
 
 def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue | None = None) -> Iterable[Finding]:

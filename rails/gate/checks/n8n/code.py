@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rails.core.verdict import Severity
 from rails.gate.checks.n8n import expressions, javascript
 from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, listed, shown
 from rails.gate.checks.n8n.javascript import Fault
@@ -135,5 +136,9 @@ def _references(node: Node, code: _Code, workflow: Workflow, names: Names) -> It
     for found in expressions.references(code.text):
         if found.name not in workflow.by_name:
             message = f"{node.title}: the code refers to the node {shown(found.name)}, which does not exist"
-            remedy = names.hint(found.name, "nodes")
-            yield Issue("N8N061", code.path, message, remedy, start=found.start, end=found.end)
+            remedy, severity = names.hint(found.name, "nodes"), _weight(found)
+            yield Issue("N8N061", code.path, message, remedy, severity, start=found.start, end=found.end)
+
+
+def _weight(found: expressions.Reference) -> Severity:
+    return "warning" if found.caught else "error"

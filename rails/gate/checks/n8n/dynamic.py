@@ -129,9 +129,10 @@ class _Checker:
         for variable in expressions.unknown_variables(segment.code) if "$" in segment.code else ():
             yield self._variable(path, variable, segment.start)
 
-    def reference(self, path: JsonPath, found: Reference, shift: int, severity: Severity = "error") -> Iterator[Issue]:
+    def reference(self, path: JsonPath, found: Reference, shift: int) -> Iterator[Issue]:
         """Yield the issue of a node name, if it has one."""
         start, end = shift + found.start, shift + found.end
+        severity: Severity = "warning" if found.caught else "error"
         if found.name not in self._workflow.by_name:
             message = f"{self._node.title}: `{path[-1]}` refers to the node {shown(found.name)}, which does not exist"
             remedy = self._names.hint(found.name, "nodes")

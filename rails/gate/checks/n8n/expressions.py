@@ -59,11 +59,15 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A node that code names, with the name's character offsets in that code."""
+    """A node that code names, with the name's character offsets in that code.
+
+    ``caught`` is whether it stands in a ``try`` block that has a ``catch``: then nothing fails if it is missing.
+    """
 
     name: str
     start: int
     end: int
+    caught: bool = False
 
 
 def segments(text: str) -> Iterator[Segment]:
@@ -128,7 +132,8 @@ def references(code: str) -> Iterator[Reference]:
         raw = match[group]
         if match["quote"] == "`" and "${" in raw:
             continue
-        yield Reference(_unescape(raw), match.start(group), match.end(group))
+        caught = parsed is not None and "try" in code and parsed.is_caught(match.start())
+        yield Reference(_unescape(raw), match.start(group), match.end(group), caught)
 
 
 def _unescape(raw: str) -> str:

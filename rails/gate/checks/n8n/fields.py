@@ -12,7 +12,7 @@ from rails.gate.checks.n8n.catalogue import Description
 from rails.gate.checks.n8n.display import UNDEFINED
 from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, kind, listed, shown
 from rails.gate.checks.n8n.model import Node
-from rails.gate.checks.n8n.parameters import Context, Level, Malformed, Property, filled, levels
+from rails.gate.checks.n8n.parameters import Context, Level, Malformed, Property, choices, filled, levels
 from rails.gate.checks.n8n.requirements import Lack, lacks
 
 #: Parameters that the editor writes by itself, or that n8n adds to declarative nodes when it loads them.
@@ -34,6 +34,8 @@ _TEXT_OPERATIONS: Final = (
     "notRegex",
 )
 _LENGTHS: Final = ("lengthEquals", "lengthNotEquals", "lengthGt", "lengthLt", "lengthGte", "lengthLte")
+#: Groups of conditions before there were filters (If and Filter, version 1).
+_OLD_FILTER: Final = ("string", "number", "boolean", "dateTime")
 _OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
     "string": (*_COMMON, *_TEXT_OPERATIONS),
     "number": (*_COMMON, "gt", "lt", "gte", "lte"),
@@ -61,7 +63,7 @@ def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, 
         return None, []
     if node.disabled:
         return values, []
-    walker = _Walker(node, context)
+    walker = _Walker(node, context, level)
     issues = [_lack(node, lack) for lack in lacks(level, values, context)]
     issues += walker.level(level, node.parameters, values, ())
     return values, issues
@@ -84,8 +86,10 @@ def _lack(node: Node, lack: Lack) -> Issue:
 class _Walker:
     """Compares what the file gives with what n8n keeps."""
 
-    def __init__(self, node: Node, context: Context) -> None:
+    def __init__(self, node: Node, context: Context, level: Level) -> None:
         self._node = node
+        self._level = level
+        self._choices: Mapping[str, frozenset[str]] | None = None
         self._context = context
         self._root: Mapping[str, Any] = {}
 
@@ -154,10 +158,11 @@ class _Walker:
             yield from self._fixed(item, value, kept[item.name], path)
         elif item.type in {"options", "multiOptions"}:
             for issue in self._options(item, found, value, path):
-                # One wrong choice among several is most often skipped.
-                yield replace(issue, severity="warning") if item.type == "multiOptions" else issue
+                # One wrong choice among several is most often skipped; what the node knows elsewhere may well run.
+                mild = item.type == "multiOptions" or (len(path) > 1 and self._known_elsewhere(item.name, value))
+                yield replace(issue, severity="warning") if mild else issue
         elif item.type == "filter":
-            yield from self._filter(value, path)
+            yield from self._filter(item, value, path)
         elif item.type in {"number", "boolean"}:
             yield from self._scalar(item, value, path)
 
@@ -216,8 +221,25 @@ class _Walker:
             said = f"Did you mean {shown(remedy)}? " if remedy else ""
             yield Issue("N8N054", self._place(path), message, f"{said}Allowed here: {listed(texts, 20)}.")
 
-    def _filter(self, value: Json, path: JsonPath) -> Iterator[Issue]:
-        conditions = value.get("conditions") if isinstance(value, dict) else None
+    def _known_elsewhere(self, name: str, value: Json) -> bool:
+        """Whether another list of choices of this name, anywhere in the node, has the value."""
+        if self._choices is None:
+            self._choices = choices(self._level)
+        return isinstance(value, str) and value in self._choices.get(name, ())
+
+    def _filter(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
+        if not isinstance(value, dict):
+            yield from self._shape(item, value, "object", path)
+            return
+        conditions = value.get("conditions")
+        old = [name for name in _OLD_FILTER if isinstance(value.get(name), list)]
+        if conditions is None and old:
+            message = (
+                f"{self._node.title}: `{item.name}.{old[0]}` is the form of version 1: n8n finds no condition in it"
+            )
+            example = '"conditions": [{"leftValue": …, "rightValue": …, "operator": {"type": …, "operation": …}}]'
+            remedy = f'Write "{item.name}": {{{example}, "combinator": "and"}}.'
+            yield Issue("N8N055", self._place((*path, old[0])), message, remedy, on_key=True)
         for index, condition in enumerate(conditions if isinstance(conditions, list) else ()):
             operator = condition.get("operator") if isinstance(condition, dict) else None
             place = self._place((*path, "conditions", index, "operator"))

@@ -40,8 +40,10 @@ def placed(read: Document, path: str, issues: Iterable[Issue]) -> Iterator[Findi
         start, end = _span(read.text, places, issue, anchor)
         yield _finding(issue, path, (*lines.at(start), *lines.at(end)))
     for key_path, place in repeated:
-        message = f"The key {shown(key_path[-1])} occurs twice in one object: only the last one counts"
-        issue = Issue("N8N003", key_path, message, "Merge the two, or rename one.", "warning")
+        message = (
+            f"The key {shown(key_path[-1])} occurs twice in one object: n8n keeps the last and drops what is before"
+        )
+        issue = Issue("N8N003", key_path, message, "Merge the two, or rename one.")
         yield _finding(issue, path, (*lines.at(place.start), *lines.at(place.end)))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from rails.core.requests import Json
@@ -66,22 +66,30 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
 
 
+def tidied(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return a file completed and in n8n's form, and what was done to it. Values that are there stay."""
+    whole, fixed = complete(data, path)
+    made = canonical(whole)
+    if made == whole or fixed:
+        return made, fixed
+    return made, (Fixed(path, "format", "n8n"),)
+
+
 def canonical(data: bytes) -> bytes:
-    """Return a workflow file in n8n's form; ``data`` itself where it is no JSON object or repeats a key.
+    """Return a file of workflows in n8n's form; ``data`` itself where it is none or repeats a key.
 
     Values never change; a last line end and a byte-order mark stay as they are. Formatting twice gives
     the same bytes as formatting once.
     """
-    read, decoded = document.read(data), decode(data)
-    if isinstance(read, document.Unreadable) or decoded is None:
+    read = document.read(data)
+    if isinstance(read, document.Unreadable):
         return data
-    if read.repeated_keys or not isinstance(read.value, dict):
+    if read.repeated_keys or not _holds_objects(read.value):
         return data
     try:
-        text = _dump(_ordered_workflow(read.value))
+        return _as_before(data, read.value)
     except ValueError:
         return data  # a number too large for any JSON writer
-    return decoded.encode(text + "\n" if decoded.text.endswith("\n") else text)
 
 
 def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
@@ -91,30 +99,56 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     and ``settings``. What is there already is never changed, not even when it is wrong.
     """
     read = document.read(data)
-    if isinstance(read, document.Unreadable) or read.repeated_keys or not isinstance(read.value, dict):
+    if isinstance(read, document.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
         return data, ()
-    workflow = model.build(read.value)
     counts = {"id": 0, "webhookId": 0, "position": 0, "settings": 0}
-    places = layout.positions(workflow)
-    changed: dict[int, Mapping[str, Json]] = {}
-    for node in workflow.nodes:
-        added = _missing(node, places[node.index], str(read.value.get("name")))
-        for name in added:
-            counts[name] += 1
-        changed[node.index] = {**node.raw, **added}
-    nodes = read.value.get("nodes")
-    made: dict[str, Json] = dict(read.value)
-    if isinstance(nodes, list):
-        made["nodes"] = [dict(changed[n]) if n in changed else node for n, node in enumerate(nodes)]
-    if "settings" not in made:
-        made["settings"], counts["settings"] = {}, 1
+    made = _each(read.value, lambda workflow: _completed(workflow, counts))
     fixed = tuple(Fixed(path, f"missing {name}", "n8n", count) for name, count in counts.items() if count)
     if not fixed:
         return data, ()
     try:
-        return canonical(json.dumps(made, allow_nan=False).encode()), fixed
+        return _as_before(data, made), fixed
     except ValueError:
         return data, ()
+
+
+def _holds_objects(value: Json) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+
+
+def _each(value: Json, work: Callable[[Mapping[str, Json]], dict[str, Json]]) -> Json:
+    """Apply ``work`` to a workflow, or to each one of a list."""
+    if isinstance(value, list):
+        return [work(item) if isinstance(item, dict) else item for item in value]
+    return work(value) if isinstance(value, dict) else value
+
+
+def _as_before(data: bytes, value: Json) -> bytes:
+    """Return ``value`` in n8n's form, with the byte-order mark and the last line end of ``data``."""
+    text, decoded = _dump(_each(value, _ordered_workflow)), decode(data)
+    if decoded is None:
+        return data
+    return decoded.encode(text + "\n" if decoded.text.endswith("\n") else text)
+
+
+def _completed(value: Mapping[str, Json], counts: dict[str, int]) -> dict[str, Json]:
+    """Return a workflow with what is missing filled in, counted by its name in ``counts``."""
+    workflow = model.build(value)
+    places = layout.missing(workflow)
+    changed: dict[int, dict[str, Json]] = {}
+    for node in workflow.nodes:
+        added = _missing(node, places.get(node.index, (0, 0)), str(value.get("name")))
+        for name in added:
+            counts[name] += 1
+        changed[node.index] = {**node.raw, **added}
+    nodes = value.get("nodes")
+    made: dict[str, Json] = dict(value)
+    if isinstance(nodes, list):
+        made["nodes"] = [changed.get(n, node) for n, node in enumerate(nodes)]
+    if "settings" not in made and isinstance(nodes, list):
+        made["settings"] = {}
+        counts["settings"] += 1
+    return made
 
 
 def _missing(node: model.Node, place: tuple[int, int], workflow_name: str) -> dict[str, Json]:

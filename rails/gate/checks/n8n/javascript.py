@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 #: One piece of code. Longer ones are not code that a person wrote into a node.
 _MAX_CHARS: Final = 400_000
+#: How far up a look for what encloses a piece of code goes.
+_MOST_PARENTS: Final = 200
 _CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d]")
 _NOT_CODE: Final = frozenset({"comment", "string", "string_fragment", "template_string", "regex", "regex_pattern"})
 
@@ -44,12 +46,26 @@ class Parsed:
 
     def is_code(self, start: int, end: int) -> bool:
         """Whether the characters from ``start`` to ``end`` are code, not inside a string or comment."""
-        if self.code.isascii():
-            first, last = start, end
-        else:
-            first, last = len(self.code[:start].encode()), len(self.code[:end].encode())
-        node: Node | None = self.tree.root_node.descendant_for_byte_range(first, last)
+        node = self._at(start, end)
         return node is None or node.type not in _NOT_CODE
+
+    def is_caught(self, offset: int) -> bool:
+        """Whether the code at ``offset`` is in a ``try`` block whose errors are caught."""
+        node = self._at(offset, offset + 1)
+        for _ in range(_MOST_PARENTS):
+            parent = node.parent if node is not None else None
+            if node is None or parent is None:
+                return False
+            if parent.type == "try_statement" and parent.child_by_field_name("body") == node:
+                return parent.child_by_field_name("handler") is not None
+            node = parent
+        return False
+
+    def _at(self, start: int, end: int) -> Node | None:
+        """Return the smallest part of the tree around these characters."""
+        if not self.code.isascii():
+            start, end = len(self.code[:start].encode()), len(self.code[:end].encode())
+        return self.tree.root_node.descendant_for_byte_range(start, end)
 
 
 @cache

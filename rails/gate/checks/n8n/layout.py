@@ -1,13 +1,90 @@
-"""Positions for nodes that have none: columns from the triggers to the right, sub-nodes below their root."""
+"""Positions for nodes that have none.
+
+Where no node has one: columns from the triggers to the right, sub-nodes below their root. Where others have
+theirs: beside the node that they are connected to, in the nearest free place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from rails.gate.checks.n8n.model import Node, Workflow
 
 #: The editor's own spacing, in canvas units.
 _COLUMN, _ROW = 240, 200
+#: Canvas units; what is farther out counts as there.
+_FARTHEST: Final = 1_000_000
+
+
+#: Places that are tried below each other before two nodes may overlap.
+_TRIES: Final = 200
+
+
+def missing(workflow: Workflow) -> dict[int, tuple[int, int]]:
+    """Return a position for each node that has none that n8n accepts, by its index."""
+    known = {node.index: _place(node) for node in workflow.nodes if has_position(node.raw)}
+    if not known:
+        return positions(workflow)
+    places, grid = dict(known), _Grid()
+    for place in known.values():
+        grid.take(place)
+    waiting = deque(node for node in workflow.nodes if node.index in known)
+    while waiting:
+        for other, wanted in _beside(workflow, waiting[0], places):
+            if other.index not in places:
+                places[other.index] = grid.free(wanted)
+                waiting.append(other)
+        waiting.popleft()
+    left, below = min(x for x, _ in known.values()), max(y for _, y in known.values()) + _ROW
+    for node in workflow.nodes:
+        if node.index not in places:
+            places[node.index] = grid.free((left, below))
+    return {index: place for index, place in places.items() if index not in known}
+
+
+class _Grid:
+    """Which places are taken, in cells of half a column and half a row."""
+
+    def __init__(self) -> None:
+        self._taken: set[tuple[int, int]] = set()
+        self._next: dict[tuple[int, int], int] = {}
+
+    def take(self, place: tuple[int, int]) -> None:
+        self._taken.add(self._cell(place))
+
+    def free(self, wanted: tuple[int, int]) -> tuple[int, int]:
+        """Return ``wanted`` or the nearest free place below it, and take it."""
+        first = self._next.get(self._cell(wanted), 0)
+        for row in range(first, first + _TRIES):
+            place = wanted[0], wanted[1] + row * _ROW
+            if self._cell(place) not in self._taken:
+                break
+        self._next[self._cell(wanted)] = row + 1
+        self.take(place)
+        return place
+
+    @staticmethod
+    def _cell(place: tuple[int, int]) -> tuple[int, int]:
+        return place[0] // (_COLUMN // 2), place[1] // (_ROW // 2)
+
+
+def _beside(
+    workflow: Workflow, node: Node, places: Mapping[int, tuple[int, int]]
+) -> Iterator[tuple[Node, tuple[int, int]]]:
+    """Yield the nodes that ``node`` is connected to, each with the place where a person would put it."""
+    x, y = places[node.index]
+    for wire in workflow.outgoing.get(node.name, ()):
+        yield wire.target, (x + _COLUMN, y) if wire.source_type == "main" else (x, y - _ROW)
+    for wire in workflow.incoming.get(node.name, ()):
+        yield wire.source, (x - _COLUMN, y) if wire.source_type == "main" else (x, y + _ROW)
+
+
+def _place(node: Node) -> tuple[int, int]:
+    position = node.raw["position"]
+    x, y = (one for one in (position if isinstance(position, list) else []) if isinstance(one, int | float))
+    return tuple(round(max(-_FARTHEST, min(_FARTHEST, one))) for one in (x, y))  # type: ignore[return-value]
 
 
 def positions(workflow: Workflow) -> dict[int, tuple[int, int]]:

@@ -70,6 +70,19 @@ def _is_judged(item: Property) -> bool:
     return any(level.judged for level in below)
 
 
+def choices(level: Level) -> Mapping[str, frozenset[str]]:
+    """Return the values of all lists of choices in a level and below it, by the parameters' names."""
+    found: dict[str, set[str]] = {}
+    todo = [level]
+    while todo:
+        here = todo.pop()
+        for item in here.properties:
+            if item.type in {"options", "multiOptions"}:
+                found.setdefault(item.name, set()).update(v for v in item.raw.get("values", ()) if isinstance(v, str))
+            todo += [*item.groups.values(), *([item.children] if item.children else [])]
+    return {name: frozenset(values) for name, values in found.items()}
+
+
 def level_of(properties: Sequence[Mapping[str, Any]]) -> Level:
     """Compile the properties of one level and all below it."""
     return Level([_property(raw) for raw in properties])

@@ -26,7 +26,7 @@ class Rule:
 _ALL: Final = (
     Rule("N8N001", "The file must be one JSON document; n8n cannot read anything else.", '{"nodes": [}'),
     Rule("N8N002", "A workflow is an object with a `nodes` array and a `connections` object.", '{"nodes": {}}'),
-    Rule("N8N003", "An object names a key twice; every reader keeps only the last one.", '{"A": 1, "A": 2}', "warning"),
+    Rule("N8N003", "An object names a key twice; n8n drops what stands before the last one.", '{"A": 1, "A": 2}'),
     Rule("N8N010", "Every node is an object.", '"nodes": [null]'),
     Rule("N8N011", "A node has a non-empty `name`; connections and expressions refer to it.", '"name": ""'),
     Rule("N8N012", "A node has a non-empty `type`; the editor drops nodes without one.", '"type": 3'),

@@ -1,0 +1,37 @@
+"""Is a JSON value an n8n workflow? Broken ones must be recognised too."""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Keys that n8n's exports have and other graph files don't.
+_TELLTALE_KEYS: Final = ("pinData", "staticData", "versionId", "settings")
+_NODE_KEYS: Final = frozenset({"type", "typeVersion", "parameters", "position"})
+#: Nodes that are looked at before saying that a file is no workflow.
+_NODES_LOOKED_AT: Final = 20
+
+
+def looks_like_workflow(value: object) -> bool:
+    """Say whether a parsed JSON value is an n8n workflow, sound or broken, or a list of workflows.
+
+    Broken ones must be recognised too, so one clear sign is enough: ``nodes`` with ``connections`` and a
+    key of n8n's, or a node whose type names an n8n package.
+    """
+    if isinstance(value, list):
+        return any(looks_like_workflow(item) for item in value[:_NODES_LOOKED_AT] if isinstance(item, dict))
+    if not isinstance(value, dict) or not ("nodes" in value or "connections" in value):
+        return False
+    if value.get("nodes") == [] and value.get("connections") == {}:
+        return True
+    nodes = value.get("nodes")
+    looked_at = list(nodes.values() if isinstance(nodes, dict) else nodes if isinstance(nodes, list) else ())
+    objects = [node for node in looked_at[:_NODES_LOOKED_AT] if isinstance(node, dict)]
+    if any(_names_n8n(node.get("type")) for node in objects):
+        return True
+    if "nodes" not in value or "connections" not in value:
+        return False
+    return any(key in value for key in _TELLTALE_KEYS) or any(len(_NODE_KEYS & node.keys()) > 2 for node in objects)
+
+
+def _names_n8n(node_type: object) -> bool:
+    return isinstance(node_type, str) and "n8n" in node_type.partition(".")[0]

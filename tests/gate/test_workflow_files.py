@@ -1,0 +1,104 @@
+"""n8n workflows in the gate: lists of them, repeated keys, n8n's own form, and what a change means."""
+
+import json
+from itertools import pairwise
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def names_only(monkeypatch, tmp_path):
+    monkeypatch.setenv("AI_RAILS_N8N_CATALOGUE", str(tmp_path / "none"))
+
+
+def node(name, kind="noOp", **more):
+    placed = {"type": f"n8n-nodes-base.{kind}", "typeVersion": 1, "position": [0, 0], "id": f"id-{name}", "name": name}
+    return {"parameters": {}, **placed, **more}
+
+
+def flow(*nodes, **more):
+    wires = {a["name"]: {"main": [[{"node": b["name"], "type": "main", "index": 0}]]} for a, b in pairwise(nodes)}
+    return {"name": "F", "nodes": list(nodes), "connections": wires, "settings": {}, **more}
+
+
+SOUND = flow(node("Start", "manualTrigger"), node("End"))
+
+
+def text(value, **more):
+    return json.dumps(value, indent=2, ensure_ascii=False, **more) + "\n"
+
+
+def errors(verdict):
+    return [(f.rule, f.json_path) for f in verdict.findings if f.severity == "error"]
+
+
+def test_each_workflow_of_an_export_is_judged_with_its_place(world):
+    broken = json.loads(text(SOUND).replace('"node": "End"', '"node": "Edn"'))
+    verdict = world.judge(("all.json", text([SOUND, broken])))
+    assert errors(verdict) == [("N8N025", "[1].connections.Start.main[0][0].node")]
+    (found,) = (f for f in verdict.findings if f.severity == "error")
+    assert text([SOUND, broken]).split("\n")[found.line - 1].strip() == '"node": "Edn",'
+
+
+def test_one_thing_in_a_list_that_is_no_workflow_is_told(world):
+    assert errors(world.judge(("all.json", text([SOUND, 7, "x"])))) == [("N8N002", "[1]"), ("N8N002", "[2]")]
+
+
+@pytest.mark.parametrize("other", ['[1, {"nodes": 2}]', '{"nodes": [], "edges": []}', "[]", '[{"connections": {}}]'])
+def test_other_lists_and_graphs_are_not_workflows(world, other):
+    assert world.judge(("other.json", other)).status == "pass"
+
+
+def test_a_repeated_key_is_a_finding_and_the_last_value_is_judged(world):
+    data = text(SOUND)[:-3] + ',\n  "connections": {"Start": null}\n}\n'
+    verdict = world.judge(("flow.json", data))
+    assert errors(verdict) == [("N8N003", "connections"), ("N8N020", "connections.Start")]
+    assert [f.rule for f in verdict.findings].count("json-duplicate-key") == 0
+    assert world.judge(("flow.json", data)).proposal.changes[0].after == data.encode()
+
+
+def test_a_proposed_workflow_is_put_into_n8ns_form_and_completed(world):
+    value = flow(node("Hook", "webhook", parameters={"path": "x", "b": [1.0, "é"]}), node("Next"))
+    for one in value["nodes"]:
+        del one["id"], one["position"]
+    verdict = world.judge(("flow.json", json.dumps(dict(reversed(value.items())))))
+    made = json.loads(verdict.proposal.changes[0].after)
+    assert verdict.status == "pass"
+    assert list(made) == ["name", "nodes", "connections", "settings"]
+    assert [one["parameters"] for one in made["nodes"]] == [one["parameters"] for one in value["nodes"]]
+    assert {(f.rule, f.count) for f in verdict.fixed} == {
+        ("missing id", 2), ("missing position", 2), ("missing webhookId", 1)
+    }  # fmt: skip
+
+
+def test_a_small_edit_of_a_file_in_another_form_stays_small(world):
+    old = json.dumps(SOUND)
+    verdict = world.judge(("flow.json", old, old.replace('"End"', '"Last"')))
+    assert verdict.proposal.changes[0].after == old.replace('"End"', '"Last"').encode()
+    assert verdict.fixed == ()
+
+
+def test_fix_formats_what_is_on_disk_and_only_fix_does(world):
+    world.put("flow.json", json.dumps([SOUND]))
+    assert world.check("flow.json").proposal.changes == ()
+    (change,) = world.check("flow.json", fix=True).proposal.changes
+    assert change.after == text([SOUND]).rstrip("\n").encode()
+    world.put("flow.json", change.after)
+    assert world.check("flow.json", fix=True).proposal.changes == ()
+
+
+def test_the_verdict_says_what_a_change_of_a_workflow_means(world):
+    new = flow(node("Start", "manualTrigger"), node("Between"), node("End"))
+    (outline,) = world.judge(("flow.json", text(SOUND), text(new)), ("a.json", '{"nodes": 1}')).outlines
+    assert outline.path == "flow.json"
+    assert outline.title == "1 node added; 2 wires added, 1 removed"
+    assert outline.drawing["compared"] is True
+    assert world.judge(("a.py", "x = 1\n")).outlines == ()
+
+
+def test_a_removed_workflow_is_told_too(world):
+    from rails.core.changes import ChangeSet, FileChange
+    from rails.core.paths import WorkspacePath
+
+    change = FileChange(WorkspacePath("flow.json"), text(SOUND).encode(), None)
+    assert world.gate.judge(ChangeSet((change,))).outlines[0].title == "2 nodes removed; 1 wire removed"
