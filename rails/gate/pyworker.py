@@ -1,6 +1,6 @@
 """The process that holds black and flake8: one JSON line in, one JSON line out, until its input ends.
 
-Requests: ``{"op": "ping"}``, ``{"op": "black", "text", "path", "options"}``,
+Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``, ``{"op": "black", "text", "path", "options"}``,
 ``{"op": "flake8", "text", "path", "arguments"}``. Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
 A private protocol between this file and ``rails.gate.workers``, run as ``python -I``.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ def main() -> None:
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     # Whatever a plugin prints must not get between the answers.
     sys.stdout = sys.stderr
+    warnings.simplefilter("ignore")
     for line in source:
         request = json.loads(line)
         try:
@@ -80,6 +82,19 @@ def _list(value: object) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
 
 
+def _compile(texts: list[tuple[str, str]]) -> dict[str, Any]:
+    return {"ok": True, "fine": [_compiles(path, text) for path, text in texts]}
+
+
+def _compiles(path: str, text: str) -> bool:
+    try:
+        # Bytes, as they are in the file: a declared encoding and a byte-order mark count.
+        compile(text.encode(), path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
+
+
 class _Collector:
     """Takes the place of flake8's formatter: keeps what would have been printed."""
 
@@ -132,7 +147,7 @@ def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str]]:
     return app, sorted({plugin.entry_name for plugin in loaded})
 
 
-_OPERATIONS: Any = {"ping": _ping, "black": _black, "flake8": _flake8}
+_OPERATIONS: Any = {"ping": _ping, "compile": _compile, "black": _black, "flake8": _flake8}
 
 if __name__ == "__main__":
     main()

@@ -18,6 +18,8 @@ from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.workers import PythonPool
 
 T = TypeVar("T")
+#: Answers kept: those about a few hundred files. The oldest go first.
+_KNOWN: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +91,9 @@ class Desk:
             self.hits[key[0]] += 1
             value: T = self.known[key]
             return value
-        if len(self.known) >= 4096:
-            self.known.clear()
+        if len(self.known) >= _KNOWN:
+            for old in list(self.known)[: _KNOWN // 4]:
+                self.known.pop(old, None)
         value = self.known[key] = compute()
         return value
 
