@@ -89,10 +89,12 @@ class Gate:
         fixes and formatting into the verdict's proposal (from the bytes on disk to the repaired bytes);
         nothing is written here. Raises UsageError for an unknown revision.
         """
-        from rails.gate import revisions
-
         names = [str(path) for path in paths]
-        old = revisions.contents(self.project, base, names) if base is not None and names else {}
+        old: dict[str, bytes | None] = {}
+        if base is not None and names:
+            from rails.gate import revisions
+
+            old = revisions.contents(self.project, base, names)
         files, not_checked = [], []
         for path in paths:
             read = _read(self.project, path)

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
@@ -25,8 +25,8 @@ from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.checks import Desk
 from rails.gate.checks.text import cause, wrapping_fence
-from rails.gate.flow import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.jssettings import ScriptSettings
+from rails.gate.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.ruff import Diagnostic, Edit, plain
 from rails.gate.syntax import RULE
 from rails.gate.workers import Pipe
@@ -194,6 +194,10 @@ class NodeTools:
     def looks_formatted(self, _path: str, _data: bytes) -> bool:
         """Nothing is faster than Prettier itself here."""
         return True
+
+    def shorten(self, text: str, _limits: Sequence[tuple[int, int]]) -> str:
+        """Prettier breaks what can be broken."""
+        return text
 
     def others(self) -> tuple[str, ...]:
         """No further linters."""

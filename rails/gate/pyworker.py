@@ -1,7 +1,8 @@
 """The process that holds black and flake8: one JSON line in, one JSON line out, until its input ends.
 
-Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``, ``{"op": "black", "text", "path", "options"}``,
-``{"op": "flake8", "text", "path", "arguments"}``. Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
+Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``,
+``{"op": "black", "text", "path", "options"}``, ``{"op": "flake8", "text", "path", "arguments"}``.
+Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
 A private protocol between this file and ``rails.gate.workers``, run as ``python -I``.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-import platform
+import sys
 from collections.abc import Sequence
 from typing import Final
 
@@ -74,7 +74,7 @@ def _runs(tools: PythonTools, clocks: dict[str, list[float]], files: int) -> lis
     ruff = tools.ruff_tool.version if tools.ruff_tool else ""
     rules = ", ".join(sorted({how.origin for how in tools.seen_settings()}))
     about = {
-        "python": (platform.python_version(), ""),
+        "python": (".".join(map(str, sys.version_info[:3])), ""),
         "ruff": (ruff, rules),
         "ruff format": (ruff, rules),
         "black": (tools.black_tool.version if tools.black_tool else "", config.black_origin),
