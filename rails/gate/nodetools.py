@@ -7,6 +7,7 @@ recommended rules, and the verdict says so.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -22,6 +23,7 @@ from rails.core.errors import CheckError
 from rails.core.requests import Json
 from rails.core.text import decode, one_line
 from rails.core.verdict import Finding
+from rails.gate import settings
 from rails.gate.baseline import split_lines
 from rails.gate.checks import Desk
 from rails.gate.checks.text import cause, wrapping_fence
@@ -211,7 +213,10 @@ class NodeTools:
         """Say that the project's own ESLint configuration was not executed."""
         if not self.config.eslint_code or self.desk.trusted:
             return ()
-        words = f"{self.config.eslint_code} is a program and was not executed; ESLint's recommended rules ran instead"
+        words = (
+            f"{self.config.eslint_code} is a program and was not executed, ESLint's recommended rules ran instead; "
+            "to let it run, read it, then: ai-rails gate --trust"
+        )
         return (("eslint", words),)
 
     def _place(self, path: str) -> str:
@@ -224,9 +229,15 @@ class NodeTools:
             "path": self._place(path),
             "root": str(self.desk.project),
             "own": own,
+            "stamp": self._stamp if own else "",
         }
-        key = ("eslint", self.version("eslint"), own, path, data)
+        key = ("eslint", self.version("eslint"), request["stamp"], own, path, data)
         return self.desk.once(key, lambda: self._eslint_now({**request, "text": plain(data) or ""}))
+
+    @cached_property
+    def _stamp(self) -> str:
+        """A digest of the configuration that is a program: the worker loads a changed one anew."""
+        return hashlib.sha256(settings.read_file(self.desk.project / self.config.eslint_code)).hexdigest()
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rails.core.verdict import CheckRun
-from rails.gate import jssettings
+from rails.gate import consent, jssettings, settings
 from rails.gate.checks import Desk, Job, Report
 from rails.gate.flow import Road
 from rails.gate.nodetools import NodeTools
+from rails.gate.options import PROJECT_FILE
 
 
 def run(jobs: Sequence[Job], desk: Desk) -> Report:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
-    tools = NodeTools(desk, jssettings.read(desk.project))
+    config = jssettings.read(desk.project)
+    if config.eslint_code and not desk.trusted:
+        desk.trusted = consent.given(desk.project, settings.read_file(desk.project / PROJECT_FILE))
+    tools = NodeTools(desk, config)
     clocks: dict[str, list[float]] = {}
     outcomes = tuple(Road(job, tools, desk, clocks).outcome() for job in jobs)
     own = desk.trusted and tools.config.eslint
