@@ -63,7 +63,7 @@ class Pipe:
     @property
     def alive(self) -> bool:
         """Whether the process still answers: it has neither ended nor closed its output."""
-        return not self._ended
+        return not self._ended and self._process.poll() is None
 
     def send(self, message: bytes) -> None:
         """Write one framed message. Raises CheckError when the process has gone."""
