@@ -160,8 +160,6 @@ class NodeTools:
 
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
-        if self.config.biome and not self.config.eslint:
-            raise NotCheckedError("the project uses Biome, which AI-Rails does not run")
         if not self.version("eslint"):
             if self.config.eslint:
                 raise CheckError(f"ESLint is not installed; {_INSTALL}")
@@ -174,8 +172,6 @@ class NodeTools:
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
-        if self.config.biome and not self.config.prettier:
-            raise NotCheckedError("the project uses Biome, which AI-Rails does not run")
         if not self.version("prettier"):
             if self.config.prettier:
                 raise CheckError(f"Prettier is not installed; {_INSTALL}")
