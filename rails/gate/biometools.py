@@ -25,7 +25,7 @@ from rails.core.verdict import Finding
 from rails.gate import settings, tools
 from rails.gate.baseline import split_lines
 from rails.gate.checks.text import cause, wrapping_fence
-from rails.gate.language import ExcludedError, Findings, NotCheckedError
+from rails.gate.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.nodetools import NodeTools
 from rails.gate.ruff import SYNTAX, Diagnostic, plain
 from rails.gate.syntax import RULE
@@ -208,12 +208,15 @@ class BiomeTools(NodeTools):
 
     def _format_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> bytes:
         with tempfile.TemporaryDirectory(prefix="ai-rails-biome-") as folder:
-            self._laid_out(Path(folder), dict(configuration))
+            # Biome asks its lists of files only about a file that is there.
+            self._laid_out(Path(folder), {**dict(configuration), path: data})
             ran = tools.run(
                 [self._binary, "format", "--colors=off", f"--stdin-file-path={path}"], data=data, cwd=folder
             )
         if b"is ignored" in ran.err:
             raise ExcludedError
+        if b"is currently disabled" in ran.err:
+            raise NotNeededError("the project's configuration switches Biome's formatter off")
         if ran.code != 0 or not ran.out:
             raise NotCheckedError(f"Biome did not format it: {ran.complaint}")
         return ran.out

@@ -52,8 +52,8 @@ def test_a_broken_file_is_one_finding(biome):
     [
         ('{"files": {"includes": ["**", "!**/gen.js"]}}', {"biome": False, "biome format": False}),
         ('{"linter": {"rules": {"recommended": false}}}', {"biome": True}),
-        ('{"linter": {"enabled": false}}', {"biome": True}),
-        ('{"formatter": {"enabled": false}}', {"biome format": True}),
+        ('{"linter": {"enabled": false}}', {"biome": False}),
+        ('{"formatter": {"enabled": false}}', {"biome format": False}),
         ('{"nonsense": 1}', {"biome": True}),
         ("{", {"biome": True}),
     ],
