@@ -21,9 +21,10 @@ $(READY): $(BASE)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
-# Real ESLint and Prettier for the tests of the gate; without Node.js those tests say that they were skipped.
+# Real ESLint, Prettier and Biome for the tests of the gate; without Node.js those tests say that they were skipped.
 $(JS): $(READY) rails/commands/doctor.py
-	@if command -v npm >/dev/null; then $(BIN)/ai-rails doctor --install javascript --into $(VENV)/javascript >/dev/null && touch $@; \
+	@if command -v npm >/dev/null; then $(BIN)/ai-rails doctor --install javascript --into $(VENV)/javascript >/dev/null \
+	  && npm install --silent --no-save --no-audit --no-fund --prefix $(VENV)/javascript @biomejs/biome@2.6.8 && touch $@; \
 	else echo "npm is missing: the JavaScript checks are NOT tested"; fi
 
 demo: $(BASE) ## the shipped example, end to end; INTERACTIVE=1 to answer yourself

@@ -216,6 +216,8 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     gate.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
     gate.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
     gate.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
+    words = "let the project's own commands and executable configuration run as they are now, and remember it"
+    gate.add_argument("--trust", action="store_true", help=words)
     gate.add_argument("--explain", action="store_true", help="say which checks ran, with which configuration")
     profiles = ("import", "api", "publish", "strict")
     gate.add_argument("--profile", choices=profiles, default="import", help="where n8n workflows go (default: import)")

@@ -114,7 +114,7 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         return feedback.edit(ids, planned.refusals)
 
     started = time.monotonic()
-    verdict = setting.gate.judge(planned.changes)
+    verdict = setting.gate.judge(planned.changes, agent=setting.agent.name)
     tell.judged(setting, ids, verdict, started)
     if verdict.status == "fail":
         return feedback.gate(ids, verdict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from rails.commands import common
 from rails.core import paths as workspace
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath
-from rails.core.text import one_line
+from rails.core.text import one_line, printable
 from rails.core.verdict import Verdict
 from rails.edits.apply import apply
 from rails.gate.gate import Gate
@@ -30,6 +31,8 @@ def run(options: argparse.Namespace) -> int:
     if options.format not in FORMATS:
         raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
     project = common.project_of(options)
+    if options.trust:
+        _trust(project)
     base = "HEAD" if options.staged and not options.diff else options.diff
     chosen = _chosen(project, options, base)
     if not chosen:
@@ -41,6 +44,22 @@ def run(options: argparse.Namespace) -> int:
         _write(project, verdict)
     print(render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain))
     return _EXIT[verdict.status]
+
+
+def _trust(project: Path) -> None:
+    """Say what of the project may run from now on, and record that the person agrees."""
+    from rails.gate import consent, settings
+    from rails.gate import options as gate_options
+
+    own = settings.read_file(project / gate_options.PROJECT_FILE)
+    commands = gate_options.commands_of(project)
+    consent.give(project, own)
+    for command in commands:
+        print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
+    for name in consent.programs(project):
+        print(f"gate: may run {name}", file=sys.stderr)
+    if not commands and not consent.programs(project):
+        print("gate: this project has no commands and no executable configuration", file=sys.stderr)
 
 
 def _write(project: Path, verdict: Verdict) -> None:

@@ -11,7 +11,7 @@ import bisect
 import difflib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -27,6 +27,8 @@ _TRIES: Final = 2_000
 _COMPARED: Final = 300
 #: A gap between anchors is compared line by line up to this many pairs (about 20 ms at worst).
 _PAIRS: Final = 400_000
+
+Worth = Callable[[int, int], bool]
 
 
 def split_lines(text: str) -> list[str]:
@@ -53,12 +55,23 @@ def line_map(old: Sequence[str], new: Sequence[str]) -> list[int]:
     return result
 
 
-def equal_blocks(old: Sequence[str], new: Sequence[str], *, pairs: int = _PAIRS) -> Iterator[tuple[int, int, int]]:
-    """Yield runs of equal lines as places on both sides and length. Fewer ``pairs``: faster, not always least."""
-    return _blocks(old, new, _Span(0, len(old), 0, len(new)), pairs)
+def equal_blocks(
+    old: Sequence[str], new: Sequence[str], *, pairs: int = _PAIRS, worth: Worth | None = None
+) -> Iterator[tuple[int, int, int]]:
+    """Yield runs of equal lines as places on both sides and length. Fewer ``pairs``: faster, not always least.
+
+    ``worth`` says for a stretch of ``old`` lines (from, to) whether it shall be compared at all.
+    """
+    return _blocks(old, new, _Span(0, len(old), 0, len(new)), pairs, worth or _always)
 
 
-def _blocks(old: Sequence[str], new: Sequence[str], span: _Span, pairs: int) -> Iterator[tuple[int, int, int]]:
+def _always(_start: int, _end: int) -> bool:
+    return True
+
+
+def _blocks(
+    old: Sequence[str], new: Sequence[str], span: _Span, pairs: int, worth: Worth = _always
+) -> Iterator[tuple[int, int, int]]:
     """Yield runs of equal lines: common head and tail, then between lines that occur once on both sides."""
     old_lo, old_hi, new_lo, new_hi = span
     head = _common(old, new, old_lo, new_lo, limit=min(old_hi - old_lo, new_hi - new_lo))
@@ -71,7 +84,7 @@ def _blocks(old: Sequence[str], new: Sequence[str], span: _Span, pairs: int) -> 
     if tail:
         old_hi, new_hi = old_hi - tail, new_hi - tail
         yield old_hi, new_hi, tail
-    if old_lo == old_hi or new_lo == new_hi:
+    if old_lo == old_hi or new_lo == new_hi or not worth(old_lo, old_hi):
         return
     rest = _Span(old_lo, old_hi, new_lo, new_hi)
     if (old_hi - old_lo) * (new_hi - new_lo) <= pairs:
@@ -81,11 +94,11 @@ def _blocks(old: Sequence[str], new: Sequence[str], span: _Span, pairs: int) -> 
         return
     for next_old, next_new in _anchors(old, new, rest):
         if next_old > old_lo and next_new > new_lo:
-            yield from _blocks(old, new, _Span(old_lo, next_old, new_lo, next_new), pairs)
+            yield from _blocks(old, new, _Span(old_lo, next_old, new_lo, next_new), pairs, worth)
         yield next_old, next_new, 1
         old_lo, new_lo = next_old + 1, next_new + 1
     if old_lo > rest.old_lo:
-        yield from _blocks(old, new, _Span(old_lo, old_hi, new_lo, new_hi), pairs)
+        yield from _blocks(old, new, _Span(old_lo, old_hi, new_lo, new_hi), pairs, worth)
 
 
 def _common(old: Sequence[str], new: Sequence[str], at_old: int, at_new: int, *, limit: int) -> int:

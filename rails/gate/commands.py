@@ -1,8 +1,8 @@
 """Any command as a check: it runs on a scratch copy of the project and its output becomes findings.
 
-Commands execute code of the project, so they are never read from the project: whoever makes the
-:class:`rails.gate.Gate` hands them in. The copy keeps them from changing the workspace; containing them
-further is the sandbox's work.
+They come from the settings (``rails.gate.options``), or whoever makes the :class:`rails.gate.Gate` hands them
+in. Commands execute code of the project, so the project's own need a human's agreement first. The copy keeps
+them from changing the workspace; containing them further is the sandbox's work.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import os
 import re
 import shutil
 import signal
+import sys
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
@@ -36,6 +37,8 @@ _LINKED: Final = frozenset({"node_modules", ".venv", "venv"})
 _COPY_BYTES: Final = 200_000_000
 _MARK: Final = "AI_RAILS_CHECK"
 
+Reads = Literal["regex", "sarif", "junit"]
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -50,7 +53,7 @@ class Command:
 
     name: str
     argv: tuple[str, ...]
-    reads: Literal["regex", "sarif", "junit"] = "regex"
+    reads: Reads = "regex"
     pattern: str = r"(?P<path>[^\s:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<message>.+)"
     report: str = ""
     ok_codes: frozenset[int] = frozenset({0, 1})
@@ -74,6 +77,26 @@ def pytest(python: str) -> Command:
     argv = (python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=.rails-junit.xml")
     codes = frozenset({0, 1, 2, 5})
     return Command("pytest", argv, reads="junit", report=".rails-junit.xml", ok_codes=codes, endings=(".py",))
+
+
+#: The commands that need no more than their name in the settings.
+SHIPPED: Final[Mapping[str, Callable[[str], Command]]] = {"mypy": mypy, "pytest": pytest}
+
+
+def program(name: str, project: Path) -> str:
+    """Return a program by absolute path: "python" is the project's own where it has one, else ours.
+
+    Other names are looked up in the user's ``PATH`` without what lies in the project; a name that is not
+    found comes back as it is, and is refused when it is to run.
+    """
+    if name in ("python", "python3"):
+        places = (project / folder / "bin" / "python" for folder in (".venv", "venv"))
+        return next((str(place) for place in places if os.access(place, os.X_OK)), sys.executable)
+    if "/" in name:
+        return name
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    safe = [one for one in folders if Path(one).is_absolute() and project not in Path(one, "x").resolve().parents]
+    return shutil.which(name, path=os.pathsep.join(safe)) or name
 
 
 def check(
@@ -157,7 +180,8 @@ def _copy_tree(project: Path, target: Path) -> None:
 def run(command: Command, project: Path, contents: Mapping[str, bytes | None]) -> list[Finding]:
     """Run ``command`` on a copy of the project with ``contents`` in place. Raises CheckError when it fails."""
     if not Path(command.argv[0]).is_absolute():
-        raise CheckError(f"{command.name} is not given by an absolute path.")
+        words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
+        raise CheckError(f"{command.name} cannot be run: {words}.")
     mark = uuid.uuid4().hex
     with copy(project, contents) as folder:
         try:

@@ -7,17 +7,19 @@ brings to the road is a :class:`Language`; the road is the same for all.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import Text, mark, masked, split_lines
 from rails.gate.checks import Desk, Job, Outcome
+from rails.gate.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
 from rails.gate.partial import touched_only
 from rails.gate.ruff import SYNTAX, Diagnostic, apply, plain
 
@@ -29,68 +31,11 @@ _FIX_ROUNDS: Final = 10
 #: Rules whose findings mean that the program no longer works; a fix that brings one is taken back.
 _BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign"})
 
+#: ruff's rule for long lines, and where its message says how many columns there are.
+_LONG: Final = "E501"
+_ROOM: Final = re.compile(r"> (\d+)\)")
+
 T = TypeVar("T")
-
-
-class NotCheckedError(Exception):
-    """A tool did not look at a file, for a reason that lies in the file or the configuration."""
-
-
-class ExcludedError(NotCheckedError):
-    """A tool did not look at a file because the project's configuration excludes it by its path."""
-
-    def __init__(self) -> None:
-        super().__init__("the project's configuration excludes this file")
-
-
-class NotNeededError(Exception):
-    """A tool did not look at a file, and the project does not ask for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """What a linter found in one text, with its fixes where there are any."""
-
-    findings: tuple[Finding, ...]
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-
-class Language(Protocol):
-    """The tools for one kind of file. Each method may raise CheckError, NotCheckedError or NotNeededError."""
-
-    parser: str
-    linter: str
-
-    @property
-    def formatter_name(self) -> str:
-        """The formatter as reports call it; what :meth:`format` runs."""
-
-    def syntax(self, path: str, data: bytes) -> Finding | None:
-        """Return what keeps ``data`` from being parsed."""
-
-    def excused(self, data: bytes) -> bool:
-        """Whether a comment excuses the whole file from the linter."""
-
-    def lint(self, path: str, data: bytes) -> Findings:
-        """Return the linter's findings."""
-
-    def format(self, path: str, data: bytes) -> bytes:
-        """Return ``data`` formatted."""
-
-    def looks_formatted(self, path: str, data: bytes, /) -> bool:
-        """A cheap guess whether :meth:`format` would leave ``data`` as it is; True costs a real look."""
-
-    def others(self) -> tuple[str, ...]:
-        """The names of further linters."""
-
-    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
-        """Return the findings of a further linter."""
-
-    def left_out(self) -> tuple[tuple[str, str], ...]:
-        """Say what of the project's configuration was not honoured: check and reason."""
-
-    def same_program(self, path: str, one: str, other: str, /) -> bool:
-        """Whether two texts differ in their layout only."""
 
 
 @dataclass(slots=True)
@@ -153,15 +98,17 @@ class Road:
     def _repaired(self, decoded: Decoded, before: Findings, unknown: bool) -> bytes:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
         data = self.job.after
-        seen = {data}
-        for number in range(_ROUNDS):
+        seen, settled = {data}, False
+        for _ in range(_ROUNDS):
             fixed = self._fixes(data, decoded, before, unknown)
-            if number and fixed == data:
+            if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
-            if formatted == data:
+            made = self._shortened(formatted, before, unknown)
+            settled = made == formatted
+            if made == data:
                 break
-            data = formatted
+            data = made
             if data in seen:
                 self._miss("format", "fixes and formatter undo each other; the text is as the formatter left it")
                 break
@@ -196,12 +143,36 @@ class Road:
 
     def _new_and_safe(self, text: str, found: Findings, before: Findings, unknown: bool) -> list[Diagnostic]:
         safe = [diagnostic for diagnostic in found.diagnostics if diagnostic.safe and diagnostic.edits]
-        if self.job.before is None or not safe:
-            return safe
+        return self._new(safe, text, found, before, unknown) if safe else safe
+
+    def _new(
+        self, some: list[Diagnostic], text: str, found: Findings, before: Findings, unknown: bool
+    ) -> list[Diagnostic]:
+        """Return those of ``some`` that the change brought."""
+        if self.job.before is None:
+            return some
         old = Text(split_lines(plain(self.job.before) or ""), before.findings)
         marked = mark(old, Text(split_lines(text), found.findings), old_is_broken=unknown)
         new = {(finding.rule, finding.line, finding.column) for finding in marked if finding.new}
-        return [diagnostic for diagnostic in safe if (diagnostic.rule, *diagnostic.start) in new]
+        return [diagnostic for diagnostic in some if (diagnostic.rule, *diagnostic.start) in new]
+
+    def _shortened(self, data: bytes, before: Findings, unknown: bool) -> bytes:
+        """Break the long lines that the change brought and that neither a fix nor the formatter can break."""
+        found = self._lint(data)
+        long = [diagnostic for diagnostic in found.diagnostics if diagnostic.rule == _LONG]
+        decoded = decode(data) if long else None
+        if decoded is None:
+            return data
+        new = self._new(long, decoded.text, found, before, unknown)
+        limits = [(one.start[0], int(room[1])) for one in new if (room := _ROOM.search(one.message))]
+        made = decoded.encode(self.tools.shorten(decoded.text, limits)) if limits else data
+        if made == data:
+            return data
+        less = len(long) - sum(one.rule == _LONG for one in self._lint(made).diagnostics)
+        if less <= 0:
+            return data
+        self.fixed.append(Fixed(self.job.path, _LONG, "ai-rails", less))
+        return made
 
     def _applied(self, text: str, chosen: list[Diagnostic]) -> tuple[str, list[Diagnostic]]:
         """Apply fixes; when all together break the file (an emptied block), apply the first that does not."""

@@ -24,8 +24,10 @@ from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
+from rails.gate import options
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
+from rails.gate.modes import Modes
 from rails.gate.outlines import outlines
 from rails.gate.overlay import Overlay
 from rails.gate.ruff import plain
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
+_ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
 #: A source line in a finding is cut here; minified files have lines of megabytes.
 _SOURCE: Final = 1_000
 
@@ -46,8 +49,9 @@ class Gate:
     ``strict`` makes everything that was not checked count. ``keep_old`` keeps findings that were there
     before the change in the verdict, marked ``new=False``; they never count. ``pool`` are Python workers
     that several gates share; whoever made it closes it. ``trusted`` lets configuration that is a program
-    (``eslint.config.js``) run; nothing in the project can set it. ``commands`` are further checks that execute
-    something (:mod:`rails.gate.commands`); they run on a copy, and only when every file could be parsed.
+    (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
+    something (:mod:`rails.gate.commands`), beside those of the settings (:mod:`rails.gate.options`); they run on
+    a copy, and only when every file could be parsed.
     ``profile`` is where n8n workflows shall go: import, api, publish or strict.
     """
 
@@ -68,10 +72,15 @@ class Gate:
         self._closed = False
         self._overlay = Overlay()
         self._turn = threading.RLock()
+        self._trusted = trusted
+        self._modes = Modes()
         self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
 
-    def judge(self, changes: ChangeSet) -> Verdict:
-        """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting."""
+    def judge(self, changes: ChangeSet, *, agent: str = "") -> Verdict:
+        """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.
+
+        ``agent`` is the role that proposes them: how much a finding counts may depend on it.
+        """
         files = [
             _File(str(change.path), change, before, change.after, change.mode)
             for change, before in _with_baselines(changes)
@@ -80,7 +89,7 @@ class Gate:
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
             self._desk.fix = self._desk.exclusions_stand = True
-            verdict = self._verdict(files, gone)
+            verdict = self._modes.attempted(self._verdict(files, gone, agent=agent), agent)
         return replace(verdict, outlines=outlines(verdict.proposal))
 
     def check_files(self, paths: Sequence[WorkspacePath], *, base: str | None = None, fix: bool = False) -> Verdict:
@@ -91,10 +100,12 @@ class Gate:
         fixes and formatting into the verdict's proposal (from the bytes on disk to the repaired bytes);
         nothing is written here. Raises UsageError for an unknown revision.
         """
-        from rails.gate import revisions
-
         names = [str(path) for path in paths]
-        old = revisions.contents(self.project, base, names) if base is not None and names else {}
+        old: dict[str, bytes | None] = {}
+        if base is not None and names:
+            from rails.gate import revisions
+
+            old = revisions.contents(self.project, base, names)
         files, not_checked = [], []
         for path in paths:
             read = _read(self.project, path)
@@ -143,9 +154,15 @@ class Gate:
         self.close()
 
     def _verdict(
-        self, files: Sequence[_File], gone: Sequence[FileChange], not_checked: Sequence[NotChecked] = ()
+        self,
+        files: Sequence[_File],
+        gone: Sequence[FileChange],
+        not_checked: Sequence[NotChecked] = (),
+        *,
+        agent: str = "",
     ) -> Verdict:
         runs: list[CheckRun] = []
+        unset = self._settings()
         self._desk.hits.clear()
         self._desk.created = frozenset(file.path for file in files if file.change.before is None)
         self._desk.gone = frozenset(str(change.path) for change in gone)
@@ -159,11 +176,12 @@ class Gate:
         left = _left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left)]
         findings += _taken_away(gone)
-        missed = [*not_checked, *(miss for file in files for miss in file.not_checked)]
+        missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         executed, unable, more = self._execute(files, gone, findings)
         findings += executed
         missed += unable
         runs += more
+        findings, missed = self._modes.applied(findings, missed, self._desk.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
         shown = tuple(sorted((f for f in findings if f.new or self.keep_old), key=_importance))
@@ -177,11 +195,25 @@ class Gate:
             tuple(runs),
         )
 
+    def _settings(self) -> list[NotChecked]:
+        """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""
+        try:
+            found = options.read(self.project)
+        except CheckError as error:
+            self._desk.options = options.Options()
+            return [NotChecked(options.PROJECT_FILE, "settings", str(error))]
+        self._desk.options = found
+        self._desk.trusted = self._trusted
+        return [
+            NotChecked(options.PROJECT_FILE, command.name, _ASK_FIRST, command.blocking) for command in found.held_back
+        ]
+
     def _execute(
         self, files: Sequence[_File], gone: Sequence[FileChange], found: Sequence[Finding]
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands that are wanted for these files on a copy of the project."""
-        if not self.commands:
+        commands = (*self.commands, *self._desk.options.commands)
+        if not commands:
             return [], [], []
         from rails.gate.commands import check
 
@@ -193,7 +225,7 @@ class Gate:
         findings: list[Finding] = []
         missed: list[NotChecked] = []
         runs: list[CheckRun] = []
-        for command in self.commands:
+        for command in commands:
             if not any(path.endswith(command.endings) for path in paths):
                 continue
             if any(finding.new and _weight(finding) == 0 for finding in found):

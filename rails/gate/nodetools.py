@@ -7,12 +7,13 @@ recommended rules, and the verdict says so.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import IO, Final
@@ -22,11 +23,12 @@ from rails.core.errors import CheckError
 from rails.core.requests import Json
 from rails.core.text import decode, one_line
 from rails.core.verdict import Finding
+from rails.gate import settings
 from rails.gate.baseline import split_lines
 from rails.gate.checks import Desk
 from rails.gate.checks.text import cause, wrapping_fence
-from rails.gate.flow import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.jssettings import ScriptSettings
+from rails.gate.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.ruff import Diagnostic, Edit, plain
 from rails.gate.syntax import RULE
 from rails.gate.workers import Pipe
@@ -158,8 +160,6 @@ class NodeTools:
 
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
-        if self.config.biome and not self.config.eslint:
-            raise NotCheckedError("the project uses Biome, which AI-Rails does not run")
         if not self.version("eslint"):
             if self.config.eslint:
                 raise CheckError(f"ESLint is not installed; {_INSTALL}")
@@ -172,8 +172,6 @@ class NodeTools:
 
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
-        if self.config.biome and not self.config.prettier:
-            raise NotCheckedError("the project uses Biome, which AI-Rails does not run")
         if not self.version("prettier"):
             if self.config.prettier:
                 raise CheckError(f"Prettier is not installed; {_INSTALL}")
@@ -195,6 +193,10 @@ class NodeTools:
         """Nothing is faster than Prettier itself here."""
         return True
 
+    def shorten(self, text: str, _limits: Sequence[tuple[int, int]]) -> str:
+        """Prettier breaks what can be broken."""
+        return text
+
     def others(self) -> tuple[str, ...]:
         """No further linters."""
         return ()
@@ -207,7 +209,10 @@ class NodeTools:
         """Say that the project's own ESLint configuration was not executed."""
         if not self.config.eslint_code or self.desk.trusted:
             return ()
-        words = f"{self.config.eslint_code} is a program and was not executed; ESLint's recommended rules ran instead"
+        words = (
+            f"{self.config.eslint_code} is a program and was not executed, ESLint's recommended rules ran instead; "
+            "to let it run, read it, then: ai-rails gate --trust"
+        )
         return (("eslint", words),)
 
     def _place(self, path: str) -> str:
@@ -220,9 +225,15 @@ class NodeTools:
             "path": self._place(path),
             "root": str(self.desk.project),
             "own": own,
+            "stamp": self._stamp if own else "",
         }
-        key = ("eslint", self.version("eslint"), own, path, data)
+        key = ("eslint", self.version("eslint"), request["stamp"], own, path, data)
         return self.desk.once(key, lambda: self._eslint_now({**request, "text": plain(data) or ""}))
+
+    @cached_property
+    def _stamp(self) -> str:
+        """A digest of the configuration that is a program: the worker loads a changed one anew."""
+        return hashlib.sha256(settings.read_file(self.desk.project / self.config.eslint_code)).hexdigest()
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")

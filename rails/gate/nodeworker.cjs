@@ -148,8 +148,8 @@ function preset() {
   return configs;
 }
 
-function engine(root, own) {
-  const key = `${own}\0${root}`;
+function engine(root, own, stamp) {
+  const key = `${own}\0${stamp}\0${root}`;
   if (!state.engines.has(key)) {
     const { ESLint } = state.eslint.require("eslint");
     const isolated = { overrideConfigFile: true, overrideConfig: own ? [] : preset() };
@@ -162,8 +162,8 @@ function points(text) {
   return Array.from(text).length;
 }
 
-async function eslint({ text, path: file, root, own }) {
-  const results = await engine(root, own).lintText(text, { filePath: file, warnIgnored: true });
+async function eslint({ text, path: file, root, own, stamp }) {
+  const results = await engine(root, own, stamp).lintText(text, { filePath: file, warnIgnored: true });
   if (results.length === 0) return { ignored: "no file was linted" };
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   const lines = body.split(/\r\n|\r|\n/);

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 
 from rails.gate.baseline import equal_blocks, line_map, split_lines
@@ -34,7 +35,7 @@ def touched_only(before: str, text: str, formatted: str, *, same: Callable[[str,
 def _once(before: str, text: str, formatted: str, same: Callable[[str, str], bool]) -> str:
     new, wanted = _LINE.findall(text), _LINE.findall(formatted)
     changed = [place < 0 for place in line_map(split_lines(before), split_lines(text))]
-    opcodes = list(_differences(new, wanted))
+    opcodes = list(_differences(new, wanted, changed))
     for single in (True, False):
         joined = "".join(_mixed(new, wanted, changed, opcodes, single))
         if joined in (text, formatted) or same(text, joined):
@@ -42,10 +43,21 @@ def _once(before: str, text: str, formatted: str, same: Callable[[str, str], boo
     return text
 
 
-def _differences(new: Sequence[str], wanted: Sequence[str]) -> Iterator[tuple[bool, int, int, int, int]]:
-    """Yield the stretches of both texts in order: whether they are equal, and their bounds."""
+def _differences(
+    new: Sequence[str], wanted: Sequence[str], changed: Sequence[bool]
+) -> Iterator[tuple[bool, int, int, int, int]]:
+    """Yield the stretches of both texts in order: whether they are equal, and their bounds.
+
+    A stretch between two anchors that no changed line meets is not compared: it stays as it is anyway.
+    """
+    touched = [0, *accumulate(changed)]
+
+    def wants(start: int, end: int) -> bool:
+        return touched[min(end + 1, len(changed))] > touched[max(start - 1, 0)]
+
     at = other_at = 0
-    for start, other_start, length in [*sorted(equal_blocks(new, wanted, pairs=2_500)), (len(new), len(wanted), 0)]:
+    blocks = sorted(equal_blocks(new, wanted, pairs=2_500, worth=wants))
+    for start, other_start, length in [*blocks, (len(new), len(wanted), 0)]:
         if start > at or other_start > other_at:
             yield False, at, start, other_at, other_start
         yield True, start, start + length, other_start, other_start + length

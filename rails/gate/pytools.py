@@ -20,7 +20,7 @@ from rails.core.text import decode
 from rails.core.verdict import Finding
 from rails.gate import ruff, settings, suppressions, syntax, tools
 from rails.gate.checks import Desk, Job
-from rails.gate.flow import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.remedies import REMEDIES
 from rails.gate.ruff import Diagnostic
 from rails.gate.ruffserver import Asked, Question
@@ -93,6 +93,21 @@ class PythonTools:
         except CheckError:
             pass
         return syntax.same_program(one, other)
+
+    def shorten(self, text: str, limits: Sequence[tuple[int, int]]) -> str:
+        """Break long comments and strings; all together, or those that leave the program as it is one by one."""
+        from rails.gate import longlines
+
+        body = text.replace("\r\n", "\n")
+        if "\r" in body:
+            return text
+        made = longlines.shorten(body, limits)
+        if made != body and not syntax.same_program(body, made):
+            made = body
+            for limit in sorted(limits, reverse=True):
+                one = longlines.shorten(made, [limit])
+                made = one if syntax.same_program(body, one) else made
+        return made.replace("\n", "\r\n") if "\r\n" in text else made
 
     def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
         # Texts that are the same program are linted next.

@@ -1,15 +1,21 @@
 """The process that holds black and flake8: one JSON line in, one JSON line out, until its input ends.
 
-Requests: ``{"op": "ping"}``, ``{"op": "black", "text", "path", "options"}``,
-``{"op": "flake8", "text", "path", "arguments"}``. Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
+Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``,
+``{"op": "schema", "schema", "base", "root", "value"}``,
+``{"op": "black", "text", "path", "options"}``, ``{"op": "flake8", "text", "path", "arguments"}``.
+Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
 A private protocol between this file and ``rails.gate.workers``, run as ``python -I``.
 """
 
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import pathlib
 import sys
+import urllib.parse
+import warnings
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -24,6 +30,7 @@ def main() -> None:
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     # Whatever a plugin prints must not get between the answers.
     sys.stdout = sys.stderr
+    warnings.simplefilter("ignore")
     for line in source:
         request = json.loads(line)
         try:
@@ -80,6 +87,91 @@ def _list(value: object) -> list[str]:
     return [str(item) for item in value] if isinstance(value, list) else []
 
 
+def _compile(texts: list[tuple[str, str]]) -> dict[str, Any]:
+    return {"ok": True, "fine": [_compiles(path, text) for path, text in texts]}
+
+
+def _compiles(path: str, text: str) -> bool:
+    try:
+        # Bytes, as they are in the file: a declared encoding and a byte-order mark count.
+        compile(text.encode(), path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
+
+
+#: Values of libraries without types, or whose stubs are behind them.
+_Anything = Any
+#: Errors told of one document; more of them mean one mistake.
+_ERRORS = 50
+
+
+def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, Any]:
+    """Validate ``value``; an empty ``schema`` means that it is a schema itself. Nothing is fetched."""
+    from jsonschema import validators
+    from jsonschema.exceptions import SchemaError
+    from referencing.exceptions import Unresolvable
+
+    try:
+        rules = json.loads(schema) if schema else None
+        if rules is None:
+            kind = validators.validator_for(value, default=validators.Draft202012Validator)
+            found = kind(kind.META_SCHEMA).iter_errors(value)
+        else:
+            kind = validators.validator_for(rules, default=validators.Draft202012Validator)
+            kind.check_schema(rules)
+            found = kind(_located(rules, base), registry=_registry(root)).iter_errors(value)
+        errors = sorted(itertools.islice(found, _ERRORS), key=lambda error: list(map(str, error.absolute_path)))
+    except SchemaError as error:
+        return {"ok": False, "error": f"its schema is not a JSON Schema: {error.message[:120]}"}
+    except ValueError as error:
+        return {"ok": False, "error": f"its schema is not JSON: {error}"}
+    except Unresolvable as error:
+        return {
+            "ok": False,
+            "error": f"its schema refers to {error.ref}, which is not in the project; nothing is fetched",
+        }
+    return {"ok": True, "errors": [_error(error) for error in errors]}
+
+
+def _located(rules: _Anything, base: str) -> _Anything:
+    """Give a schema its file's address, against which it names others."""
+    if isinstance(rules, dict) and not str(rules.get("$id", "")).partition(":")[2]:
+        return {**rules, "$id": pathlib.Path(base).as_uri()}
+    return rules
+
+
+def _registry(root: str) -> _Anything:
+    from jsonschema_specifications import REGISTRY
+    from referencing import Registry, Resource
+    from referencing.exceptions import NoSuchResource
+    from referencing.jsonschema import DRAFT202012
+
+    def retrieve(uri: str) -> _Anything:
+        """Read another schema of the project."""
+        place = pathlib.Path(urllib.parse.unquote(uri.removeprefix("file://").partition("#")[0])).resolve()
+        if not uri.startswith("file:///") or pathlib.Path(root) not in place.parents or not place.is_file():
+            raise NoSuchResource(uri)
+        return Resource.from_contents(json.loads(place.read_text("utf-8")), default_specification=DRAFT202012)
+
+    make: _Anything = Registry
+    return REGISTRY.combine(make(retrieve=retrieve))
+
+
+def _error(error: _Anything) -> dict[str, Any]:
+    """Return what is wrong; of the branches of a choice, the one that fits best is told."""
+    from jsonschema.exceptions import best_match
+
+    best = best_match([error]) or error
+    path = list(best.absolute_path)
+    if best.validator in ("additionalProperties", "unevaluatedProperties") and isinstance(best.instance, dict):
+        known = best.schema.get("properties", {})
+        extra = [key for key in best.instance if key not in known]
+        path += extra[:1]
+    says = best.schema.get("description", "") if isinstance(best.schema, dict) else ""
+    return {"path": path, "message": best.message, "keyword": best.validator, "says": str(says)}
+
+
 class _Collector:
     """Takes the place of flake8's formatter: keeps what would have been printed."""
 
@@ -132,7 +224,7 @@ def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str]]:
     return app, sorted({plugin.entry_name for plugin in loaded})
 
 
-_OPERATIONS: Any = {"ping": _ping, "black": _black, "flake8": _flake8}
+_OPERATIONS: Any = {"ping": _ping, "compile": _compile, "schema": _schema, "black": _black, "flake8": _flake8}
 
 if __name__ == "__main__":
     main()

@@ -48,7 +48,8 @@ class RuffServer:
     def __init__(self, tool: tools.Tool, project: Path, settings: RuffSettings) -> None:
         self.tool, self.project = tool, project
         self.seen: dict[str, str] = {settings.origin: settings.digest}
-        self._lock = threading.Lock()
+        self._lock, self._listening = threading.Lock(), threading.Lock()
+        self._awaited: set[int] = {0}
         self._number = 0
         self._complaint = ""
         self._expected: dict[Question, int] = {}
@@ -154,9 +155,11 @@ class RuffServer:
         with self._lock:
             if question not in self._expected:
                 self._pipe.send(self._written([question], path, text))
-            answer = self._answer(self._expected.pop(question))
-            if self._complaint:
-                raise BadConfigurationError(self._complaint)
+            number = self._expected.pop(question)
+            self._awaited.add(number)
+        answer = self._answer(number)
+        if self._complaint:
+            raise BadConfigurationError(self._complaint)
         return answer
 
     def _written(self, questions: Sequence[Question], path: str, text: str) -> bytes:
@@ -173,20 +176,29 @@ class RuffServer:
         return b"".join(messages)
 
     def _answer(self, wanted: int) -> Json:
-        """Wait for the answer to a request. Answers to others that are expected are kept."""
+        """Wait for the answer to a request. Answers to others that are awaited or expected are kept."""
         deadline = time.monotonic() + limits.CHECK_SECONDS
         while (message := self._early.pop(wanted, None)) is None:
-            try:
-                received = json.loads(self._pipe.receive(deadline))
-            except ValueError as error:
-                raise CheckError("ruff server answered something that is not JSON.") from error
-            if "method" in received:
-                self._notice(received)
-            elif received.get("id") == wanted or received.get("id") in self._expected.values():
-                self._early[received["id"]] = received
+            # One thread listens for all; whoever gets its turn may find that its answer has come meanwhile.
+            with self._listening:
+                if wanted not in self._early:
+                    self._receive(deadline)
+        self._awaited.discard(wanted)
         if isinstance(failure := message.get("error"), dict):
             raise CheckError(f"ruff server: {one_line(str(failure.get('message')), 200)}")
         return message.get("result")
+
+    def _receive(self, deadline: float) -> None:
+        try:
+            received = json.loads(self._pipe.receive(deadline))
+        except ValueError as error:
+            raise CheckError("ruff server answered something that is not JSON.") from error
+        if "method" in received:
+            self._notice(received)
+            return
+        with self._lock:
+            if (number := received.get("id")) in self._awaited or number in self._expected.values():
+                self._early[number] = received
 
     def _notice(self, message: Mapping[str, Json]) -> None:
         parameters = message.get("params")

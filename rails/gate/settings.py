@@ -236,14 +236,14 @@ class _Reader:
 
     def _ini(self) -> tuple[dict[str, str] | None, str, bool]:
         """Return flake8's section, the file it is in, and whether another tool's section was seen."""
-        import configparser
-
         others = False
         found: tuple[dict[str, str] | None, str] = (None, "")
         for name in ("setup.cfg", "tox.ini", ".flake8"):
             data = self.bytes_of(name)
             if not data:
                 continue
+            import configparser
+
             parser = configparser.RawConfigParser()
             try:
                 parser.read_string(data.decode("utf-8-sig"), name)

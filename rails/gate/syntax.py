@@ -30,8 +30,7 @@ def quietly() -> Iterator[None]:
 def error_in(path: str, data: bytes) -> Finding | None:
     """Compile ``data`` without running it; return what is wrong, or ``None``."""
     found = _compile_error(path, data)
-    decoded = decode(data)
-    if found is None or decoded is None:
+    if found is None or (decoded := decode(data)) is None:
         return found
     from rails.gate.checks.text import cause
 

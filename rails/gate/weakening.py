@@ -79,6 +79,9 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
             path, after, "", "It changes how JavaScript is checked; it counts once a human has agreed.", weaker=False
         )
         return
+    if name == ".rails.toml":
+        yield from _gate_settings(path, before, after)
+        return
     try:
         old, new = _options(name, before), _options(name, after)
     except (CheckError, ValueError):
@@ -92,6 +95,34 @@ def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[F
         )
         return
     yield from _compared(path, after, old, new)
+
+
+def _gate_settings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield what became weaker in our own settings: an entry that checks gone, one that excuses new."""
+    try:
+        old, new = _gate_entries(before), _gate_entries(after)
+    except (CheckError, ValueError):
+        return
+    weaker = [(kind, "excuses more", entry) for kind, entry, excuses in new - old if excuses]
+    weaker += [(kind, "asks for less", entry) for kind, entry, excuses in old - new if not excuses]
+    for kind, words, entry in sorted(weaker):
+        yield _finding(path, after, kind, f"[[gate.{kind}]] {words}: {one_line(entry, 80)}", weaker=True)
+    if old != new and not weaker:
+        yield _finding(path, after, "gate", "It changes how files are checked from the next change on.", weaker=False)
+
+
+def _gate_entries(data: bytes | None) -> set[tuple[str, str, bool]]:
+    """Return the entries of ``[gate]``: kind, content, and whether it lets something through."""
+    import json
+
+    gate = settings.table(settings.parse_toml(data or b"", ".rails.toml"), "gate")
+    found = set()
+    for kind, entries in gate.items():
+        for entry in entries if isinstance(entries, list) else [entries]:
+            mode = entry.get("mode", "blocking") if isinstance(entry, dict) else ""
+            excuses = kind == "mode" and mode != "blocking"
+            found.add((kind, json.dumps(entry, sort_keys=True, default=str), excuses))
+    return found
 
 
 def _compared(path: str, after: bytes | None, old: Flat, new: Flat) -> Iterator[Finding]:

@@ -27,6 +27,9 @@ _REQUESTS: Final = 500
 #: Two fill the two cores of a small machine; more of them cost 40 MB each.
 _WORKERS: Final = 2
 
+#: What an unprivileged process may ask for on Linux.
+_PIPE_BYTES: Final = 1 << 20
+
 J = TypeVar("J")
 R = TypeVar("R")
 
@@ -42,6 +45,8 @@ class Pipe:
         self.name = name
         self._process = tools.start(argv)
         self._input, output = tools.pipes(self._process)
+        self._ended = False
+        _widen(self._input)
         self._errors = bytearray()
         if self._process.stderr is not None:
             threading.Thread(
@@ -57,8 +62,8 @@ class Pipe:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
-        return self._process.poll() is None
+        """Whether the process still answers: it has neither ended nor closed its output."""
+        return not self._ended and self._process.poll() is None
 
     def send(self, message: bytes) -> None:
         """Write one framed message. Raises CheckError when the process has gone."""
@@ -89,6 +94,7 @@ class Pipe:
                 message = frame(output)
             except (OSError, ValueError):
                 message = None
+            self._ended = message is None
             self._answers.put(message)
 
     def _listen(self, complaints: IO[bytes]) -> None:
@@ -104,6 +110,14 @@ class Pipe:
             return "it closed its output."
         words = one_line(" ".join(bytes(self._errors).decode(errors="replace").split()[-30:]), 200)
         return f"exit code {code}. {words}".strip()
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Make room for a whole turn's texts in a pipe, so that we go on while the other side reads (Linux only)."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _json_line(output: IO[bytes]) -> bytes | None:

@@ -45,6 +45,13 @@ def _bytes(text):
     return text.encode() if isinstance(text, str) else text
 
 
+@pytest.fixture(autouse=True)
+def own_config(tmp_path, monkeypatch):
+    """The user's configuration folder: empty, and not the one of whoever runs the tests."""
+    monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path / "config"))
+    return tmp_path / "config"
+
+
 @pytest.fixture(scope="session")
 def pool():
     """Python workers that all tests share, because starting them is what costs time."""

@@ -228,9 +228,11 @@ def test_a_project_that_wants_eslint_and_has_none_is_an_error(bare):
     assert "ai-rails doctor --install javascript" in verdict.not_checked[0].reason
 
 
-def test_a_project_with_biome_is_not_checked(script):
+def test_a_project_with_biome_that_is_not_installed_is_not_checked(script):
     script.put("biome.json", "{}")
-    assert script.judge(("a.js", "const a = 1;\n")).status == "error"
+    verdict = script.judge(("a.js", "const a = 1;\n"))
+    assert verdict.status == "error"
+    assert "npm install" in verdict.not_checked[0].reason
 
 
 def test_without_any_package_node_still_reads_plain_javascript(bare):

@@ -15,9 +15,12 @@ from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
+from rails.gate.options import Options
 from rails.gate.workers import PythonPool
 
 T = TypeVar("T")
+#: Answers kept: those about a few hundred files. The oldest go first.
+_KNOWN: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Desk:
     ``fix`` is whether fixes and formatting may change the text. ``exclusions_stand`` is whether the project's
     own exclusions were there before what is judged, so that nobody waits for the checks they take away.
     ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
-    where n8n workflows shall go (import, api, publish, strict). ``created`` and
+    where n8n workflows shall go (import, api, publish, strict). ``options`` are the settings. ``created`` and
     ``gone`` are the paths that the change set at hand brings and takes away; ``overlay`` is a folder outside
     the workspace with an empty stand-in for each Python file that they bring, ``modules`` are their places.
     ``known`` holds results by everything they depend on (tool, version, configuration, path, content), so
@@ -75,6 +78,7 @@ class Desk:
     exclusions_stand: bool = True
     trusted: bool = False
     profile: str = "import"
+    options: Options = field(default_factory=Options)
     created: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
     overlay: str = ""
@@ -89,8 +93,9 @@ class Desk:
             self.hits[key[0]] += 1
             value: T = self.known[key]
             return value
-        if len(self.known) >= 4096:
-            self.known.clear()
+        if len(self.known) >= _KNOWN:
+            for old in list(self.known)[: _KNOWN // 4]:
+                self.known.pop(old, None)
         value = self.known[key] = compute()
         return value
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rails.core.text import decode, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
+from rails.gate import places
 from rails.gate.checks import Desk, Job, Outcome, Report
 from rails.gate.checks.text import cause
 
@@ -40,7 +42,7 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
     workflows: set[str] = set()
     outcomes = tuple(_outcome(job, desk, workflows) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
-    runs = [CheckRun("data", "", duration, "syntax and duplicate keys", len(jobs))]
+    runs = [CheckRun("data", "", duration, "syntax, duplicate keys, JSON Schemas", len(jobs))]
     if workflows:
         from rails.gate.checks.n8n import version
 
@@ -50,13 +52,13 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
 
 
 def _outcome(job: Job, desk: Desk, workflows: set[str]) -> Outcome:
-    found, reason = _check(job.path, job.after, desk.profile, workflows)
+    found, missing = _check(job.path, job.after, desk, workflows)
     after, fixed = job.after, tuple[Fixed, ...]()
     if desk.fix and job.path in workflows:
         after, fixed = _tidied(job)
-        found, reason = _check(job.path, after, desk.profile, workflows) if fixed else (found, reason)
-    before, _ = _check(job.path, job.before, desk.profile, set()) if job.before is not None else ((), "")
-    not_checked = (NotChecked(job.path, "data", reason),) if reason else ()
+        found, missing = _check(job.path, after, desk, workflows) if fixed else (found, missing)
+    before, _ = _check(job.path, job.before, desk, set()) if job.before is not None else ((), None)
+    not_checked = (NotChecked(job.path, missing.check, missing.reason, missing.required),) if missing else ()
     return Outcome(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=not_checked)
 
 
@@ -72,44 +74,119 @@ def _tidied(job: Job) -> tuple[bytes, tuple[Fixed, ...]]:
     return fmt.tidied(job.after, job.path)
 
 
-def _check(path: str, data: bytes, profile: str, workflows: set[str]) -> tuple[Sequence[Finding], str]:
+class _Missing(NamedTuple):
+    reason: str
+    check: str = "data"
+    required: bool = True
+
+
+def _check(path: str, data: bytes, desk: Desk, workflows: set[str]) -> tuple[Sequence[Finding], _Missing | None]:
     """Return the findings of one file and, when it could not be checked, why.
 
-    ``profile`` says where an n8n workflow shall go (``rails.gate.checks.n8n.PROFILES``); the path of a file
-    that was judged as one is added to ``workflows``.
+    The path of a file that was judged as an n8n workflow is added to ``workflows``.
     """
     decoded = decode(data)
     if decoded is None:
-        return (), "it is not UTF-8 text"
+        return (), _Missing("it is not UTF-8 text")
     suffix, text = _suffix(path), decoded.text
     if suffix in _YAML:
         if "{{" in text and "/templates/" in f"/{path}":
-            return (), "it is a template, not YAML yet"
-        return list(_yaml(path, text)), ""
+            return (), _Missing("it is a template, not YAML yet")
+        found = list(_yaml(path, text))
+        return (found, None) if found else _yaml_schema(path, text, desk)
     if suffix in _TOML:
-        return list(_toml(path, text)), ""
+        found = list(_toml(path, text))
+        return (found, None) if found else _toml_schema(path, text, desk)
     if suffix == ".json5":
-        return (), "there is no check for JSON5"
-    return _json_file(path, data, text, profile, workflows)
+        return (), _Missing("there is no check for JSON5")
+    return _json_file(path, data, text, desk, workflows)
 
 
-def _json_file(path: str, data: bytes, text: str, profile: str, workflows: set[str]) -> tuple[Sequence[Finding], str]:
+def _json_file(
+    path: str, data: bytes, text: str, desk: Desk, workflows: set[str]
+) -> tuple[Sequence[Finding], _Missing | None]:
     if _suffix(path) in (".jsonl", ".ndjson"):
-        return list(_json_lines(path, text)), ""
+        return list(_json_lines(path, text)), None
     commented = _WITH_COMMENTS.fullmatch(path.rpartition("/")[2]) is not None
     source = _COMMENT.sub(_blank, text) if commented else text
     value, findings = parse_json(path, source)
-    if commented or not _may_be_workflow(value):
-        return findings, ""
+    if not commented and _may_be_workflow(value):
+        found, missing = _n8n(path, data, value, desk.profile, workflows)
+        if missing or path in workflows:
+            return found or findings, missing
+    if findings:
+        return findings, None
+    return _schema(
+        path,
+        text,
+        json.loads(source, parse_int=_integer) if _has_schema(text, desk) else value,
+        desk,
+        lambda: places.in_json(source),
+    )
+
+
+def _integer(digits: str) -> int | float:
+    """Read an integer; one of hundreds of digits is compared as a float, because Python refuses thousands."""
+    return int(digits) if len(digits) < 400 else float(digits)
+
+
+def _has_schema(text: str, desk: Desk) -> bool:
+    return "$schema" in text or ":schema" in text or bool(desk.options.schemas)
+
+
+def _yaml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _Missing | None]:
+    if not _has_schema(text, desk):
+        return (), None
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        # Not for types of its own: an unknown tag stands for itself, and dates are texts, as in JSON.
+        values = list(yaml.load_all(text, Loader=loader))
+        nodes = list(yaml.compose_all(text, Loader=loader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        return (), _Missing(f"its values cannot be read: {one_line(str(error), 100)}", "schema", required=False)
+    findings: list[Finding] = []
+    for value, node in zip(values, nodes, strict=False):
+        found, missing = _schema(path, text, value, desk, partial(places.in_yaml, node))
+        if missing:
+            return findings, missing
+        findings += found
+    return findings, None
+
+
+def _toml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _Missing | None]:
+    if not _has_schema(text, desk):
+        return (), None
+    import tomllib
+
+    return _schema(path, text, tomllib.loads(text), desk, lambda: places.in_toml(text))
+
+
+def _schema(
+    path: str, text: str, value: object, desk: Desk, locate: Callable[[], places.Places]
+) -> tuple[Sequence[Finding], _Missing | None]:
+    """Compare with the file's JSON Schema, if it has one."""
+    if not _has_schema(text, desk):
+        return (), None
+    from rails.gate import schemas
+
+    found, missing = schemas.check(schemas.Document(path, text, value, locate), desk)
+    return found, _Missing(missing.reason, "schema", missing.required) if missing else None
+
+
+def _n8n(
+    path: str, data: bytes, value: object, profile: str, workflows: set[str]
+) -> tuple[Sequence[Finding], _Missing | None]:
+    """Give a workflow to the n8n room, which tells repeated keys itself and judges the last of them, as n8n does."""
     try:
         from rails.gate.checks import n8n
     except ImportError as error:
-        return findings, f"the n8n checks cannot be loaded: {error}"
+        return (), _Missing(f"the n8n checks cannot be loaded: {error}")
     if not n8n.looks_like_workflow(value):
-        return findings, ""
+        return (), None
     workflows.add(path)
-    # The n8n room tells repeated keys itself, and judges what the last of them says, as n8n does.
-    return list(n8n.check(data, path, profile)), ""
+    return list(n8n.check(data, path, profile)), None
 
 
 def _may_be_workflow(value: object) -> bool:

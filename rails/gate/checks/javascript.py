@@ -1,25 +1,32 @@
-"""JavaScript and TypeScript: a parser, ESLint with its safe fixes, Prettier; all in one warm Node process."""
+"""JavaScript and TypeScript: a parser, ESLint with its safe fixes, Prettier, in one warm Node process; or Biome."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from rails.core.verdict import CheckRun
-from rails.gate import jssettings
+from rails.gate import consent, jssettings, settings
+from rails.gate.biometools import BiomeTools
 from rails.gate.checks import Desk, Job, Report
 from rails.gate.flow import Road
 from rails.gate.nodetools import NodeTools
+from rails.gate.options import PROJECT_FILE
 
 
 def run(jobs: Sequence[Job], desk: Desk) -> Report:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
-    tools = NodeTools(desk, jssettings.read(desk.project))
+    config = jssettings.read(desk.project)
+    if config.eslint_code and not desk.trusted:
+        desk.trusted = consent.given(desk.project, settings.read_file(desk.project / PROJECT_FILE))
+    tools = BiomeTools(desk, config) if config.biome else NodeTools(desk, config)
     clocks: dict[str, list[float]] = {}
     outcomes = tuple(Road(job, tools, desk, clocks).outcome() for job in jobs)
     own = desk.trusted and tools.config.eslint
     rules = {
         "eslint": tools.config.eslint_code if own else "ESLint's recommended rules",
         "prettier": "the project's options",
+        "biome": "the project's Biome configuration",
+        "biome format": "the project's Biome configuration",
     }
     runs = (
         CheckRun(name, tools.version(name), round(sum(times), 2), rules.get(name, ""), len(jobs), desk.hits[name])

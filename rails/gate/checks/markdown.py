@@ -1,4 +1,4 @@
-"""Markdown: links to files that are not there, and markers that do not belong in any text."""
+"""Markdown: links to files that are not there, headings that must be, and markers that do not belong in any text."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.checks import Desk, Job, Outcome, Report
 from rails.gate.checks.text import marker_findings
+from rails.gate.options import PROJECT_FILE, matches
 from rails.gate.ruff import plain
 
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
+_HEADING: Final = re.compile(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+)\s*")
 _CODE: Final = re.compile(r"(`+)(?:(?!\1).)*\1")
 _INLINE: Final = re.compile(r"\]\(\s*(<[^>]*>|[^\s()<>]+(?:\([^\s()]*\)[^\s()<>]*)*)(?:\s+[\"'(][^)]*)?\)")
 _DEFINITION: Final = re.compile(r"\s{0,3}\[[^\]^][^\]]*\]:\s*(<[^>]*>|\S+)")
@@ -32,7 +35,7 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
     start = time.perf_counter()
     outcomes = tuple(_outcome(job, desk) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
-    return Report(outcomes, (CheckRun("markdown", "", duration, "links to files, markers", len(jobs)),))
+    return Report(outcomes, (CheckRun("markdown", "", duration, "links to files, headings, markers", len(jobs)),))
 
 
 def _outcome(job: Job, desk: Desk) -> Outcome:
@@ -47,12 +50,56 @@ def _outcome(job: Job, desk: Desk) -> Outcome:
 
 def _findings(path: str, text: str, desk: Desk, *, changed: bool) -> Iterator[Finding]:
     yield from marker_findings(path, text)
+    yield from _missing_headings(path, text, desk)
     for line, column, target in _targets(text):
         if not _exists(path, target, desk, changed=changed):
             words = f"The link leads to {one_line(target, 80)}, which does not exist."
             yield Finding(
                 path, line, column, "broken-link", words, "markdown", end_line=line, remedy="Correct the path."
             )
+
+
+def _missing_headings(path: str, text: str, desk: Desk) -> Iterator[Finding]:
+    """Yield the headings that the settings ask for and that are not there, or not in their order."""
+    for contract in desk.options.headings:
+        if not any(matches(path, pattern) for pattern in contract.path):
+            continue
+        present = list(_headings(text))
+        wanted, order = ", ".join(contract.headings), f"{PROJECT_FILE} asks for, in this order"
+        last = 0
+        for heading in contract.headings:
+            line = next((number for number, name in present if name == _folded(heading)), 0)
+            if not line:
+                words = f"There is no heading {heading!r}."
+                yield Finding(
+                    path, 1, 1, "missing-heading", words, "markdown", end_line=1, remedy=f"{order}: {wanted}."
+                )
+            elif line < last:
+                words = f"The heading {heading!r} stands before the one that should come first."
+                yield Finding(
+                    path, line, 1, "heading-order", words, "markdown", end_line=line, remedy=f"{order}: {wanted}."
+                )
+            last = max(last, line)
+
+
+def _headings(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and folded text of each heading outside code, with # or underlined."""
+    fence, above = "", ""
+    for number, line in enumerate(split_lines(text), 1):
+        mark = _FENCE.match(line)
+        if mark and (not fence or line.strip().startswith(fence)):
+            fence = "" if fence else mark[1]
+        elif not fence and (heading := _HEADING.match(line)):
+            yield number, _folded(heading[1])
+        elif not fence and above.strip() and _UNDERLINE.fullmatch(line):
+            yield number - 1, _folded(above)
+        above = "" if fence else line
+
+
+def _folded(heading: str) -> str:
+    """Return a heading without number, emphasis and case: "## 1. **Context**:" is "context"."""
+    plain_text = heading.strip().strip("*_").strip()
+    return re.sub(r"^[0-9]{1,3}[.)]\s+", "", plain_text).rstrip(":").strip("*_ ").casefold()
 
 
 def _targets(text: str) -> Iterator[tuple[int, int, str]]:

@@ -1,0 +1,216 @@
+"""Modes, and commands of the settings: who decides how much a finding counts, and what may be executed."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.errors import CheckError
+from rails.core.paths import WorkspacePath
+from rails.gate import Gate, consent, options
+
+BAD = "print(undefined)\n"
+LINTER = """import pathlib
+for path in sorted(pathlib.Path(".").rglob("*.txt")):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if "bad" in line:
+            print(f"{path}:{number}: bad word")
+"""
+COMMAND = '[[gate.command]]\nname = "words"\nrun = ["python", "words.py"]\nfiles = [".txt"]\n'
+
+
+def settings(world, text):
+    world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F', 'E']\n")
+    world.put(".rails.toml", text)
+
+
+def judged(world, path, text, agent=""):
+    changes = ChangeSet((FileChange(WorkspacePath(path), None, text.encode()),))
+    return world.gate.judge(changes, agent=agent)
+
+
+def cli(project, *words):
+    command = [sys.executable, "-m", "rails", "gate", "--project", str(project), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=project)
+
+
+# -- modes -----------------------------------------------------------------------------------------
+
+
+def test_a_finding_of_an_advisory_path_is_told_and_does_not_block(world):
+    settings(world, '[[gate.mode]]\nmode = "advisory"\npath = "legacy/**"\n')
+    verdict = judged(world, "legacy/old/a.py", BAD)
+    assert (verdict.status, [(f.rule, f.severity, f.new) for f in verdict.findings]) == (
+        "pass",
+        [("F821", "warning", True)],
+    )
+    assert judged(world, "src/a.py", BAD).status == "fail"
+
+
+def test_a_mode_may_be_for_one_agent_and_one_rule(world):
+    settings(world, '[[gate.mode]]\nmode = "advisory"\nagent = "scout"\nrule = ["F8"]\n')
+    assert judged(world, "a.py", BAD, agent="scout").status == "pass"
+    assert judged(world, "a.py", BAD, agent="coder").status == "fail"
+    assert judged(world, "a.py", BAD).status == "fail"
+    assert judged(world, "a.py", "x = (\n", agent="scout").status == "fail"
+
+
+def test_the_last_mode_that_fits_counts(world):
+    settings(
+        world,
+        '[[gate.mode]]\nmode = "advisory"\npath = "*.py"\n[[gate.mode]]\nmode = "blocking"\npath = "core/*.py"\n',
+    )
+    assert judged(world, "a.py", BAD).status == "pass"
+    assert judged(world, "core/a.py", BAD).status == "fail"
+
+
+def test_a_retry_goes_back_so_many_times_and_is_then_the_humans_to_decide(world):
+    settings(world, '[[gate.mode]]\nmode = "retry"\npath = "*.py"\nattempts = 2\n')
+    assert [judged(world, "a.py", BAD, agent="coder").status for _ in range(3)] == ["fail", "fail", "pass"]
+    assert judged(world, "a.py", BAD, agent="other").status == "fail"
+    assert judged(world, "a.py", "x = 1\n", agent="coder").status == "pass"
+    assert judged(world, "a.py", BAD, agent="coder").status == "fail"
+
+
+def test_a_check_that_cannot_run_on_an_advisory_path_is_told_only(world):
+    settings(world, '[[gate.mode]]\nmode = "advisory"\npath = "gen/**"\n')
+    world.put("pyproject.toml", "[tool.ruff.lint]\nselect = []\n")
+    verdict = judged(world, "gen/a.py", "x = 1\n")
+    assert verdict.status == "pass"
+    assert [(miss.check, miss.required) for miss in verdict.not_checked] == [("ruff", False)]
+
+
+def test_no_mode_by_path_excuses_what_is_done_to_the_gate(world):
+    settings(world, '[[gate.mode]]\nmode = "advisory"\npath = "**"\n')
+    assert judged(world, "a.py", "import os  # noqa\n").status == "fail"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[[gate.mode]]\nmode = "lax"\npath = "a"\n', "blocking, retry, advisory"),
+        ('[[gate.mode]]\nmode = "advisory"\n', "for which path, agent or rule"),
+        ('[gate.mode]\nmode = "advisory"\n', "two brackets"),
+        ('[[gate.modes]]\nmode = "advisory"\n', "modes is not known"),
+        ('[[gate.mode]]\nmode = "retry"\npath = "a"\nattempts = 0\n', "from 1 to 3600"),
+        ('[[gate.command]]\nname = "x"\n', "it needs run"),
+        ('[[gate.command]]\nname = "x"\nrun = ["python"]\npattern = "("\n', "not a regular expression"),
+        ('[[gate.command]]\nname = "x"\nrun = ["python"]\npattern = "x"\n', "(?P<path>"),
+        ('[[gate.headings]]\npath = "a.md"\n', "path and headings"),
+        ('[[gate.schema]]\nschema = "a.json"\n', "path or url"),
+        ("[gate\n", "not valid TOML"),
+    ],
+)
+def test_a_mistake_in_the_settings_is_named_and_never_a_pass(world, text, words):
+    settings(world, text)
+    verdict = judged(world, "a.py", "x = 1\n")
+    assert verdict.status == "error"
+    assert words in verdict.not_checked[0].reason
+    with pytest.raises(CheckError, match=r"\.rails\.toml"):
+        options.read(world.project)
+
+
+# -- settings are approved before they count --------------------------------------------------------
+
+
+def test_settings_in_the_change_itself_do_not_count_for_it_and_are_a_finding(world):
+    world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n")
+    verdict = world.judge(
+        (".rails.toml", '[[gate.mode]]\nmode = "advisory"\npath = "**"\n'),
+        ("a.py", BAD),
+    )
+    assert {finding.rule for finding in verdict.findings if finding.severity == "error"} == {
+        "F821",
+        "gate-config-weakened",
+    }
+
+
+def test_taking_a_command_away_is_a_finding_and_adding_one_is_told(world):
+    verdict = world.judge((".rails.toml", COMMAND, "[policy]\n"))
+    assert [finding.rule for finding in verdict.findings] == ["gate-config-weakened"]
+    verdict = world.judge((".rails.toml", "[policy]\n", COMMAND))
+    assert ("gate-config-changed", "warning") in [(f.rule, f.severity) for f in verdict.findings]
+
+
+# -- commands --------------------------------------------------------------------------------------
+
+
+def test_a_projects_command_runs_only_after_a_human_agreed_to_it_as_it_is(world):
+    world.put("words.py", LINTER)
+    settings(world, COMMAND)
+    verdict = judged(world, "a.txt", "bad\n")
+    assert verdict.status == "error"
+    assert "ai-rails gate --trust" in verdict.not_checked[0].reason
+    consent.give(world.project, (world.project / ".rails.toml").read_bytes())
+    assert [f.message for f in judged(world, "a.txt", "bad\n").findings] == ["bad word"]
+    world.put(".rails.toml", COMMAND.replace("words.py", "other.py"))
+    assert judged(world, "a.txt", "bad\n").status == "error"
+
+
+def test_agreement_is_for_one_project(world, tmp_path, pool):
+    world.put("words.py", LINTER)
+    settings(world, COMMAND)
+    consent.give(world.project, COMMAND.encode())
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / ".rails.toml").write_text(COMMAND)
+    with Gate(other, pool=pool) as gate:
+        assert gate.judge(ChangeSet((FileChange(WorkspacePath("a.txt"), None, b"bad\n"),))).status == "error"
+
+
+def test_the_users_own_commands_need_no_agreement_and_may_be_for_one_project(world, own_config):
+    world.put("words.py", LINTER)
+    own_config.mkdir()
+    entry = COMMAND.replace("gate.command", "command")
+    (own_config / "gate.toml").write_text(f"{entry}project = {str(world.project)!r}\n")
+    assert judged(world, "a.txt", "bad\n").status == "fail"
+    (own_config / "gate.toml").write_text(f"{entry}project = '/elsewhere'\n")
+    assert judged(world, "a.txt", "bad\n").status == "pass"
+
+
+def test_a_shipped_command_needs_its_name_only(world, own_config):
+    own_config.mkdir()
+    (own_config / "gate.toml").write_text('[[command]]\nname = "mypy"\n')
+    verdict = judged(world, "a.py", 'x: int = "one"\n')
+    assert [(f.rule, f.tool) for f in verdict.findings] == [("assignment", "mypy")]
+
+
+def test_a_suite_without_a_test_is_a_finding(world, own_config):
+    own_config.mkdir()
+    (own_config / "gate.toml").write_text('[[command]]\nname = "pytest"\n')
+    assert [f.rule for f in judged(world, "a.py", "x = 1\n").findings] == ["no-tests"]
+
+
+def test_the_command_line_asks_before_it_runs_commands_of_a_project(world):
+    world.put("words.py", LINTER.replace("\n", "\n"))
+    settings(world, COMMAND)
+    world.put("a.txt", "bad\n")
+    held = cli(world.project, "a.txt")
+    assert held.returncode == 3, held.stdout
+    assert "ai-rails gate --trust" in held.stdout
+    ran = cli(world.project, "--trust", "a.txt")
+    assert ran.returncode == 1, ran.stdout
+    assert "bad word" in ran.stdout
+    assert "may run words" in ran.stderr
+    assert cli(world.project, "--explain", "a.txt").stdout.count("words") >= 2
+    assert json.loads((consent.folder() / "gate-trust.json").read_text()).keys() == {str(world.project)}
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "fits"),
+    [
+        ("a/b/c.py", "a/**", True),
+        ("a/b/c.py", "a/*", False),
+        ("a/b/c.py", "**/c.py", True),
+        ("c.py", "**/c.py", True),
+        ("a/c.py", "c.py", True),
+        ("a/c.py", "*.py", True),
+        ("a/b/c.py", "a/", True),
+        ("ab/c.py", "a/", False),
+        ("a/c+.py", "a/c+.py", True),
+    ],
+)
+def test_globs(path, pattern, fits):
+    assert options.matches(path, pattern) is fits
