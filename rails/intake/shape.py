@@ -17,6 +17,8 @@ from rails.core.requests import Json
 Schema: TypeAlias = "Mapping[str, Json] | Json"
 
 _DEPTH: Final = 32
+#: Names of parameters that name a file, the first choice first.
+PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "file")
 #: Keywords beside "type" that allow or forbid nothing here: most schemas of a text are like this.
 _SAYS_NOTHING_MORE: Final = frozenset(
     {"type", "description", "title", "default", "examples", "format", "minLength", "maxLength", "pattern"}
@@ -67,8 +69,13 @@ def types_of(schema: Schema) -> frozenset[str]:
 
 def properties(schema: Schema) -> Mapping[str, Json]:
     """Return the named properties of an object schema."""
-    named = schema.get("properties") if isinstance(schema, Mapping) else None
+    named = schema.get("properties") if type(schema) is dict or isinstance(schema, Mapping) else None
     return named if isinstance(named, dict) else {}
+
+
+def takes_path(schema: Schema) -> bool:
+    """Return whether one of the properties names a file."""
+    return not properties(schema).keys().isdisjoint(PATH_KEYS)
 
 
 def required(schema: Schema) -> tuple[str, ...]:

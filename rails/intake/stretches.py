@@ -136,6 +136,18 @@ class Quote(Stretch):
         return -1
 
 
+def closing_line(text: str, pos: int, end: int, mark: str) -> re.Match[str] | None:
+    """Return the first line in ``text[pos:end]`` that can close a fence that ``mark`` opened."""
+    found = max(text.find(mark[0], pos, end), pos)  # one character is found much sooner than three
+    while (found := text.find(mark, found, end)) >= 0:
+        start = text.rfind("\n", max(pos - 1, found - _INDENT), found) + 1 or pos
+        line = _BARE_LINE.match(text, start, end)
+        if line and line.end(1) - line.start(1) >= len(mark):
+            return line
+        found += len(mark)
+    return None
+
+
 @dataclass(slots=True)
 class JsonFence(Stretch):
     """A JSON fence. A fence line inside a string is content.
@@ -166,7 +178,7 @@ class JsonFence(Stretch):
 
         A shortcut: strict JSON has no line ends in strings, so its first fence line is its end.
         """
-        fence = self._closing_line(text, pos, end)
+        fence = closing_line(text, pos, end, self.char * self.length)
         if fence is None:
             return None
         body = text[pos : fence.start()]
@@ -177,17 +189,6 @@ class JsonFence(Stretch):
         span = Stretch.span(self, closed=True)
         span.body_end, span.first = span.body_start + len(body), self.first
         return span
-
-    def _closing_line(self, text: str, pos: int, end: int) -> re.Match[str] | None:
-        """Return the first line in ``text[pos:end]`` that can close the fence."""
-        mark, found = self.char * self.length, pos
-        while (found := text.find(mark, found, end)) >= 0:
-            start = text.rfind("\n", max(pos - 1, found - _INDENT), found) + 1 or pos
-            line = _BARE_LINE.match(text, start, end)
-            if line and line.end(1) - line.start(1) >= self.length:
-                return line
-            found += self.length
-        return None
 
     def peek(self, text: str) -> None:
         """Follow the JSON text, but not a line that may turn out to be a fence."""
