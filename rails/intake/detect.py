@@ -112,9 +112,24 @@ class Scanner:
                     self.offset, self._before = span.end, ""
                     yield span
                     continue
-            stop = text.find("\n", pos, end) + 1 or end
-            yield from self._line(text[pos:stop])
+            stop = self._pass_over(text, pos, end)
+            if stop == pos:
+                stop = text.find("\n", pos, end) + 1 or end
+                yield from self._line(text[pos:stop])
             pos = stop
+
+    def _pass_over(self, text: str, pos: int, end: int) -> int:
+        """Take the lines that cannot end the open stretch in one step. Returns where the next one starts."""
+        mark = self.current.mark if self.current is not None else ""
+        if not mark:
+            return pos
+        found = text.find(mark[0], pos, end)  # one character is found much sooner than three
+        found = text.find(mark, found, end) if found >= 0 else -1
+        stop = end if found < 0 else text.rfind("\n", pos, found) + 1 or pos
+        if stop > pos and self.current is not None:
+            self.current.pass_over(text[pos:stop])
+            self.offset += stop - pos
+        return stop
 
     def _line(self, line: str) -> Iterator[Span | str]:
         """Judge one complete line."""

@@ -124,10 +124,9 @@ def _decoded(text: str) -> Parsed | Fault:
 
 def _bounds(text: str, value: Json) -> Fault | None:
     """Check what the decoder lets through: nesting and lone surrogate escapes."""
-    short = len(text) <= _SHORT
-    if not (short and text.count("[") + text.count("{") <= limits.JSON_DEPTH) and too_deep(value):
+    if too_deep(value, text):
         return _too_deep(text)
-    if not (short and "\\u" not in text) and has_surrogate(value):
+    if (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
         found = _SURROGATE_ESCAPE.search(text)
         place = found.start() if found else 0
         return Fault("surrogate", "there is a lone surrogate escape, which is not a character", place)
@@ -201,12 +200,15 @@ def _parted(items: list[Json]) -> tuple[str, list[Json]]:
         return "".join([item for item in items if type(item) is str]), [item for item in items if type(item) is not str]
 
 
-def too_deep(value: Json, allowed: int = limits.JSON_DEPTH) -> bool:
-    """Return whether containers are nested more than ``allowed`` levels deep.
+def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: int = 0, end: int = -1) -> bool:
+    """Return whether ``value``, read from ``text[start:end]``, is nested more than ``allowed`` levels deep.
 
     Level by level, without recursion; a level that holds nothing but strings is the last, and is
     passed at the speed of C.
     """
+    end = len(text) if end < 0 else end
+    if end - start <= _SHORT and text.count("[", start, end) + text.count("{", start, end) <= allowed:
+        return False
     containers = [value] if isinstance(value, dict | list) else []
     for _ in range(allowed):
         if countOf(map(type, _inside(containers)), str) == sum(map(len, containers)):
@@ -290,7 +292,7 @@ def inside(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
         value, end = _DECODER.raw_decode(text, pos)
     except (ValueError, RecursionError):
         return None
-    return None if too_deep(value, allowed) else (value, end)
+    return None if too_deep(value, text, allowed, pos, end) else (value, end)
 
 
 def _too_deep(text: str) -> Fault:

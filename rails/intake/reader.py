@@ -28,8 +28,6 @@ _ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
-#: A line that begins like the rest of a JSON block and not like a sentence.
-_REMNANT: Final = re.compile(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
 
 
 class Reader:
@@ -184,7 +182,7 @@ class Reader:
     def _suspect(self, text: str) -> None:
         """Look for the rest of a doubtful block in what seems to be prose or another block."""
         if self._doubt < _NOWHERE:
-            self._remnant = self._remnant or _REMNANT.search(text) is not None
+            self._remnant = self._remnant or doubt.REMNANT.search(text) is not None
             self._orphaned = self._orphaned or requests.names_tool(text, self._tools)
 
     def _judged(self, span: Span, whole: bool) -> Sequence[Outcome]:

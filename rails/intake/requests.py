@@ -14,13 +14,12 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final, NamedTuple
 
 from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
-from rails.core.requests import Json, RawRequest
+from rails.core.requests import Json, RawRequest, Repair
 from rails.core.text import one_line
 from rails.intake import shape
 from rails.intake.coerce import Coercion
@@ -190,7 +189,7 @@ def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> O
         )
     notes = read.repairs
     if frame.parsed.repairs:
-        notes = (*(replace(note, offset=note.offset + block.offset) for note in frame.parsed.repairs), *notes)
+        notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *notes)
     coercion = Coercion()
     parameters = coercion.parameters(read.parameters, frame.tools.get(read.tool, {}))
     if coercion.fault is not None:
@@ -211,6 +210,10 @@ def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> O
     if notes and not _fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request)
     return request
+
+
+def _moved(note: Repair, by: int) -> Repair:
+    return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
 
 
 def _unfit(request: RawRequest) -> Refusal:

@@ -82,6 +82,15 @@ class Stretch:
         """Judge one complete line, of which ``peek`` may have been given a part."""
         raise NotImplementedError(line)
 
+    @property
+    def mark(self) -> str:
+        """What every line holds that can end the stretch or matter otherwise; empty where there is no such text."""
+        return ""
+
+    def pass_over(self, text: str) -> None:
+        """Take complete lines without the mark."""
+        self.add(text)
+
     def peek(self, text: str) -> None:
         """Look at a piece of an unfinished line."""
 
@@ -117,6 +126,11 @@ class Quote(Stretch):
     length: int = 0
     closing: str = ""
     nested: list[int] = field(default_factory=list)
+
+    @property
+    def mark(self) -> str:
+        """Fence characters, unless the stretch is a region up to a tag."""
+        return self.char * 3
 
     def take(self, line: str) -> int:
         """End at the closing tag, or at the fence that closes this one."""
@@ -172,6 +186,16 @@ class JsonFence(Stretch):
     flows: bool = False
 
     kind: Kind = "json"
+
+    @property
+    def mark(self) -> str:
+        """The fence characters."""
+        return self.char * 3
+
+    def pass_over(self, text: str) -> None:
+        """Follow lines that hold no fence."""
+        self._follow(text)
+        self.add(text)
 
     def whole(self, text: str, pos: int, end: int) -> Span | None:
         """Return the finished block if its strict JSON and closing fence stand in ``text[pos:end]``.
@@ -267,6 +291,11 @@ class MarkedJson(JsonFence):
     end_tag: str = ""
     dialect: str = ""
     tool: str = ""
+
+    @property
+    def mark(self) -> str:
+        """Any line can be the last one."""
+        return ""
 
     def take(self, line: str) -> int:
         """End at the closing tag outside strings, or with the line on which the value is complete."""
