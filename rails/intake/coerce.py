@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 
 from rails.core.requests import Json, Repair
 from rails.intake import shape
-from rails.intake.jsontext import Fault, Parsed, explain, strict
+from rails.intake.jsontext import Fault, Parsed, strict
+from rails.intake.places import explain
 from rails.intake.repairs import repair
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,38})(\.[0-9]{1,39})?([eE][+-]?[0-9]{1,3})?")
@@ -41,6 +42,8 @@ def _entity(match: re.Match[str]) -> str:
 
 class Coercion:
     """One pass over a call's parameters: the coerced values, the notes of what was done, the first fault."""
+
+    __slots__ = ("_keyed", "_seen", "fault", "fault_path", "notes")
 
     def __init__(self) -> None:
         self.notes: list[Repair] = []
@@ -66,14 +69,17 @@ class Coercion:
         if isinstance(value, list) and isinstance(schema, Mapping):
             items = schema.get("items")
             if items is not None and self._matters(items):
-                keys = self._mattering(items).keys()
-                return [
-                    item
-                    if type(item) is dict and keys.isdisjoint(item)
-                    else self.value(item, items, f"{path}[{n}]", depth + 1)
-                    for n, item in enumerate(value)
-                ]
+                return self._items(value, items, path, depth)
         return value
+
+    def _items(self, value: list[Json], items: Json, path: str, depth: int) -> Json:
+        keys = self._mattering(items).keys()
+        if set(map(type, value)) == {dict} and keys.isdisjoint(set().union(*cast("list[dict[str, Json]]", value))):
+            return value  # nothing in any of many small objects
+        return [
+            item if type(item) is dict and keys.isdisjoint(item) else self.value(item, items, f"{path}[{n}]", depth + 1)
+            for n, item in enumerate(value)
+        ]
 
     def _object(self, value: dict[str, Json], schema: shape.Schema, path: str, depth: int) -> Json:
         for key, part in self._mattering(schema).items():
@@ -94,6 +100,9 @@ class Coercion:
 
     def _matters(self, schema: Json) -> bool:
         """Return whether text can be turned into something anywhere under ``schema``; computed once for each."""
+        declared = schema.get("type") if type(schema) is dict else None
+        if type(declared) is str:
+            return declared != "string"
         known = self._seen.get(id(schema))
         if known is None:
             self._seen[id(schema)] = True  # a schema within itself

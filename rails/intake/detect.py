@@ -26,8 +26,8 @@ from rails.intake.stretches import FENCE, JSON_INFO, JsonFence, MarkedJson, Quot
 
 _REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
 #: The start of every line that is worth a look.
-_NOTABLE: Final = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
-_MARKED: Final = re.compile(rf"{_NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
+NOTABLE: Final = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
+_MARKED: Final = re.compile(rf"{NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
 #: The end of prose that looks like the end of a JSON block.
 _REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
 #: How much of the prose before a fence is kept, in characters.
@@ -56,7 +56,7 @@ class Scanner:
         self.current: Stretch | None = None
         self.orphan = -1
         self._tools, self._reads, self._dialects, self._on_fence = tools, reads, dialects, on_fence
-        self._notable = _MARKED if dialects & {"mistral", "react"} else _NOTABLE
+        self._notable = _MARKED if dialects & {"mistral", "react"} else NOTABLE
         self._partial: list[str] = []
         self._xml: Span | None = None
         self._before = ""
@@ -112,9 +112,24 @@ class Scanner:
                     self.offset, self._before = span.end, ""
                     yield span
                     continue
-            stop = text.find("\n", pos, end) + 1 or end
-            yield from self._line(text[pos:stop])
+            stop = self._pass_over(text, pos, end)
+            if stop == pos:
+                stop = text.find("\n", pos, end) + 1 or end
+                yield from self._line(text[pos:stop])
             pos = stop
+
+    def _pass_over(self, text: str, pos: int, end: int) -> int:
+        """Take the lines that cannot end the open stretch in one step. Returns where the next one starts."""
+        mark = self.current.mark if self.current is not None else ""
+        if not mark:
+            return pos
+        found = text.find(mark[0], pos, end)  # one character is found much sooner than three
+        found = text.find(mark, found, end) if found >= 0 else -1
+        stop = end if found < 0 else text.rfind("\n", pos, found) + 1 or pos
+        if stop > pos and self.current is not None:
+            self.current.pass_over(text[pos:stop])
+            self.offset += stop - pos
+        return stop
 
     def _line(self, line: str) -> Iterator[Span | str]:
         """Judge one complete line."""

@@ -15,8 +15,8 @@ is a call, so that the model hears that there is no such tool.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from rails.core.requests import Json, Repair
 from rails.intake import shape
@@ -46,15 +46,14 @@ _FLAT_SHAPES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A call as a wire format told it; nothing in it is validated."""
 
     tool: str
     parameters: Mapping[str, Json]
     explanation: str
     dialect: str
-    repairs: tuple[Repair, ...] = field(default=())
+    repairs: tuple[Repair, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

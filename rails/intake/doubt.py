@@ -19,6 +19,8 @@ from rails.intake.stretches import Span
 
 #: Repairs that are believed only if the answer was not cut off.
 _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
+#: A line that begins like the rest of a JSON block and not like a sentence.
+REMNANT: Final = re.compile(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
 _CALL_LIKE: Final = re.compile(
     r"""^[^\S\n]*(?:`{3,}|~{3,})[ \t]*json(?:(?!^[^\S\n]*(?:`{3}|~{3})).){0,400}?["']tool(?:_name)?["']\s*:"""
     r"""|^[ \t]*<tool\s+name\s*=""",

@@ -15,11 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from operator import countOf
-from typing import Final, NoReturn
+from typing import Final, NoReturn, cast
 
 from rails.core import limits
 from rails.core.requests import Json, Repair
-from rails.core.text import excerpt, line_column
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +65,32 @@ def _constant(name: str) -> NoReturn:
 
 def real(token: str) -> float:
     """Turn a JSON number with a fraction or exponent into a float. Raises ValueError if it would not survive."""
-    mantissa = token.lower().partition("e")[0].lstrip("-+").replace(".", "").lstrip("0")
     number = float(token)
+    if len(token) <= limits.NUMBER_CHARS and number and number - number == 0:
+        return number
+    mantissa = token.lower().partition("e")[0].lstrip("-+").replace(".", "").lstrip("0")
     if len(mantissa) > limits.NUMBER_CHARS or not math.isfinite(number) or (mantissa and number == 0):
         raise _Refused("number", "the number cannot be held exactly enough", token)
     return number
 
 
-_DECODER: Final = json.JSONDecoder(object_pairs_hook=_members, parse_constant=_constant, parse_float=real)
+def _whole(token: str) -> int:
+    if len(token) > limits.NUMBER_CHARS and len(token.lstrip("-")) > limits.NUMBER_CHARS:
+        raise ValueError("too many digits")
+    return int(token)
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_members, parse_constant=_constant, parse_float=real, parse_int=_whole
+)
+#: The same without a call for every object and integer: what it lets through is looked for afterwards.
+_COUNTED: Final = json.JSONDecoder(parse_constant=_constant, parse_float=real)
+#: A text up to this length is looked at by itself, and of a longer one this much, to guess what it is made of.
+_SHORT: Final = 4_000
+_ESCAPED_COLON: Final = re.compile(r"\\u003[aA]")
+_CONTAINERS: Final = frozenset({dict, list})
 _LARGEST: Final = 10**limits.NUMBER_CHARS
 _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 _STRING_OR_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
 
 
@@ -84,11 +98,19 @@ def strict(text: str) -> Parsed | Fault:
     """Read ``text`` as exactly one JSON value by the rules above."""
     if len(text) > limits.BLOCK_CHARS:
         return Fault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
+    if _is_dense(text):
+        value = _counted(text)
+        if value is not None:
+            return Parsed(value)
+    return _decoded(text)
+
+
+def _decoded(text: str) -> Parsed | Fault:
+    """Read ``text`` with every rule that the decoder's hooks can check checked by them."""
+    if not _encodable(text):
+        return Fault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
     try:
-        text.encode()
         value: Json = _DECODER.decode(text)
-    except UnicodeEncodeError as error:
-        return Fault("surrogate", "there is a lone surrogate, which is not a character", error.start)
     except json.JSONDecodeError as error:
         return Fault("syntax", error.msg, error.pos)
     except _Refused as error:
@@ -101,48 +123,102 @@ def strict(text: str) -> Parsed | Fault:
 
 
 def _bounds(text: str, value: Json) -> Fault | None:
-    """Check what the decoder lets through: nesting, huge integers, lone surrogate escapes."""
-    code = _beyond(value)
-    if code == "depth":
+    """Check what the decoder lets through: nesting and lone surrogate escapes."""
+    if too_deep(value, text):
         return _too_deep(text)
-    if code == "number":
-        return Fault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
-    found = _SURROGATE_ESCAPE.search(text)
-    if found and has_surrogate(value):
-        return Fault("surrogate", "there is a lone surrogate escape, which is not a character", found.start())
+    if (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
+        found = _SURROGATE_ESCAPE.search(text)
+        place = found.start() if found else 0
+        return Fault("surrogate", "there is a lone surrogate escape, which is not a character", place)
     return None
 
 
-def _beyond(value: Json, allowed: int = limits.JSON_DEPTH) -> str:
-    """Return "depth" or "number" for a value beyond the bounds, else ""; ``allowed`` levels may be nested.
+def _is_dense(text: str) -> bool:
+    """Guess whether a text is made of many small values. Only the time that reading takes depends on it."""
+    if len(text) <= _SHORT:
+        return False
+    return text.count('": "', 0, _SHORT) > 10 or text.count(",", 0, _SHORT) > 300
+
+
+def _counted(text: str) -> Json:
+    """Read a dense text; None where a rule may be broken.
+
+    A duplicate key is noticed by what got lost: a text has one colon for each member, beside those in its strings.
+    """
+    try:
+        value: Json = _COUNTED.decode(text)
+        colons = _colons(value)
+    except (ValueError, RecursionError):
+        return None
+    if colons != text.count(":") or ("\\" in text and _ESCAPED_COLON.search(text)):
+        return None
+    return value
+
+
+def _colons(value: Json) -> int:
+    """Return how many colons a text of ``value`` holds. Raises ValueError where ``value`` may break a rule.
+
+    Level by level, without recursion, a level at a time through C.
+    """
+    colons = 0
+    containers = [value]
+    for _ in range(limits.JSON_DEPTH):
+        dicts, lists = _kinds(containers)
+        names = "".join(set().union(*dicts))
+        texts, others = _parted([*chain.from_iterable(map(dict.values, dicts)), *chain.from_iterable(lists)])
+        if ":" in names or not (_encodable(names) and _encodable(texts)):
+            raise ValueError("to be looked at closely")
+        colons += sum(map(len, dicts)) + texts.count(":")
+        kinds = set(map(type, others))
+        if int in kinds:
+            numbers = [item for item in others if type(item) is int]
+            if max(numbers) >= _LARGEST or min(numbers) <= -_LARGEST:
+                raise ValueError("a huge number")
+        if kinds.isdisjoint(_CONTAINERS):
+            return colons
+        containers = [item for item in others if type(item) in _CONTAINERS]
+    raise ValueError("too deep")
+
+
+def _kinds(containers: list[Json]) -> tuple[list[dict[str, Json]], list[list[Json]]]:
+    """Tell objects from arrays; nearly always they are all of one kind. Raises ValueError for anything else."""
+    kinds = set(map(type, containers))
+    if kinds == {dict}:
+        return cast("list[dict[str, Json]]", containers), []
+    if kinds == {list}:
+        return [], cast("list[list[Json]]", containers)
+    if kinds != {dict, list}:
+        raise ValueError("neither an object nor an array")
+    return [one for one in containers if isinstance(one, dict)], [one for one in containers if isinstance(one, list)]
+
+
+def _parted(items: list[Json]) -> tuple[str, list[Json]]:
+    """Return all texts of ``items``, joined, and what is no text."""
+    try:
+        return "".join(items), []  # type: ignore[arg-type]
+    except TypeError:
+        return "".join([item for item in items if type(item) is str]), [item for item in items if type(item) is not str]
+
+
+def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: int = 0, end: int = -1) -> bool:
+    """Return whether ``value``, read from ``text[start:end]``, is nested more than ``allowed`` levels deep.
 
     Level by level, without recursion; a level that holds nothing but strings is the last, and is
     passed at the speed of C.
     """
-    if type(value) is int and abs(value) >= _LARGEST:
-        return "number"
+    end = len(text) if end < 0 else end
+    if end - start <= _SHORT and text.count("[", start, end) + text.count("{", start, end) <= allowed:
+        return False
     containers = [value] if isinstance(value, dict | list) else []
-    depth = 0
-    while containers:
-        depth += 1
-        if depth > allowed:
-            return "depth"
+    for _ in range(allowed):
         if countOf(map(type, _inside(containers)), str) == sum(map(len, containers)):
-            return ""
-        others = [item for item in _inside(containers) if type(item) is not str]
-        if any(type(item) is int and abs(item) >= _LARGEST for item in others):
-            return "number"
-        containers = [item for item in others if isinstance(item, dict | list)]
-    return ""
+            return False
+        containers = [item for item in _inside(containers) if type(item) is dict or type(item) is list]
+    return bool(containers)
 
 
 def _inside(containers: list[dict[str, Json] | list[Json]]) -> Iterator[Json]:
     return chain.from_iterable(one.values() if type(one) is dict else one for one in containers)
-
-
-def too_deep(value: Json) -> bool:
-    """Return whether containers are nested more than ``limits.JSON_DEPTH`` deep."""
-    return _beyond(value) == "depth"
 
 
 def has_surrogate(value: Json) -> bool:
@@ -162,13 +238,16 @@ def has_surrogate(value: Json) -> bool:
 
 
 def _encodable(text: str) -> bool:
-    if text.isascii():
-        return True
+    return text.isascii() or _raw_surrogate(text) < 0
+
+
+def _raw_surrogate(text: str) -> int:
+    """Return where the first lone surrogate of ``text`` is, or -1."""
     try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+        text.encode("utf-32-le")  # the quickest of the codecs that refuse surrogates
+    except UnicodeEncodeError as error:
+        return error.start
+    return -1
 
 
 def _place(text: str, token: str) -> int:
@@ -190,10 +269,11 @@ def prefix(text: str, pos: int) -> tuple[Json, int] | Fault | None:
 
     A fault means that the value is JSON but breaks one of the rules above.
     """
+    if not _encodable(text):
+        return None
     try:
-        text.encode()
         value, end = _DECODER.raw_decode(text, pos)
-    except (json.JSONDecodeError, RecursionError, UnicodeEncodeError):
+    except (json.JSONDecodeError, RecursionError):
         return None
     except _Refused as error:
         return Fault(error.code, error.message, _place(text, error.token))
@@ -212,7 +292,7 @@ def inside(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
         value, end = _DECODER.raw_decode(text, pos)
     except (ValueError, RecursionError):
         return None
-    return None if _beyond(value, allowed) else (value, end)
+    return None if too_deep(value, text, allowed, pos, end) else (value, end)
 
 
 def _too_deep(text: str) -> Fault:
@@ -224,31 +304,3 @@ def _too_deep(text: str) -> Fault:
     else:
         return Fault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
     return Fault("depth", f"values are nested more than {limits.JSON_DEPTH} deep", match.start())
-
-
-def explain(text: str, fault: Fault) -> str:
-    """Say what is wrong and where: message, line, column, the text around it, and what does not balance."""
-    line, column = line_column(text, fault.offset)
-    place = f"at line {line}, column {column} (character {fault.offset})"
-    return f"{fault.message} {place}, near: {excerpt(text, fault.offset)}{balance(text)}"
-
-
-def balance(text: str) -> str:
-    """Return a sentence about brackets that do not pair up outside strings, or an empty string."""
-    outside = _STRING.sub("", text)
-    left = outside.find('"')
-    open_string = len(text) - len(outside) + left if left >= 0 else -1
-    outside = outside[:left] if left >= 0 else outside
-    counts = {bracket: outside.count(bracket) for bracket in "{}[]"}
-    parts = [_surplus(counts[a] - counts[b], a, b) for a, b in ("{}", "[]")]
-    if open_string >= 0:
-        line, column = line_column(text, open_string)
-        parts.append(f"the string that starts at line {line}, column {column} is not closed")
-    said = "; ".join(part for part in parts if part)
-    return f" ({said})" if said else ""
-
-
-def _surplus(count: int, opening: str, closing: str) -> str:
-    if count > 0:
-        return f"{count} closing {closing} missing"
-    return f"{-count} closing {closing} too many (or {opening} missing)" if count < 0 else ""

@@ -15,19 +15,19 @@ from rails.core.requests import RawRequest
 from rails.intake import doubt, extras, requests, shape
 from rails.intake.detect import Scanner
 from rails.intake.jsontext import Parsed, strict
+from rails.intake.plain import plain
 from rails.intake.requests import NORMAL_STOPS, Block, Outcome
 from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
+from rails.intake.shape import PATH_KEYS
 from rails.intake.stretches import JsonFence, Span, XmlCall
 from rails.intake.torn import Watch
-from rails.intake.tracker import PATH_KEYS, Tracker, told
+from rails.intake.tracker import Tracker, told
 from rails.intake.xmlform import Follower
 
 _ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
-#: A line that begins like the rest of a JSON block and not like a sentence.
-_REMNANT: Final = re.compile(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
 
 
 class Reader:
@@ -182,7 +182,7 @@ class Reader:
     def _suspect(self, text: str) -> None:
         """Look for the rest of a doubtful block in what seems to be prose or another block."""
         if self._doubt < _NOWHERE:
-            self._remnant = self._remnant or _REMNANT.search(text) is not None
+            self._remnant = self._remnant or doubt.REMNANT.search(text) is not None
             self._orphaned = self._orphaned or requests.names_tool(text, self._tools)
 
     def _judged(self, span: Span, whole: bool) -> Sequence[Outcome]:
@@ -231,7 +231,7 @@ class Reader:
         if isinstance(outcome, RawRequest) and self._count > limits.REQUESTS_PER_ANSWER:
             outcome = doubt.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
         if isinstance(outcome, RawRequest):
-            return _with_id(outcome, name)
+            return replace(outcome, id=name)
         return replace(outcome, request_id=name)
 
     def _peek(self, signals: list[Signal]) -> None:
@@ -250,7 +250,7 @@ class Reader:
         name = what.tool if what is not None else ""
         if what is None or name not in self._tools:
             return
-        has_path = bool(shape.properties(self._tools[name]).keys() & set(PATH_KEYS))
+        has_path = shape.takes_path(self._tools[name])
         path = what.path if has_path else ""
         if (has_path and not path and not ended) or not what.certain:
             return
@@ -283,21 +283,6 @@ def _certain_end(span: Span, outcomes: Sequence[Outcome]) -> bool:
     return tracker is not None and tracker.done and not (tracker.odd or tracker.quote or tracker.trailing)
 
 
-def _with_id(one: RawRequest, name: str) -> RawRequest:
-    """Return the request with its id; field by field, as this is done for every block."""
-    return RawRequest(
-        name,
-        one.tool_name,
-        one.parameters,
-        one.explanation,
-        one.dialect,
-        one.start,
-        one.end,
-        one.repairs,
-        one.raw,
-    )
-
-
 def _id(outcome: RawRequest | Refusal) -> str:
     return outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
 
@@ -321,6 +306,10 @@ def read(
     JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls;
     ``dialects`` names further wire formats to read. Raises TypeError for what is not text.
     """
+    if type(text) is str and finish in NORMAL_STOPS and not (calls or dialects) and len(text) <= limits.ANSWER_CHARS:
+        found = plain(text, tools, id_prefix)
+        if found is not None:
+            return found
     if text is not None and not isinstance(text, str | bytes):
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
     reader = Reader(tools, id_prefix=id_prefix, dialects=dialects)

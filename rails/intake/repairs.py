@@ -48,7 +48,7 @@ def repair(text: str, *, known: Known = frozenset, closers: bool = False) -> Par
 
 
 def _checked(parsed: Parsed, text: str) -> Parsed | Fault:
-    if too_deep(parsed.value):
+    if too_deep(parsed.value, text):
         return Fault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
     if (not text.isascii() or "\\" in text) and has_surrogate(parsed.value):
         return Fault("surrogate", "there is a lone surrogate, which is not a character")

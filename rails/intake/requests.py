@@ -14,19 +14,19 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
-from rails.core.requests import Json, RawRequest
+from rails.core.requests import Json, RawRequest, Repair
 from rails.core.text import one_line
 from rails.intake import shape
 from rails.intake.coerce import Coercion
 from rails.intake.dialects import Call, NotACall, read_value
 from rails.intake.extras import translate
-from rails.intake.jsontext import Fault, Parsed, explain, prefix, strict
+from rails.intake.jsontext import Fault, Parsed, prefix, strict
+from rails.intake.places import explain
 from rails.intake.quotes import settle
 from rails.intake.repairs import repair
 from rails.intake.results import Ignored, Shapes
@@ -52,8 +52,7 @@ _NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'�
 HINT: Final = "Correct the JSON and send the whole block again."
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """The inside of one JSON fence. ``start``/``end`` span the whole block, ``offset`` is where ``body`` starts."""
 
     body: str
@@ -67,6 +66,7 @@ class Block:
     tool: str = ""  # named by the marker
     dialects: frozenset[str] = frozenset()
     cut_short: bool = False  # another block opens where this one should be closed
+    id: str = ""  # of the request in it, where that is known already
 
 
 def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
@@ -105,7 +105,7 @@ def _known_keys(tools: Shapes, tool: str) -> frozenset[str]:
 
 
 def judge(block: Block, tools: Shapes, tracker: Tracker, first: Parsed | Fault | None = None) -> list[Outcome]:
-    """Decide what a JSON block is. Ids are not set yet. ``first`` is what strict reading said, if it was done."""
+    """Decide what a JSON block is. ``first`` is what strict reading said, if it was done."""
     parsed = first or strict(block.body)
     if isinstance(parsed, Parsed):
         if not block.closed and not block.whole:
@@ -167,8 +167,7 @@ def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
     return [_outcome(read_value(value, tools), _Frame(parsed, block, tools, dialect))]
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(NamedTuple):
     """What the calls of one block have in common."""
 
     parsed: Parsed
@@ -188,7 +187,9 @@ def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> O
         return Refusal(
             "frame", f"{where}{read.message}.", "Send the call in the documented form.", block.start, block.end
         )
-    notes = tuple(replace(note, offset=note.offset + block.offset) for note in frame.parsed.repairs) + read.repairs
+    notes = read.repairs
+    if frame.parsed.repairs:
+        notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *notes)
     coercion = Coercion()
     parameters = coercion.parameters(read.parameters, frame.tools.get(read.tool, {}))
     if coercion.fault is not None:
@@ -196,7 +197,7 @@ def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> O
         hint = f"Send '{coercion.fault_path}' as JSON, not as a text."
         return Refusal("syntax", message, hint, block.start, block.end, coercion.fault_path)
     request = RawRequest(
-        "",
+        block.id,
         read.tool,
         parameters,
         read.explanation,
@@ -206,9 +207,13 @@ def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> O
         (*notes, *coercion.notes),
         block.raw,
     )
-    if notes and not _fits_call(replace(read, parameters=parameters), frame.tools):
+    if notes and not _fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request)
     return request
+
+
+def _moved(note: Repair, by: int) -> Repair:
+    return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
 
 
 def _unfit(request: RawRequest) -> Refusal:

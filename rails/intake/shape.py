@@ -8,8 +8,8 @@ the model, is ``rails.tools.contract``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import countOf
-from typing import Final, TypeAlias
+from itertools import chain
+from typing import Final, TypeAlias, cast
 
 from rails.core.requests import Json
 
@@ -17,6 +17,8 @@ from rails.core.requests import Json
 Schema: TypeAlias = "Mapping[str, Json] | Json"
 
 _DEPTH: Final = 32
+#: Names of parameters that name a file, the first choice first.
+PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "file")
 #: Keywords beside "type" that allow or forbid nothing here: most schemas of a text are like this.
 _SAYS_NOTHING_MORE: Final = frozenset(
     {"type", "description", "title", "default", "examples", "format", "minLength", "maxLength", "pattern"}
@@ -67,8 +69,13 @@ def types_of(schema: Schema) -> frozenset[str]:
 
 def properties(schema: Schema) -> Mapping[str, Json]:
     """Return the named properties of an object schema."""
-    named = schema.get("properties") if isinstance(schema, Mapping) else None
+    named = schema.get("properties") if type(schema) is dict or isinstance(schema, Mapping) else None
     return named if isinstance(named, dict) else {}
+
+
+def takes_path(schema: Schema) -> bool:
+    """Return whether one of the properties names a file."""
+    return not properties(schema).keys().isdisjoint(PATH_KEYS)
 
 
 def required(schema: Schema) -> tuple[str, ...]:
@@ -103,7 +110,7 @@ def fits(schema: Schema, value: Json, depth: int = 0) -> bool:
         return False
     if type(schema) is not dict and not isinstance(schema, Mapping):
         return schema is not False
-    if type(value) is str and schema.get("type") == "string" and schema.keys() <= _SAYS_NOTHING_MORE:
+    if type(value) is str and _is_text(schema):
         return True
     return (
         _fits_type(schema, value)
@@ -114,12 +121,16 @@ def fits(schema: Schema, value: Json, depth: int = 0) -> bool:
     )
 
 
+def _is_text(schema: Mapping[str, Json]) -> bool:
+    """Return whether every text fits ``schema``."""
+    return schema.get("type") == "string" and (len(schema) == 1 or schema.keys() <= _SAYS_NOTHING_MORE)
+
+
 def _fits_type(schema: Mapping[str, Json], value: Json) -> bool:
     declared = schema.get("type")
-    allowed = {declared} if isinstance(declared, str) else set(declared) if isinstance(declared, list) else None
-    if allowed is None:
+    if not isinstance(declared, str | list):
         return True
-    kind = type_name(value)
+    kind, allowed = type_name(value), (declared,) if isinstance(declared, str) else declared
     return kind in allowed or (kind == "integer" and "number" in allowed)
 
 
@@ -136,11 +147,13 @@ def _same(left: Json, right: Json) -> bool:
 
 def _fits_object(schema: Mapping[str, Json], value: dict[str, Json], depth: int) -> bool:
     named = properties(schema)
-    if any(name not in value for name in required(schema)):
+    if not all(map(value.__contains__, required(schema))):
         return False
     others = schema.get("additionalProperties", True)
     if "patternProperties" in schema:
         others = True
+    if others is False and not value.keys() <= named.keys():
+        return False
     return all(fits(named.get(key, others), item, depth + 1) for key, item in value.items())
 
 
@@ -156,28 +169,28 @@ def _fits_array(schema: Mapping[str, Json], value: list[Json], depth: int) -> bo
     flat = _flat(items)
     if flat is None or depth >= _DEPTH:
         return all(fits(items, item, depth + 1) for item in value)
-    needed, texts = flat
-    return all(_is_flat(item, needed, texts) or fits(items, item, depth + 1) for item in value)
+    return _are_flat(value, *flat) or all(fits(items, item, depth + 1) for item in value)
 
 
 def _flat(schema: Mapping[str, Json] | bool) -> tuple[frozenset[str], frozenset[str]] | None:
     """Return the required keys and the keys of plain texts, if they decide alone whether an object fits."""
     if isinstance(schema, bool) or schema.get("type") != "object" or not schema.keys() <= _FLAT_KEYWORDS:
         return None
-    texts = frozenset(
-        key
-        for key, part in properties(schema).items()
-        if isinstance(part, Mapping) and part.get("type") == "string" and part.keys() <= _SAYS_NOTHING_MORE
-    )
+    texts = frozenset(key for key, part in properties(schema).items() if isinstance(part, dict) and _is_text(part))
     return frozenset(required(schema)), texts
 
 
-def _is_flat(item: Json, needed: frozenset[str], texts: frozenset[str]) -> bool:
-    """Return whether ``item`` fits for sure: a shortcut for the many small objects of a long list."""
-    if type(item) is not dict:
+def _are_flat(items: list[Json], needed: frozenset[str], texts: frozenset[str]) -> bool:
+    """Return whether all ``items`` fit for sure: a shortcut for many small objects."""
+    if set(map(type, items)) != {dict}:
         return False
-    keys = item.keys()
-    return needed <= keys <= texts and countOf(map(type, item.values()), str) == len(item)
+    objects = cast("list[dict[str, Json]]", items)
+    values = chain.from_iterable(map(dict.values, objects))
+    return (
+        texts.issuperset(chain.from_iterable(objects))
+        and all(map(needed.issubset, objects))
+        and set(map(type, values)) <= {str}
+    )
 
 
 def _fits_combined(schema: Mapping[str, Json], value: Json, depth: int) -> bool:

@@ -82,6 +82,15 @@ class Stretch:
         """Judge one complete line, of which ``peek`` may have been given a part."""
         raise NotImplementedError(line)
 
+    @property
+    def mark(self) -> str:
+        """What every line holds that can end the stretch or matter otherwise; empty where there is no such text."""
+        return ""
+
+    def pass_over(self, text: str) -> None:
+        """Take complete lines without the mark."""
+        self.add(text)
+
     def peek(self, text: str) -> None:
         """Look at a piece of an unfinished line."""
 
@@ -118,6 +127,11 @@ class Quote(Stretch):
     closing: str = ""
     nested: list[int] = field(default_factory=list)
 
+    @property
+    def mark(self) -> str:
+        """Fence characters, unless the stretch is a region up to a tag."""
+        return self.char * 3
+
     def take(self, line: str) -> int:
         """End at the closing tag, or at the fence that closes this one."""
         if self.closing:
@@ -134,6 +148,18 @@ class Quote(Stretch):
                 return len(line)
             self.nested.pop()
         return -1
+
+
+def closing_line(text: str, pos: int, end: int, mark: str) -> re.Match[str] | None:
+    """Return the first line in ``text[pos:end]`` that can close a fence that ``mark`` opened."""
+    found = max(text.find(mark[0], pos, end), pos)  # one character is found much sooner than three
+    while (found := text.find(mark, found, end)) >= 0:
+        start = text.rfind("\n", max(pos - 1, found - _INDENT), found) + 1 or pos
+        line = _BARE_LINE.match(text, start, end)
+        if line and line.end(1) - line.start(1) >= len(mark):
+            return line
+        found += len(mark)
+    return None
 
 
 @dataclass(slots=True)
@@ -161,12 +187,22 @@ class JsonFence(Stretch):
 
     kind: Kind = "json"
 
+    @property
+    def mark(self) -> str:
+        """The fence characters."""
+        return self.char * 3
+
+    def pass_over(self, text: str) -> None:
+        """Follow lines that hold no fence."""
+        self._follow(text)
+        self.add(text)
+
     def whole(self, text: str, pos: int, end: int) -> Span | None:
         """Return the finished block if its strict JSON and closing fence stand in ``text[pos:end]``.
 
         A shortcut: strict JSON has no line ends in strings, so its first fence line is its end.
         """
-        fence = self._closing_line(text, pos, end)
+        fence = closing_line(text, pos, end, self.char * self.length)
         if fence is None:
             return None
         body = text[pos : fence.start()]
@@ -177,17 +213,6 @@ class JsonFence(Stretch):
         span = Stretch.span(self, closed=True)
         span.body_end, span.first = span.body_start + len(body), self.first
         return span
-
-    def _closing_line(self, text: str, pos: int, end: int) -> re.Match[str] | None:
-        """Return the first line in ``text[pos:end]`` that can close the fence."""
-        mark, found = self.char * self.length, pos
-        while (found := text.find(mark, found, end)) >= 0:
-            start = text.rfind("\n", max(pos - 1, found - _INDENT), found) + 1 or pos
-            line = _BARE_LINE.match(text, start, end)
-            if line and line.end(1) - line.start(1) >= self.length:
-                return line
-            found += self.length
-        return None
 
     def peek(self, text: str) -> None:
         """Follow the JSON text, but not a line that may turn out to be a fence."""
@@ -266,6 +291,11 @@ class MarkedJson(JsonFence):
     end_tag: str = ""
     dialect: str = ""
     tool: str = ""
+
+    @property
+    def mark(self) -> str:
+        """Any line can be the last one."""
+        return ""
 
     def take(self, line: str) -> int:
         """End at the closing tag outside strings, or with the line on which the value is complete."""

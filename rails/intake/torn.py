@@ -19,13 +19,13 @@ from rails.intake import doubt, requests
 from rails.intake.jsontext import Parsed
 from rails.intake.requests import Outcome
 from rails.intake.results import Ignored, Shapes
+from rails.intake.shape import PATH_KEYS
 from rails.intake.stretches import Span
-from rails.intake.tracker import PATH_KEYS
 
 #: An offset beyond every answer.
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 #: A line that begins with the end of a string in JSON.
-_REST_LINE: Final = re.compile(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[,\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
+REST_LINE: Final = re.compile(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[,\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
 #: The end of a JSON block with its closing fence.
 _REST_END: Final = re.compile(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
 #: The end of a text that could be the end of a JSON block.
@@ -80,7 +80,7 @@ class Watch:
         """Look at prose, or at a fence that may have been opened by mistake."""
         if self.since == _NOWHERE:
             return
-        self.seen = self.seen or _REST_LINE.search(text) is not None
+        self.seen = self.seen or REST_LINE.search(text) is not None
         self._named = self._named or requests.names_tool(text, self._tools)
 
     def quote(self, span: Span) -> None:

@@ -12,6 +12,7 @@ import re
 from typing import Final
 
 from rails.core import limits
+from rails.intake.shape import PATH_KEYS
 
 _TOKEN: Final = re.compile(r"[\"'“”„‘’{}\[\],:\\/#*\n`~]|[^\s\"'“”„‘’{}\[\],:\\/#*`~]+")
 _CLOSING: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
@@ -29,7 +30,6 @@ _DEPTH: Final = limits.JSON_DEPTH + 1
 #: Keys whose object holds the parameters.
 _ARGUMENTS: Final = frozenset({"arguments", "args", "params", "parameters"})
 _ROOT_KEYS: Final = frozenset({"tool", "tool_name", "type"})
-PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "file")
 
 
 class Tracker:

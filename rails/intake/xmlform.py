@@ -20,7 +20,8 @@ from typing import Final
 
 from rails.intake import shape
 from rails.intake.results import Shapes
-from rails.intake.tracker import PATH_KEYS, Tracker
+from rails.intake.shape import PATH_KEYS
+from rails.intake.tracker import Tracker
 
 _OPENER: Final = re.compile(
     r"[ \t]*(?:<action>[ \t]*)?<(?:tool[ \t]+name[ \t]*=[ \t]*(?:\"([^\"<>\n]{1,100})\"|'([^'<>\n]{1,100})')[ \t]*|"

@@ -3,8 +3,11 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from rails.intake.jsontext import Fault, Parsed, balance, explain, strict
+from rails.intake.jsontext import Fault, Parsed, _decoded, strict
+from rails.intake.places import balance, explain
 
 VALID = [
     "{}", "[]", "0", "-0", "1", "-1.5e3", "1E5", '""', '"\\u00e9\\n\\/"', "true", "false", "null", "[[[]]]",
@@ -227,3 +230,24 @@ def test_the_explanation_counts_lines_and_brackets_outside_strings():
 def test_balance_is_told_in_words(text, said):
     assert said in balance(text)
     assert bool(balance(text)) == bool(said)
+
+
+KEYS = st.sampled_from(["a", "b", "c:", "d\\u003a", "e\\\\u003a", "é", "\\ud83d\\ude00", ""])
+SCALARS = st.sampled_from(['""', '"x: y"', '"\\u003A"', '"\\ud800"', "1", "-7", "1.5", "true", "null", "[]", "1" * 41])
+ITEMS = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(st.tuples(KEYS, inner), max_size=3).map(
+        lambda members: "{" + ",".join(f'"{key}": {value}' for key, value in members) + "}"
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(ITEMS, min_size=1, max_size=6))
+def test_the_quick_look_at_many_small_values_lets_no_more_through_than_the_close_one(items):
+    dense = "[" + ",".join(['{"k": "v: w", "l": "x"}'] * 300) + ","
+    text = dense + ",".join(items) + "]"
+    quick, close = strict(text), _decoded(text)
+    assert type(quick) is type(close)
+    assert quick == close
