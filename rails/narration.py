@@ -204,8 +204,8 @@ def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: fl
     setting.say("GATE_VERDICT", f"gate: {verdict.status}", ids=ids, duration_ms=since(started), diff=diff, **facts)
 
 
-def questioned(setting: Setting, asked: ApprovalRequest) -> None:
-    """Somebody is asked."""
+def questioned(setting: Setting, asked: ApprovalRequest, batch: str = "") -> None:
+    """Somebody is asked; ``batch`` names the question where several were put as one."""
     setting.say(
         "APPROVAL_REQUESTED",
         f"{', '.join(asked.tools)} by {asked.agent}",
@@ -217,6 +217,7 @@ def questioned(setting: Setting, asked: ApprovalRequest) -> None:
         risks=asked.risks,
         notes=asked.notes,
         explanation=asked.explanation,
+        **({"batch": batch} if batch else {}),
     )
 
 
@@ -224,7 +225,8 @@ def decided(setting: Setting, asked: ApprovalRequest, decision: Decision) -> Non
     """Somebody has answered."""
     message = f"{decision.answer} by {decision.by}" + (f": {decision.reason}" if decision.reason else "")
     account = account_of(asked, decision.edited) if decision.edited else ""
-    setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **json_object(decision))
+    facts = json_object(decision) | ({"batch": decision.batch} if decision.batch else {})
+    setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **facts)
     for change in setting.approver.changes() if isinstance(setting.approver, Granter) else ():
         setting.say("GRANT", f"{change.what}: {change.grant}", what=change.what, **json_object(change.grant))
 

@@ -17,7 +17,7 @@ FLOORS = [
     {"setting", "resume", "budget", "flows"},
     {"correction"},
     {"narration"},
-    {"admission", "placing"},
+    {"admission", "asking", "placing"},
     {"turn"},
     {"session"},
     {"review", "doors", "screen"},

@@ -65,6 +65,7 @@ class Decision:
     ``reason`` of a denial goes to the agent word for word. ``edited`` is what was approved in place of
     the request, where the human changed the proposal; it has passed the gate and was shown again.
     ``of`` is the digest of the request that was answered; an answer to another one can't be signed.
+    ``batch`` names the question where several were answered at once.
     """
 
     answer: Answer
@@ -75,6 +76,7 @@ class Decision:
     scope: str = "once"
     edited: ApprovalRequest | None = field(default=None, repr=False, compare=False)
     of: str = field(default="", repr=False, compare=False)
+    batch: str = field(default="", repr=False, compare=False)
 
 
 class Approver(Protocol):
