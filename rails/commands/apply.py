@@ -98,7 +98,8 @@ def run(options: argparse.Namespace) -> int:
     project = common.project_of(options)
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
-    screen = Screen(out, colour=not quiet and common.colour_wanted(sys.stdout), debug=options.debug)
+    colour = not quiet and common.colour_wanted(sys.stdout)
+    screen = Screen(out, colour=colour, debug=options.debug, plain=options.plain)
     registry, agents, gate = common.registry_of(project), common.agents_of(project), Gate(project)
     approver: Approver = DryRun() if options.dry_run else common.approver_of(options, screen, project, registry, gate)
     answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_text(options.file))]

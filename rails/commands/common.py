@@ -120,7 +120,7 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
             dry_run=lambda rule: rule_in_words(rule, views_of(state_of(project))),
             from_project=untrusted(registry),
         )
-        fallback = TerminalApprover(keyboard, screen.out, colour=screen.colour, choices=choices)
+        fallback = TerminalApprover(keyboard, screen.out, plain=screen.plain, colour=screen.colour, choices=choices)
     return PolicyApprover(load_policy(project), fallback, grants, model_spec(options))
 
 
