@@ -151,7 +151,8 @@ def _lines(requests: Sequence[ApprovalRequest], batch: str, look: Look) -> Itera
     yield styled(title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─"), "title", look.colour)
     yield from field("agent", [one_line(first.agent)], look)
     yield from field("tool", [one_line(first.tools[0], 400)], look)
-    yield from field("why", [one_line(text, 400) for text in dict.fromkeys(one.explanation for one in requests)], look)
+    said = dict.fromkeys(one_line(one.explanation, 400) for one in requests if one.explanation.strip())
+    yield from field("why", list(said) or ["(the agent did not say)"], look)
     for risk in first.risks:
         yield from field("risk", [one_line(risk, 400)], look, "risk")
     yield from field("digest", [f"{batch} (over all)"], look)
