@@ -91,6 +91,11 @@ class Approver(Protocol):
 class Chooser(Protocol):
     """An approver that can also say where an edit goes that has no certain place."""
 
+    @property
+    def attended(self) -> bool:
+        """Whether a human is there to choose; if not, nothing is prepared to be shown."""
+        ...
+
     def choose(self, offer: Offer) -> str:
         """Return the handle of one of the offered places, or an empty text for none."""
         ...

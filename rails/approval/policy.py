@@ -117,9 +117,20 @@ class PolicyApprover:
         """Return which grants were given or revoked since this was last asked."""
         return self.grants.changes() if self.grants else ()
 
+    @property
+    def attended(self) -> bool:
+        """Whether there is a human who can be shown something."""
+        human = _chooser(self.fallback)
+        return human is not None and human.attended
+
     def choose(self, offer: Offer) -> str:
         """Let the human choose a place, where there is one; no rule does."""
-        return self.fallback.choose(offer) if isinstance(self.fallback, Chooser) else ""
+        human = _chooser(self.fallback)
+        return human.choose(offer) if human else ""
+
+
+def _chooser(approver: object) -> Chooser | None:
+    return approver if isinstance(approver, Chooser) else None
 
 
 def config_folder() -> Path:

@@ -92,7 +92,7 @@ class TerminalApprover:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Show ``request`` and return the answer. Whatever goes wrong here is a denial or an abort."""
-        if not self._keys.is_terminal and not self._accept_pipe:
+        if not self.attended:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
         answer: Answer = "deny"
@@ -112,13 +112,18 @@ class TerminalApprover:
 
     def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
         """Answer several questions about one tool at once; ``None``: to be asked about by itself."""
-        if not self._keys.is_terminal and not self._accept_pipe:
+        if not self.attended:
             return [self.decide(request) for request in requests]
         return decide_batch(self, requests)
 
+    @property
+    def attended(self) -> bool:
+        """Whether a human can answer: input that is not a terminal is not a human."""
+        return self._keys.is_terminal or self._accept_pipe
+
     def choose(self, offer: Offer) -> str:
         """Show where a refused edit could go, and return the handle that the human takes, or an empty text."""
-        if not self._keys.is_terminal and not self._accept_pipe:
+        if not self.attended:
             return ""
         return choose_place(self, offer, self.look)
 
