@@ -122,6 +122,7 @@ def _approval(verb: argparse.ArgumentParser) -> None:
         default="ask",
         help="ask you each time, or let your policy file decide and deny what it would ask (default: ask)",
     )
+    verb.add_argument("--plain", action="store_true", help="for screen readers: words instead of signs, no colour")
 
 
 def _dialects(verb: argparse.ArgumentParser) -> None:

@@ -212,8 +212,8 @@ def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: fl
     setting.say("GATE_VERDICT", words, ids=ids, duration_ms=since(started), diff=diff, **facts, **told)
 
 
-def questioned(setting: Setting, asked: ApprovalRequest) -> None:
-    """Somebody is asked."""
+def questioned(setting: Setting, asked: ApprovalRequest, batch: str = "") -> None:
+    """Somebody is asked; ``batch`` names the question where several were put as one."""
     setting.say(
         "APPROVAL_REQUESTED",
         f"{', '.join(asked.tools)} by {asked.agent}",
@@ -225,6 +225,7 @@ def questioned(setting: Setting, asked: ApprovalRequest) -> None:
         risks=asked.risks,
         notes=asked.notes,
         explanation=asked.explanation,
+        **({"batch": batch} if batch else {}),
     )
 
 
@@ -232,7 +233,8 @@ def decided(setting: Setting, asked: ApprovalRequest, decision: Decision) -> Non
     """Somebody has answered."""
     message = f"{decision.answer} by {decision.by}" + (f": {decision.reason}" if decision.reason else "")
     account = account_of(asked, decision.edited) if decision.edited else ""
-    setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **json_object(decision))
+    facts = json_object(decision) | ({"batch": decision.batch} if decision.batch else {})
+    setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **facts)
     for change in setting.approver.changes() if isinstance(setting.approver, Granter) else ():
         setting.say("GRANT", f"{change.what}: {change.grant}", what=change.what, **json_object(change.grant))
 

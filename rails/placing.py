@@ -29,7 +29,7 @@ def planned_with(setting: Setting, edits: Sequence[ToolRequest]) -> tuple[Sequen
     edits, planned = list(edits), _plan(setting, edits)
     chosen: list[str] = []
     for _ in range(_MOST):
-        if not planned.refusals or not isinstance(setting.approver, Chooser):
+        if not planned.refusals or not isinstance(setting.approver, Chooser) or not setting.approver.attended:
             break
         offered = offers(edits, planned, setting.project)
         handle = setting.approver.choose(offered[0]) if offered else ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from rails.core.details import items, number, text
 from rails.core.events import Record
 from rails.core.requests import Json
-from rails.core.text import one_line, printable
+from rails.core.text import in_words, one_line, printable
 from rails.messages import Key, say
 
 if TYPE_CHECKING:
@@ -28,10 +28,16 @@ _RULE, _MESSAGE = "rule", "message"
 class Screen:
     """Prints records as they come. ``debug`` adds the texts that the model reads and the blocks it sent."""
 
-    def __init__(self, out: TextIO | None = None, *, colour: bool | None = None, debug: bool = False) -> None:
-        """Write to ``out`` (standard output); ``colour`` is decided by whether that is a terminal."""
+    def __init__(
+        self, out: TextIO | None = None, *, colour: bool | None = None, debug: bool = False, plain: bool = False
+    ) -> None:
+        """Write to ``out`` (standard output); ``colour`` is decided by whether that is a terminal.
+
+        ``plain`` is for screen readers: words instead of signs, no colour, nothing that moves.
+        """
         self.out = out or sys.stdout
-        self.colour = self.out.isatty() if colour is None else colour
+        self.plain = plain
+        self.colour = (self.out.isatty() if colour is None else colour) and not plain
         self.debug = debug
         self.stage_ms: defaultdict[str, float] = defaultdict(float)
         self.counts: Counter[str] = Counter()
@@ -80,7 +86,7 @@ class Screen:
         if self._status:
             self._status.stop()
             self._status = None
-        self.out.write(self._paint(text, style) + "\n")
+        self.out.write(self._paint(in_words(text) if self.plain else text, style) + "\n")
         self.out.flush()
 
     def busy(self, what: str) -> None:

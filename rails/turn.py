@@ -12,22 +12,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rails import feedback, flows
 from rails import narration as tell
 from rails.admission import admit
 from rails.agents import check_output
-from rails.approval.decision import (
-    ApprovalRequest,
-    Decision,
-    request_for_changes,
-    request_for_tool,
-    sign_changes,
-    sign_tool,
-    still_valid,
-)
+from rails.approval.decision import Decision, request_for_changes, sign_changes, sign_tool, still_valid
 from rails.approval.edit import account_of
+from rails.asking import about, ask, batched
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Answer, Message, TextDelta
 from rails.core.errors import ModelError, StaleError, WorkspaceError
@@ -78,8 +71,13 @@ def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, O
     outcomes += [done.get(r.id) or _run(setting, r) for r in requests if r.effect == "read"]
     if edits := [r for r in requests if r.effect == "edit"]:
         outcomes.append(done.get(edits[0].id) or _change(setting, edits, clean=_all_ok(outcomes)))
-    for request in (r for r in requests if r.effect == "run"):
-        outcomes.append(done.get(request.id) or _execute(setting, request, clean=_all_ok(outcomes)))
+    runs = [r for r in requests if r.effect == "run" and r.id not in done]
+    outcomes += [done[r.id] for r in requests if r.effect == "run" and r.id in done]
+    decided: dict[str, Decision | None] = {}
+    for number, request in enumerate(runs):
+        if _all_ok(outcomes) and request.id not in decided:
+            decided |= batched(setting, runs[number:])
+        outcomes.append(_execute(setting, request, decided.get(request.id), clean=_all_ok(outcomes)))
 
     if not outcomes and answer.stop_reason not in feedback.CUT:
         lacking = check_output(setting.agent, answer.message.text)
@@ -128,7 +126,7 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         from_project=setting.from_project,
         doubts=planned.doubts,
     )
-    original, decision = asked, _ask(setting, asked)
+    original, decision = asked, ask(setting, asked)
     if decision.answer != "approve":
         return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
     asked = decision.edited or asked
@@ -158,19 +156,23 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     return outcome
 
 
-def _execute(setting: Setting, request: ToolRequest, *, clean: bool) -> Outcome:
+def _execute(setting: Setting, request: ToolRequest, decision: Decision | None, *, clean: bool) -> Outcome:
     """Run a tool that executes something, after a human agreed if the definition asks for one."""
+    ids, account = (request.id,), ""
     if not clean:
-        return feedback.skipped((request.id,), "another part of your answer was refused or denied.")
+        return feedback.skipped(ids, "another part of your answer was refused or denied.")
     if request.asks:
-        asked = request_for_tool(request.id, setting.agent.name, request, from_project=setting.from_project)
-        decision = _ask(setting, asked)
+        original = asked = about(setting, request)
+        decision = decision or ask(setting, asked)
         if decision.answer != "approve":
-            return feedback.denied((request.id,), decision.reason, stop=decision.answer == "abort")
+            return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
+        asked = decision.edited or asked
         if not still_valid(sign_tool(asked, decision), asked):
-            return feedback.stale((request.id,), "What was approved is not what would be run; it was not run.")
+            return feedback.stale(ids, "What was approved is not what would be run; it was not run.")
+        request, account = asked.tool_request or request, account_of(original, asked)
     tell.running(setting, request)
-    return _run(setting, request)
+    outcome = _run(setting, request)
+    return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
 
 
 def _run(setting: Setting, request: ToolRequest) -> Outcome:
@@ -183,13 +185,6 @@ def _run(setting: Setting, request: ToolRequest) -> Outcome:
     if isinstance(path, str) and isinstance(digest, str):
         setting.saw(path, digest)
     return feedback.result((request.id,), request.tool_name, result)
-
-
-def _ask(setting: Setting, asked: ApprovalRequest) -> Decision:
-    tell.questioned(setting, asked)
-    decision = setting.approver.decide(asked)
-    tell.decided(setting, asked, decision)
-    return decision
 
 
 def _all_ok(outcomes: Sequence[Outcome]) -> bool:

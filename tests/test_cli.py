@@ -150,6 +150,12 @@ def test_apply_writes_what_the_policy_allows(rails, project):
     assert (project / "hello.txt").read_text("utf-8") == "hello\n"
 
 
+def test_apply_can_be_read_by_a_screen_reader(rails):
+    shown = rails("apply", "--approve", "policy", "--plain", text=WRITE, code=0).stdout
+    assert "done: Created hello.txt" in shown
+    assert not any(sign in shown for sign in "🔧✅❌─│\x1b")
+
+
 def test_apply_without_a_human_and_without_a_rule_writes_nothing(rails, project, environment):
     (Path(environment["AI_RAILS_CONFIG_DIR"]) / "policy.toml").unlink()
     result = json.loads(rails("apply", "--json", "--approve", "policy", text=WRITE, code=1).stdout)

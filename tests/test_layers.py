@@ -17,7 +17,7 @@ FLOORS = [
     {"setting", "resume", "budget", "flows", "escalation", "human", "kickoff"},
     {"correction", "handoff", "job"},
     {"narration"},
-    {"admission", "placing"},
+    {"admission", "asking", "placing"},
     {"turn"},
     {"engagement"},
     {"session"},

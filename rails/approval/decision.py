@@ -65,6 +65,7 @@ class Decision:
     ``reason`` of a denial goes to the agent word for word. ``edited`` is what was approved in place of
     the request, where the human changed the proposal; it has passed the gate and was shown again.
     ``of`` is the digest of the request that was answered; an answer to another one can't be signed.
+    ``batch`` names the question where several were answered at once.
     """
 
     answer: Answer
@@ -75,6 +76,7 @@ class Decision:
     scope: str = "once"
     edited: ApprovalRequest | None = field(default=None, repr=False, compare=False)
     of: str = field(default="", repr=False, compare=False)
+    batch: str = field(default="", repr=False, compare=False)
 
 
 class Approver(Protocol):
@@ -88,6 +90,11 @@ class Approver(Protocol):
 @runtime_checkable
 class Chooser(Protocol):
     """An approver that can also say where an edit goes that has no certain place."""
+
+    @property
+    def attended(self) -> bool:
+        """Whether a human is there to choose; if not, nothing is prepared to be shown."""
+        ...
 
     def choose(self, offer: Offer) -> str:
         """Return the handle of one of the offered places, or an empty text for none."""

@@ -7,6 +7,7 @@ the edited change set passes the same gate, and the human sees its verdict befor
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import shlex
 import stat
@@ -17,16 +18,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from rails.approval.decision import ApprovalRequest, request_for_changes
+from rails.approval.decision import ApprovalRequest, request_for_changes, request_for_tool
 from rails.approval.linediff import blocks
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import UsageError
 from rails.core.paths import WorkspacePath
+from rails.core.requests import ToolRequest
 from rails.core.text import decode, head_and_tail
 from rails.core.verdict import Verdict
 
 Judge = Callable[[ChangeSet], Verdict]
+#: The request with other parameters (JSON text), validated as the agent's was; or what is wrong with them.
+Revalidate = Callable[[ToolRequest, str], ToolRequest | str]
 Editor = Callable[[Sequence[Path]], None]
 #: Content by path; ``None``: leave the file as it is.
 Contents = Mapping[WorkspacePath, bytes | None]
@@ -62,6 +66,32 @@ def edited(
         request.id, request.agent, request.requests, verdict, (), from_project=from_project, doubts=request.doubts
     )
     return replace(again, notes=notes)
+
+
+def edited_run(request: ApprovalRequest, text: str, revalidate: Revalidate) -> ApprovalRequest:
+    """Return the request that asks about running the tool with the parameters in ``text`` (JSON) instead.
+
+    Raises EditError when they don't satisfy the tool's definition, or are the same.
+    """
+    if request.tool_request is None:
+        raise EditError("There are no parameters to edit.")
+    again = revalidate(request.tool_request, text)
+    if isinstance(again, str):
+        raise EditError(again)
+    if again.parameters == request.tool_request.parameters:
+        raise EditError("Nothing was changed.")
+    local = [again.tool_name] if any("comes from the project" in risk for risk in request.risks) else []
+    return request_for_tool(request.id, request.agent, again, (EDITED,), from_project=local)
+
+
+def parameters_in_editor(request: ApprovalRequest, editor: Editor | None = None) -> str:
+    """Let the human edit the parameters of a tool run as JSON. Raises EditError as :func:`in_editor` does."""
+    parameters = dict(request.tool_request.parameters) if request.tool_request else {}
+    with tempfile.TemporaryDirectory(prefix="ai-rails-edit-") as folder:
+        place = Path(folder) / "parameters.json"
+        place.write_text(json.dumps(parameters, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        (editor or run_editor)([place])
+        return _read_back(place).decode("utf-8", "replace")
 
 
 def hunks(change: FileChange) -> list[tuple[list[str], list[str]]]:
@@ -130,7 +160,7 @@ def account_of(original: ApprovalRequest, approved: ApprovalRequest) -> str:
 
     An empty text when nothing differs.
     """
-    parts = []
+    parts = _account_of_run(original, approved)
     for path in sorted({c.path for c in (*original.changes.changes, *approved.changes.changes)}):
         was, now = original.changes.get(path), approved.changes.get(path)
         if was is not None and now is None:
@@ -141,6 +171,15 @@ def account_of(original: ApprovalRequest, approved: ApprovalRequest) -> str:
         return ""
     told, _ = head_and_tail("\n".join(parts), limits.FEEDBACK_CHARS // 2)
     return f"The human changed your proposal before approving it (- your line, + the human's):\n{told}"
+
+
+def _account_of_run(original: ApprovalRequest, approved: ApprovalRequest) -> list[str]:
+    was, now = original.tool_request, approved.tool_request
+    if was is None or now is None or was.parameters == now.parameters:
+        return []
+    old, new = (json.dumps(dict(one.parameters), ensure_ascii=False, indent=2).split("\n") for one in (was, now))
+    names = "parameters (yours)", "parameters (approved)"
+    return ["\n".join(difflib.unified_diff(old, new, *names, n=2, lineterm=""))]
 
 
 def _account(was: FileChange, now: FileChange) -> list[str]:

@@ -29,11 +29,12 @@ import os
 import stat
 import time
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
+from rails.approval.batch import BatchApprover
 from rails.approval.conditions import Circumstances, minute_of
 from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Chooser, Decision
 from rails.approval.grants import Change, Grants
@@ -65,13 +66,38 @@ class PolicyApprover:
         Without anybody to ask the answer is "deny": "no human". A grant stands in for a missing rule
         only: it overrules neither a rule nor a protected path.
         """
-        around = Circumstances(self.model, self.fallback is not None, self.minute(), dict(self.counted))
-        decision = self._decide(request, around)
-        if decision.answer == "approve":
-            self.counted.update(self.policy.counted(items_of(decision.edited or request), around))
+        decision = self._by_rule(request, self._around()) or self._asked(request)
+        self._count(request, decision)
         return decision
 
-    def _decide(self, request: ApprovalRequest, around: Circumstances) -> Decision:
+    def _asked(self, request: ApprovalRequest) -> Decision:
+        if self.fallback is None:
+            return Decision("deny", NO_HUMAN, "headless", of=request.digest)
+        return self.fallback.decide(request)
+
+    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
+        """Answer what rules and grants answer; ask the human about the rest at once, if there are several.
+
+        With a rule that counts, each answer may change the next: then all are asked about one by one.
+        """
+        if any(rule.when.counts for rule in self.policy.rules):
+            return [None] * len(requests)
+        decisions = [self._by_rule(request, self._around()) for request in requests]
+        left = [request for request, decision in zip(requests, decisions, strict=True) if decision is None]
+        several = len(left) > 1 and isinstance(self.fallback, BatchApprover)
+        answers = iter(cast(BatchApprover, self.fallback).decide_batch(left) if several else ())
+        return [decision or next(answers, None) for decision in decisions]
+
+    def _around(self) -> Circumstances:
+        return Circumstances(self.model, self.fallback is not None, self.minute(), dict(self.counted))
+
+    def _count(self, request: ApprovalRequest, decision: Decision | None) -> None:
+        if decision is not None and decision.answer == "approve":
+            items = items_of(decision.edited or request)
+            self.counted.update(self.policy.counted(items, self._around()))
+
+    def _by_rule(self, request: ApprovalRequest, around: Circumstances) -> Decision | None:
+        """Answer from the rules and the grants; ``None``: it has to be asked."""
         started = time.monotonic()
         judgement = self.policy.judge(request, around)
         by = f"policy: {' and '.join(map(str, judgement.rules))}"
@@ -85,17 +111,26 @@ class PolicyApprover:
             return decided("approve", judgement.why, by)
         if self.grants and (used := self.grants.take(request, self.policy.rules, around)):
             return decided("approve", "; ".join(map(str, used)), f"grant {used[0].number}", "grant")
-        if self.fallback is None:
-            return decided("deny", NO_HUMAN, "headless")
-        return self.fallback.decide(request)
+        return None
 
     def changes(self) -> tuple[Change, ...]:
         """Return which grants were given or revoked since this was last asked."""
         return self.grants.changes() if self.grants else ()
 
+    @property
+    def attended(self) -> bool:
+        """Whether there is a human who can be shown something."""
+        human = _chooser(self.fallback)
+        return human is not None and human.attended
+
     def choose(self, offer: Offer) -> str:
         """Let the human choose a place, where there is one; no rule does."""
-        return self.fallback.choose(offer) if isinstance(self.fallback, Chooser) else ""
+        human = _chooser(self.fallback)
+        return human.choose(offer) if human else ""
+
+
+def _chooser(approver: object) -> Chooser | None:
+    return approver if isinstance(approver, Chooser) else None
 
 
 def config_folder() -> Path:

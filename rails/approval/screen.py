@@ -89,13 +89,13 @@ def _head(request: ApprovalRequest, look: Look) -> Iterator[str]:
     title = "Change these files?" if request.kind == "changes" else "Run this tool?"
     rule = title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─")
     yield styled(rule, "title", look.colour)
-    yield from _field("agent", [one_line(request.agent)], look)
-    yield from _field("tool", [one_line(", ".join(request.tools), 400)], look)
-    yield from _field("why", _why(request.explanation), look)
+    yield from field("agent", [one_line(request.agent)], look)
+    yield from field("tool", [one_line(", ".join(request.tools), 400)], look)
+    yield from field("why", _why(request.explanation), look)
     for risk in request.risks:
-        yield from _field("risk", [one_line(risk, 400)], look, "risk")
+        yield from field("risk", [one_line(risk, 400)], look, "risk")
     yield from _listed("note", [one_line(note, 400) for note in request.notes], look)
-    yield from _field("digest", [request.digest[:16]], look)
+    yield from field("digest", [request.digest[:16]], look)
 
 
 def _why(explanation: str) -> list[str]:
@@ -107,7 +107,7 @@ def _why(explanation: str) -> list[str]:
     return lines if more <= 0 else [*lines[:_WHY_LINES], f"[… {more} more lines …]"]
 
 
-def _field(name: str, lines: Sequence[str], look: Look, style: str = "") -> Iterator[str]:
+def field(name: str, lines: Sequence[str], look: Look, style: str = "") -> Iterator[str]:
     """Yield a labelled field; every further line keeps a bar at the left that no text can forge."""
     label = f"{name:<8}{look.bar}"
     for line in lines:
@@ -118,7 +118,7 @@ def _field(name: str, lines: Sequence[str], look: Look, style: str = "") -> Iter
 
 def _listed(name: str, lines: Sequence[str], look: Look, style: str = "") -> Iterator[str]:
     more = len(lines) - _LISTED
-    yield from _field(name, [*lines[:_LISTED], *([f"[… {more} more …]"] if more > 0 else [])], look, style)
+    yield from field(name, [*lines[:_LISTED], *([f"[… {more} more …]"] if more > 0 else [])], look, style)
 
 
 def _parameters(request: ToolRequest, look: Look, full: bool) -> tuple[list[str], int]:
@@ -128,7 +128,7 @@ def _parameters(request: ToolRequest, look: Look, full: bool) -> tuple[list[str]
         tail = _PARAMETER_LINES // 3
         lines = [*lines[: _PARAMETER_LINES - tail], f"[… {hidden} lines not shown …]", *lines[-tail:]]
     shown = [show(line, full=full, changed=False) for line in lines]
-    return [f"parameters of {one_line(request.tool_name)}", *_field("", shown, look)], hidden
+    return [f"parameters of {one_line(request.tool_name)}", *field("", shown, look)], hidden
 
 
 def _json_lines(parameters: Mapping[str, Json]) -> list[str]:
@@ -142,7 +142,7 @@ def _gate(verdict: Verdict, drawn: set[str], look: Look) -> Iterator[str]:
     new = sum(finding.new for finding in verdict.findings)
     words = {"pass": "passed", "fail": f"{new} new findings", "error": "could not be completed"}
     style = "good" if verdict.status == "pass" else "risk"
-    yield from _field("checks", [f"{words[verdict.status]} ({checks or 'none ran'})"], look, style)
+    yield from field("checks", [f"{words[verdict.status]} ({checks or 'none ran'})"], look, style)
     elsewhere = [f"{f.path}:{f.line}: {f.rule} {f.message}" for f in verdict.findings if f.path not in drawn]
     yield from _listed("", [one_line(text, 300) for text in elsewhere], look, "finding")
     fixes = [f"{fixed.tool} {fixed.rule} ×{fixed.count} in {fixed.path}" for fixed in verdict.fixed]

@@ -6,41 +6,51 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
 
 from rails.approval import granting
+from rails.approval.batch import decide_batch
 from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Decision
-from rails.approval.diffview import show
-from rails.approval.edit import Contents, EditError, Editor, Judge, edited, hunks, in_editor, without_hunks
+from rails.approval.edit import (
+    Contents,
+    EditError,
+    Editor,
+    Judge,
+    Revalidate,
+    edited,
+    edited_run,
+    in_editor,
+    parameters_in_editor,
+)
 from rails.approval.grants import Grants
 from rails.approval.keys import Elsewhere, Keys, NoAnswer
-from rails.approval.paint import styled, wrap
+from rails.approval.paint import styled
+from rails.approval.pieces import without_pieces
 from rails.approval.placing import choose_place
 from rails.approval.rules import Rule
 from rails.approval.screen import Look, draw_request
 from rails.core.errors import RailsError
-from rails.core.paths import WorkspacePath
 from rails.core.places import Offer
 from rails.core.text import one_line
 
 #: Questions for one answer; then it counts as a denial.
 _TRIES: Final = 20
-#: Lines of a piece that are shown when the human chooses among pieces.
-_PIECE_LINES: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
     """What a human can do besides approving, denying and stopping; each needs something from outside.
 
-    ``judge`` is the gate, for editing the proposal. ``grants`` lets an approval hold for what is alike;
+    ``judge`` is the gate, for editing the proposal; ``revalidate`` is the same for the parameters of a tool
+    run. ``grants`` lets an approval hold for what is alike;
     ``dry_run`` tells what such a rule would have done in past sessions. ``from_project`` as in
     :func:`~rails.approval.decision.request_for_changes`. ``editor`` replaces ``$EDITOR``.
     """
 
     judge: Judge | None = None
+    revalidate: Revalidate | None = None
     grants: Grants | None = None
     dry_run: Callable[[Rule], str] | None = None
     from_project: Collection[str] = ()
@@ -85,7 +95,7 @@ class TerminalApprover:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Show ``request`` and return the answer. Whatever goes wrong here is a denial or an abort."""
-        if not self._keys.is_terminal and not self._accept_pipe:
+        if not self.attended:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
         answer: Answer = "deny"
@@ -105,9 +115,20 @@ class TerminalApprover:
         seconds = round(self._clock() - started, 3)
         return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead, of=final.digest)
 
+    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
+        """Answer several questions about one tool at once; ``None``: to be asked about by itself."""
+        if not self.attended:
+            return [self.decide(request) for request in requests]
+        return decide_batch(self, requests)
+
+    @property
+    def attended(self) -> bool:
+        """Whether a human can answer: input that is not a terminal is not a human."""
+        return self._keys.is_terminal or self._accept_pipe
+
     def choose(self, offer: Offer) -> str:
         """Show where a refused edit could go, and return the handle that the human takes, or an empty text."""
-        if not self._keys.is_terminal and not self._accept_pipe:
+        if not self.attended:
             return ""
         return choose_place(self, offer, self.look)
 
@@ -167,6 +188,8 @@ class _Question:
         }
         if self._choices.judge and request.kind == "changes":
             self._commands |= {"e": self._edit, "edit": self._edit, "l": self._leave_out}
+        if self._choices.revalidate and request.kind == "tool":
+            self._commands |= {"e": self._edit_run, "edit": self._edit_run}
         if self._choices.grants and request.kind == "changes":
             self._commands |= {"g": self._grant, "grant": self._grant}
         if self._choices.grants:
@@ -189,7 +212,8 @@ class _Question:
         if self._hidden:
             self._terminal.put(f"{self._hidden} lines are not shown: v shows them.\n", "risk")
         words = ['type "approve"' if self.request.risks else "[a]pprove", "[d]eny with a reason", "[s]top the session"]
-        words += ["[e]dit", "[l]eave parts out"] if "e" in self._commands else []
+        words += ["[e]dit"] if "e" in self._commands else []
+        words += ["[l]eave parts out"] if "l" in self._commands else []
         words += ["[g]rant"] if "g" in self._commands else []
         words += granting.words(self._choices.grants)
         self._terminal.put("  ".join([*words, "[v]iew everything"]) + ", then Enter: ")
@@ -232,37 +256,25 @@ class _Question:
         except RailsError as error:
             self._terminal.put(f"{one_line(str(error), 400)}\n")
 
+    def _edit_run(self, rest: str) -> None:
+        del rest
+        try:
+            if self._choices.revalidate is None:
+                raise EditError("There is nothing here that could check an edit.")
+            text = parameters_in_editor(self.request, self._choices.editor)
+            self.request = edited_run(self.request, text, self._choices.revalidate)
+        except RailsError as error:
+            self._terminal.put(f"{one_line(str(error), 800)}\n")
+            return
+        self._hidden = self._terminal.show(self.request, full=False)
+
     def _leave_out(self, rest: str) -> None:
         del rest
-        pieces = [(change, n) for change in self.request.changes.changes for n in range(len(hunks(change)))]
-        self._list_pieces()
-        self._terminal.arm()
-        self._terminal.put("Numbers of the parts to leave out (Enter: none): ")
-        words = self._terminal.line().replace(",", " ").split()
-        if not words:
-            return
-        if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= len(pieces) for word in words):
-            self._terminal.put(f"Numbers from 1 to {len(pieces)} are wanted.\n")
-            return
-        dropped: dict[WorkspacePath, set[int]] = {}
-        for change, n in (pieces[int(word) - 1] for word in words):
-            dropped.setdefault(change.path, set()).add(n)
         try:
-            chosen = [change for change in self.request.changes.changes if change.path in dropped]
-            self._replace({change.path: without_hunks(change, dropped[change.path]) for change in chosen})
+            if contents := without_pieces(self._terminal, self.request):
+                self._replace(contents)
         except RailsError as error:
             self._terminal.put(f"{one_line(str(error), 400)}\n")
-
-    def _list_pieces(self) -> None:
-        number = 0
-        for change in self.request.changes.changes:
-            for old, new in hunks(change):
-                number += 1
-                lines = [*(f"- {show(line[:-1])}" for line in old), *(f"+ {show(line[:-1])}" for line in new)]
-                cut = [f"[… {len(lines) - _PIECE_LINES} more lines …]"] if len(lines) > _PIECE_LINES else []
-                self._terminal.put(f"{number}: {change.path}\n", "title")
-                for line in (*lines[:_PIECE_LINES], *cut):
-                    self._terminal.put("".join(f"   | {piece}\n" for piece in wrap(line.expandtabs(4), 90)))
 
     def _replace(self, contents: Contents) -> None:
         """Have the edited proposal checked, and show it: from now on it is what is asked about."""

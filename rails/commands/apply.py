@@ -103,7 +103,8 @@ def run(options: argparse.Namespace) -> int:
     project = common.project_of(options)
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
-    screen = Screen(out, colour=not quiet and common.colour_wanted(sys.stdout), debug=options.debug)
+    colour = not quiet and common.colour_wanted(sys.stdout)
+    screen = Screen(out, colour=colour, debug=options.debug, plain=options.plain)
     registry, gate = common.registry_of(project), Gate(project)
     agents = trust.require(common.agents_of(project), [options.agent], project, ask=not quiet)
     approver: Approver = (
@@ -177,7 +178,7 @@ def summarise(turn: Turn, collected: Collector, approver: Approver) -> dict[str,
 def _shown_on(screen: Screen) -> Callable[[ApprovalRequest], None]:
     def show(request: ApprovalRequest) -> None:
         screen.line()
-        for line in draw_request(request, Look(colour=screen.colour)).lines:
+        for line in draw_request(request, Look(colour=screen.colour, plain=screen.plain)).lines:
             screen.line(line)
 
     return show

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rails.agents import Agent
     from rails.approval.decision import Approver
     from rails.core.events import Event, Record
+    from rails.core.requests import ToolRequest
     from rails.gate.gate import Gate
     from rails.human import Human
     from rails.log.answers import Answers
@@ -141,14 +142,36 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
     if keyboard and fallback:
         choices = Choices(
             judge=gate.judge,
+            revalidate=lambda request, text: revalidated(request, text, registry),
             grants=grants,
             dry_run=lambda rule: rule_in_words(rule, views_of(state_of(project))),
             from_project=untrusted(registry),
         )
         fallback.here = TerminalApprover(
-            keyboard, screen.out, colour=screen.colour, choices=choices, elsewhere=fallback.answered_elsewhere
+            keyboard,
+            screen.out,
+            plain=screen.plain,
+            colour=screen.colour,
+            choices=choices,
+            elsewhere=fallback.answered_elsewhere,
         )
     return PolicyApprover(load_policy(project), fallback, grants, model_spec(options))
+
+
+def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
+    """Validate parameters that a human edited (JSON text) as an agent's are; return what is wrong with them."""
+    from rails.core.requests import RawRequest, ToolRequest
+    from rails.tools.contract import validate
+    from rails.tools.jsonfile import JsonError, parse
+
+    try:
+        value = parse(text).value
+    except JsonError as error:
+        return f"Line {error.line} of the parameters is not JSON: {error.message}. {error.fix}"
+    if not isinstance(value, dict):
+        return "The parameters have to be a JSON object."
+    found = validate(RawRequest(request.id, request.tool_name, value, request.explanation), registry, request.agent)
+    return found if isinstance(found, ToolRequest) else " ".join(map(str, found))
 
 
 def grants_folder(project: Path) -> Path:

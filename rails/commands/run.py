@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     registry, agents = common.registry_of(project), common.agents_of(project)
     # Standard output belongs to the protocol when another program listens.
     out = sys.stderr if options.events else sys.stdout
-    screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug)
+    screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
     gate = Gate(project)
     human = common.human_of(options, screen)
     resuming = options.resume is not None

@@ -153,3 +153,16 @@ def main_eol(text: str) -> tuple[Eol, bool]:
     }
     best = max(counts, key=lambda eol: counts[eol])
     return best, sum(1 for count in counts.values() if count) > 1
+
+
+#: The signs that lines of the live view begin with, and what a screen reader shall read instead.
+_SIGNS: Final = {"🔧 ": "", "✅ ": "done: ", "❌ ": "failed: ", "→ ": "", "── ": ""}
+
+
+def in_words(line: str) -> str:
+    """Return a line of the live view with words in place of the sign that it begins with, and without a rule."""
+    body = line.lstrip()
+    sign = next((sign for sign in _SIGNS if body.startswith(sign)), "")
+    if not sign:
+        return line
+    return f"{line[: len(line) - len(body)]}{_SIGNS[sign]}{body.removeprefix(sign).rstrip('─ ')}"

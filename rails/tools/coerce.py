@@ -31,25 +31,66 @@ class Coerced:
     notes: list[str] = field(default_factory=list)
     broken: list[tuple[Place, str, str]] = field(default_factory=list)
     nulls_are_absent: bool = False
+    memo: Memo = field(default_factory=lambda: Memo({}))
 
 
-def coerce(value: Json, schema: Json, root: Json, result: Coerced, place: Place = ()) -> Json:
-    """Return ``value`` with such texts converted, all the way down. ``value`` itself is not changed."""
+class Memo:
+    """What was found out about the parts of one schema, kept from one request to the next.
+
+    Parts are known by identity, so the memo holds the schema (``root``) that they belong to.
+    """
+
+    __slots__ = ("branches", "root", "types")
+
+    def __init__(self, root: Json) -> None:
+        self.root = root
+        self.types: dict[int, frozenset[str]] = {}
+        self.branches: dict[tuple[int, str], Mapping[str, Json]] = {}
+
+    def types_of(self, schema: Mapping[str, Json]) -> frozenset[str]:
+        """Return the types that a part of the schema may accept."""
+        found = self.types.get(id(schema))
+        if found is None:
+            found = self.types[id(schema)] = allowed_types(dict(schema), self.root)
+        return found
+
+    def branch_of(self, schema: Mapping[str, Json], wanted: str) -> Mapping[str, Json]:
+        """Return what is known about a value of type ``wanted`` there."""
+        found = self.branches.get((id(schema), wanted))
+        if found is None:
+            found = self.branches[id(schema), wanted] = _branch(schema, self.root, wanted)
+        return found
+
+
+def coerce(value: Json, schema: Json, result: Coerced, place: Place = ()) -> Json:
+    """Return ``value`` with such texts converted, all the way down. ``value`` itself is not changed.
+
+    ``schema`` has to be ``result.memo.root`` or a part of it.
+    """
     if not isinstance(schema, dict):
         return value
-    types = allowed_types(schema, root)
-    if isinstance(value, str) and "string" not in types:
-        value = _from_text(value, types, result, place)
-    elif isinstance(value, float) and value.is_integer() and "integer" in types and "number" not in types:
+    types = result.memo.types_of(schema)
+    if isinstance(value, str):
+        return value if "string" in types else _coerced_text(value, types, schema, result, place)
+    if isinstance(value, float) and value.is_integer() and "integer" in types and "number" not in types:
         result.notes.append(f"{_name(place)}: {value!r} to integer")
-        value = int(value)
+        return int(value)
+    return _inside(value, schema, result, place)
+
+
+def _coerced_text(text: str, types: frozenset[str], schema: Mapping[str, Json], result: Coerced, place: Place) -> Json:
+    value = _from_text(text, types, result, place)
+    return value if isinstance(value, str) else _inside(value, schema, result, place)
+
+
+def _inside(value: Json, schema: Mapping[str, Json], result: Coerced, place: Place) -> Json:
     if isinstance(value, dict):
-        inner = _branch(schema, root, "object")
-        kept = [name for name in value if not (result.nulls_are_absent and _is_absent(name, value, inner, root))]
-        return {name: coerce(value[name], _of(inner, name), root, result, (*place, name)) for name in kept}
+        inner = result.memo.branch_of(schema, "object")
+        kept = [name for name in value if not (result.nulls_are_absent and _is_absent(name, value, inner, result))]
+        return {name: coerce(value[name], _of(inner, name), result, (*place, name)) for name in kept}
     if isinstance(value, list):
-        inner = _branch(schema, root, "array")
-        return [coerce(item, _item(inner, index), root, result, (*place, index)) for index, item in enumerate(value)]
+        inner = result.memo.branch_of(schema, "array")
+        return [coerce(item, _item(inner, index), result, (*place, index)) for index, item in enumerate(value)]
     return value
 
 
@@ -116,10 +157,10 @@ def _of(schema: Mapping[str, Json], name: str) -> Json:
     return schema.get("additionalProperties", True)
 
 
-def _is_absent(name: str, value: Mapping[str, Json], schema: Mapping[str, Json], root: Json) -> bool:
+def _is_absent(name: str, value: Mapping[str, Json], schema: Mapping[str, Json], result: Coerced) -> bool:
     required = schema.get("required")
     needed = isinstance(required, list) and name in required
-    return value[name] is None and not needed and not _takes_null(_of(schema, name), root)
+    return value[name] is None and not needed and not _takes_null(_of(schema, name), result.memo.root)
 
 
 def _takes_null(schema: Json, root: Json, depth: int = 0) -> bool:

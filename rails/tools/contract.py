@@ -21,7 +21,7 @@ from rails.core.errors import Refusal
 from rails.core.requests import Json, RawRequest, ToolRequest
 from rails.core.text import one_line
 from rails.tools import aliases
-from rails.tools.coerce import Coerced, coerce
+from rails.tools.coerce import Coerced, Memo, coerce
 from rails.tools.explain import Fault, explain, paired, shown
 from rails.tools.formats import CHECKED
 from rails.tools.jsonfile import Place
@@ -82,9 +82,10 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     resolved = aliases.resolve(parameters, definition.aliases)
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
-    converted = Coerced(notes=list(resolved.converted), nulls_are_absent=nulls_are_absent)
-    schema = dict(definition.request_schema)
-    values = coerce(resolved.parameters, schema, schema, converted)
+    memo = _memo(definition)
+    converted = Coerced(list(resolved.converted), nulls_are_absent=nulls_are_absent, memo=memo)
+    schema = definition.request_schema
+    values = coerce(resolved.parameters, memo.root, converted)
     if not isinstance(values, dict):
         raise TypeError("coercion keeps objects")
     if definition.drops_unknown:
@@ -222,6 +223,12 @@ def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json], converte
 # -- the schema -----------------------------------------------------------------------------------
 
 _Errors = Iterator["ValidationError"]
+
+
+@functools.lru_cache(maxsize=1024)
+def _memo(definition: Definition) -> Memo:
+    """Keep what conversion found out about a definition's schema; definitions are compared by identity."""
+    return Memo(dict(definition.request_schema))
 
 
 @functools.lru_cache(maxsize=1024)

@@ -67,7 +67,7 @@ TEXTS = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"\n", b"}\n",
 LAST = st.sampled_from([b"", b"end"])
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(TEXTS, TEXTS, TEXTS, LAST)
 def test_any_three_texts_give_a_conflict_or_a_merge_with_every_new_line_and_no_other(base, ours, theirs, last):
     base, ours, theirs = (b"".join(lines) + last for lines in (base, ours, theirs))
@@ -95,7 +95,7 @@ def edited_apart(draw):
     return lines, first, draw(new), second, draw(new)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(edited_apart(), st.booleans())
 @example(([b"line 0\n", b"line 1\n", b"line 2\n"], [0, 1], [b"line 0\n"], [2, 3], [b"}\n"]), False)
 def test_edits_with_a_line_between_them_are_both_there_byte_for_byte(edits, swap):
@@ -111,7 +111,7 @@ def test_edits_with_a_line_between_them_are_both_there_byte_for_byte(edits, swap
         assert not any(ours.count(line) == theirs.count(line) == 1 for line in between)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(edited_apart())
 def test_git_merges_the_same_where_it_merges(tmp_path_factory, edits):
     lines, (a, b), first, (c, d), second = edits
@@ -137,5 +137,5 @@ def test_the_cost_grows_with_the_file_and_not_faster(cpu_seconds):
         ours, theirs = [b"first\n", *lines], [*lines, b"last\n"]
         return lambda: merge3(b"".join(lines), b"".join(ours), b"".join(theirs))
 
-    small, large = (min(cpu_seconds(work(size)) for _ in range(3)) for size in (20_000, 40_000))
+    small, large = (cpu_seconds(work(size)) for size in (10_000, 20_000))
     assert large < small * 4 + 0.05

@@ -287,7 +287,7 @@ LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "", "}", "x = 1"]), max_si
 )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(LINES, LINES, LINES)
 def test_whatever_somebody_saved_is_in_the_merge_or_nothing_is_planned(tmp_path_factory, read, now, content):
     project = tmp_path_factory.mktemp("project")

@@ -146,7 +146,7 @@ def objects(draw, depth=2):
     return schema, st.fixed_dictionaries(needed, optional={name: values[name] for name in set(values) - set(required)})
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_a_valid_call_is_never_ruled_out_and_comes_back_valid(data):
     schema, values = data.draw(objects())

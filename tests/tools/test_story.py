@@ -5,8 +5,11 @@ A scripted agent uses each of them, is refused once for each, reads why, and cor
 """
 
 import importlib.util
+import io
 import json
+import re
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -15,11 +18,13 @@ from rails.approval.scripted import ScriptedApprover
 from rails.core.shipped import builtin_folder
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
+from rails.screen import Screen
 from rails.session import Job, Session, start
 from rails.testing import ScriptedModel
 from rails.tools.definitions import load
 from rails.tools.importing import import_server
 
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 COUNT = {
     "tool_name": "count_lines",
     "description": "Count the lines of a text file.",
@@ -77,7 +82,7 @@ def test_three_tools_by_three_files_each_refused_once_and_corrected(serving, tmp
             ask("get_current_time", timezone="Europe/Berlin"),
             "The poem has 3 lines, it is 21 degrees, and I know the time.",
         ]
-        told, seen = tell(project, answers, ["approve", "approve", "approve"]), server.seen
+        (told, screen), seen = tell(project, answers, ["approve", "approve", "approve"]), server.seen
     assert "`path` is not a parameter of this tool" in told[0]
     assert "Did you mean `file_path`?" in told[0]
     assert "count_lines: exit code 0\n3" in told[1]
@@ -87,6 +92,15 @@ def test_three_tools_by_three_files_each_refused_once_and_corrected(serving, tmp
     assert "Europe/Berlin" in told[5]
     assert [(one.method, one.path) for one in seen] == [("POST", "/weather/Bad%20T%C3%B6lz")]
     assert seen[0].json() == {"unit": "celsius"}
+    printed = [without_times(line) for line in screen.splitlines()]
+    shown = README.partition("each one file:\n\n```text\n")[2].partition("```")[0].splitlines()
+    assert len(shown) > 20
+    for line in shown:
+        assert without_times(line) in printed, f"the story does not print this line: {line}"
+
+
+def without_times(line):
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:+]+|\b(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day\b|true|false", "*", line)
 
 
 def tell(project, answers, approvals):
@@ -98,9 +112,11 @@ def tell(project, answers, approvals):
     with SessionLog.create(project / ".rails") as log:
         start(job, log, model.name)
         approver = ScriptedApprover(approvals)
-        ending = Session(job, log, registry, agents, model.for_agent, approver).run()
+        screen = Screen(io.StringIO(), colour=False)
+        ending = Session(job, log, registry, agents, model.for_agent, approver, watch=screen).run()
         told = [record.details["text"] for record in read_strict(log.path) if record.event_type == "FEEDBACK_SENT"]
     for answer, text in zip(answers, [*told, ending.message], strict=True):
         print(f"--- agent\n{answer}\n--- told\n{text}")
     assert approver.remaining == 0
-    return told
+    print(screen.out.getvalue())
+    return told, screen.out.getvalue()

@@ -110,3 +110,12 @@ def test_a_status_of_a_tool_without_a_path_is_shown_as_it_is(work):
     out = io.StringIO()
     work('```json\n{"tool": "list_files"}\n```\n', "Done.", watch=Screen(out, colour=False))
     assert out.getvalue().count("🔧 Processing...\n") == 1
+
+
+def test_the_plain_view_has_words_instead_of_signs(work):
+    out = io.StringIO()
+    work(WRITE, "Done.", approvals=["approve"], watch=Screen(out, plain=True))
+    shown = out.getvalue()
+    assert "  Creating... a.txt\n" in shown
+    assert "  done: Created a.txt\n" in shown
+    assert not any(sign in shown for sign in "🔧✅❌─│→\x1b")

@@ -23,6 +23,8 @@ def block(request):
 class Human:
     """Takes the first place that is offered, if ``takes``, and approves everything."""
 
+    attended = True
+
     def __init__(self, *, takes):
         self.takes, self.offers, self.asked = takes, [], []
 
@@ -64,6 +66,16 @@ def test_a_place_that_nobody_takes_is_refused_as_before(work):
     assert (done.project / "a.py").read_text("utf-8") == "items = []\n" + FILE
     assert done.events("CHANGE_REFUSED")[0]["refusals"][0]["code"] == "not_found"
     assert "accept the place with handle" in done.told[0]
+
+
+def test_nothing_is_prepared_where_nobody_is_there_to_choose(work, monkeypatch):
+    def offers(*_):
+        raise AssertionError("nobody would see it")
+
+    monkeypatch.setattr("rails.placing.offers", offers)
+    (work.project / "a.py").write_text("items = []\n" + FILE, "utf-8")
+    done = work(block(EDIT), "I see.", approver=PolicyApprover(Policy()))
+    assert done.events("CHANGE_REFUSED")[0]["refusals"][0]["code"] == "not_found"
 
 
 def test_the_handle_of_a_model_is_asked_about_although_a_rule_allows_everything(work):

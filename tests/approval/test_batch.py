@@ -1,0 +1,120 @@
+"""Runs of one tool are one question; the whole word approves all, numbers approve some, nothing else any."""
+
+import io
+from dataclasses import replace
+
+import pytest
+
+from rails.approval.batch import alike, digest_of_all
+from rails.approval.decision import request_for_tool, sign_tool, still_valid
+from rails.approval.policy import PolicyApprover
+from rails.approval.rules import Policy, Rule
+from rails.approval.terminal import TerminalApprover
+
+
+def run_of(make, target, number=1, **more):
+    request = replace(make.tool_request("run_tests", "run", **more), id=f"t1.r{number}", parameters={"target": target})
+    return request_for_tool(request.id, "coder", request)
+
+
+@pytest.fixture
+def three(make):
+    return [run_of(make, f"tests.test_{name}", number) for number, name in enumerate("abc", start=1)]
+
+
+def ask(requests, typed, **more):
+    out = io.StringIO()
+    approver = TerminalApprover(io.StringIO(typed), out, accept_pipe=True, width=100, **more)
+    return approver.decide_batch(requests), out.getvalue()
+
+
+def answers(decisions):
+    return [decision and decision.answer for decision in decisions]
+
+
+def test_the_list_shows_every_run_and_one_digest_over_all(three):
+    decisions, screen = ask(three, "approve\n")
+    assert answers(decisions) == ["approve"] * 3
+    assert "Run this tool 3 times?" in screen
+    for number, name in enumerate("abc", start=1):
+        assert f'{number} │ {{"target": "tests.test_{name}"}}' in screen
+    assert digest_of_all(three)[:16] in screen
+    assert {decision.batch for decision in decisions} == {digest_of_all(three)[:16]}
+    for request, decision in zip(three, decisions, strict=True):
+        assert still_valid(sign_tool(request, decision), request)
+        assert decision.of == request.digest
+
+
+def test_an_approval_of_a_batch_is_good_for_its_own_run_only(three):
+    decisions, _ = ask(three, "approve\n")
+    with pytest.raises(Exception, match="another request"):
+        sign_tool(three[1], decisions[0])
+
+
+def test_some_can_be_approved_and_the_others_are_asked_about_by_themselves(three):
+    assert answers(ask(three, "approve 1 3\n")[0]) == ["approve", None, "approve"]
+    assert answers(ask(three, "approve 1,2\n")[0]) == ["approve", "approve", None]
+    assert answers(ask(three, "o\n")[0]) == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    "typed", ["", "\n", " \n", "\x1b\n", "a\n", "y\n", "yes\n", "approve 4\n", "approve 0\n", "approve x\n", "approve"]
+)
+def test_nothing_else_approves_any(three, typed):
+    decisions, _ = ask(three, typed)
+    assert answers(decisions) == ["deny"] * 3
+    assert {decision.by for decision in decisions} == {"end of input"}
+
+
+def test_all_are_denied_with_one_reason_or_the_session_is_stopped(three):
+    assert [d.reason for d in ask(three, "d not now\n")[0]] == ["not now"] * 3
+    assert [d.reason for d in ask(three, "d\nlater\n")[0]] == ["later"] * 3
+    assert answers(ask(three, "s\n")[0]) == ["abort"] * 3
+
+
+def test_each_run_can_be_seen_in_full(make):
+    long = [run_of(make, "x" * 400, 1), run_of(make, "y", 2)]
+    decisions, screen = ask(long, "v 1\napprove\n")
+    assert answers(decisions) == ["approve"] * 2
+    assert "x" * 60 in screen.partition("Run this tool?")[2]
+    assert "That decides nothing." in ask(long, "v\napprove\n")[1]
+
+
+def test_what_is_different_is_not_put_together(make, three):
+    one = three[0]
+    other_tool = make.ask_tool("deploy")
+    repaired = run_of(make, "b", 2, repairs=["trailing_comma"])
+    local = request_for_tool("x", "coder", one.tool_request, from_project=["run_tests"])
+    definition = request_for_tool("x", "coder", replace(one.tool_request, definition_digest="e" * 64))
+    agent = request_for_tool("x", "debugger", one.tool_request)
+    assert alike(one, three[1])
+    assert not any(alike(one, other) for other in (other_tool, repaired, local, definition, agent, make.ask()))
+
+
+def test_hostile_parameters_stay_inert_in_the_list(make):
+    hostile = [run_of(make, "\x1b[2J\u202e\r\n 2 │ {}", n) for n in (1, 2)]
+    _, screen = ask(hostile, "d no\n", colour=False)
+    assert "\x1b" not in screen
+    assert "\u202e" not in screen
+    assert screen.count("2 │ {") == 1 + screen.count('2 │ {}"')
+
+
+def test_rules_answer_what_they_can_and_the_human_the_rest(three):
+    human = TerminalApprover(io.StringIO("approve\n"), io.StringIO(), accept_pipe=True)
+    assert answers(PolicyApprover(Policy(), human).decide_batch(three)) == ["approve"] * 3
+    deny = Policy((Rule(1, "deny", "policy.toml", tool=("run_*",)),))
+    assert answers(PolicyApprover(deny, human).decide_batch(three)) == ["deny"] * 3
+    assert answers(PolicyApprover(Policy(), None).decide_batch(three)) == [None] * 3
+
+
+def test_with_a_rule_that_counts_each_is_asked_about_by_itself(three):
+    from rails.approval.conditions import Conditions
+
+    counting = Policy((Rule(1, "deny", "policy.toml", tool=("run_*",), when=Conditions(from_nth=2)),))
+    human = TerminalApprover(io.StringIO("approve\n"), io.StringIO(), accept_pipe=True)
+    assert answers(PolicyApprover(counting, human).decide_batch(three)) == [None] * 3
+
+
+def test_without_a_terminal_all_are_denied(three):
+    approver = TerminalApprover(io.StringIO("approve\n"), io.StringIO())
+    assert [d.by for d in approver.decide_batch(three)] == ["headless"] * 3
