@@ -225,6 +225,8 @@ class Engagement:
 
     def _rungs_left(self) -> tuple[Rung, ...]:
         rungs = RUNGS[self.desk.job.escalate]
+        if self.rung == "human":
+            return ()
         return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else rungs
 
     def _answers(self) -> int:
@@ -259,7 +261,10 @@ class Engagement:
         self.attempts = Attempts(self.attempts.most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
-        """End the engagement, and leave everything at hand for the human who takes over."""
+        """End the engagement, and leave everything at hand for the human who takes over.
+
+        After an interruption in the middle of this it is done again, and the files are the same.
+        """
         self.setting.say("ERROR", say("gave_up"), error=why, **({} if limit is None else {"limit": limit}))
         tried, files = escalation.gather(self.desk.records), self.desk.handoffs
         name = self.setting.agent.name

@@ -118,7 +118,8 @@ class Session:
             ending = work.work()
             if ending.outcome == "model_failed":
                 return ending
-            more = {"result": ending.message} if ending.outcome == "done" and len(self.job.tasks) > 1 else {}
+            kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
+            more = {"result": ending.message} if kept else {}
             setting.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome, **more)
             if ending.outcome != "done":
                 return ending

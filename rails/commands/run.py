@@ -147,7 +147,7 @@ def _keeping_plan(plan: PlanFile, screen: Screen) -> Callable[[Record], None]:
     def watch(record: Record) -> None:
         done = record.event_type == "AGENT_FINISHED" and record.details.get("outcome") == "done"
         if done and record.agent_role == _PLANNER:
-            saved = kickoff.save_plan(plan, d.text(record.details, "result") or record.message)
+            saved = kickoff.save_plan(plan, d.text(record.details, "result"))
             screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
 
     return watch
