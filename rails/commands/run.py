@@ -56,14 +56,13 @@ def run(options: argparse.Namespace) -> int:
         plan = kickoff.find_plan(project, name) if name else None
         tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
         roles = [role for role, _ in tasks]
-        job = _job(project, tasks, options, before, attended=not isinstance(human, Nobody))
+        job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Nobody)), plan=name)
         agents = trust.require(agents, roles, project, ask=not options.events)
         players, prices = models.cast_of(options, agents), read_prices(config_folder())
         models.check(players, roles, job, prices, config_folder())
         approver = common.approver_of(options, screen, project, registry, gate)
         if log is None:
-            handed = f"The plan ({plan.path.name}):\n{plan.text}" if plan else ""
-            job = replace(job, handed=handed, plan=name)
+            job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
             log = SessionLog.create(common.state_of(project))
             start(job, log, players.for_role(roles[0]).name)
     except BaseException:

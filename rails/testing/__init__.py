@@ -12,7 +12,8 @@ real HTTP on loopback, and misbehaves on command:
         *pieces, answer = model.stream(system="Be brief.", messages=[...], tools=[])
         assert stub.requests[0].body["model"] == "claude-test"
 
-:class:`ScriptedHuman` answers between turns. :class:`RecordingDisk` notes what is done to the disk, and fails on command.
+:class:`ScriptedHuman` answers between turns. :class:`RecordingDisk` notes what is done to the disk, and fails on
+command.
 """
 
 from __future__ import annotations
