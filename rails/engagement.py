@@ -254,7 +254,7 @@ class Engagement:
     def _begin_afresh(self, rung: Rung, why: str) -> None:
         stands_for = self._answers()
         first = escalation.page(escalation.gather(self.desk.records), why)
-        how = "begun afresh from one page" if rung == "squash" else f"goes on with {self.setting.model.name}"
+        how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.setting.model.name}"
         words = f"{self.setting.agent.name} {how}: {why}"
         self.setting.say("ESCALATION", words, rung=rung, reason=why, first_message=first, stands_for=stands_for)
         self.messages, self.rung = [Message("user", (Text(first),), stands_for)], rung

@@ -54,10 +54,10 @@ def test_the_planners_document_never_overwrites_one_that_is_there(tmp_path):
 def test_a_name_that_is_there_is_refused_with_the_known_sentence_and_nothing_changes(tmp_path):
     page = new_project(tmp_path, "shop", "first")
     before = page.read_bytes()
-    with pytest.raises(
-        NameTaken, match="A project/directory with this name already exists. Please choose another name,"
-    ):
+    with pytest.raises(NameTaken) as caught:
         new_project(tmp_path, "shop", "second")
+    sentence = "A project/directory with this name already exists. Please choose another name,"
+    assert str(caught.value).startswith(sentence)
     (tmp_path / "file").write_text("x")
     with pytest.raises(NameTaken):
         new_project(tmp_path, "file")
