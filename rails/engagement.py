@@ -7,7 +7,7 @@ page, and attempts are counted anew. Turns, tokens, time and money are not: they
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -19,7 +19,7 @@ from rails.core import details as d
 from rails.core.conversation import Message, NativeResult, Text, message_to_json, usage_from_json
 from rails.core.errors import ModelError, ModelRetryable
 from rails.core.events import Record
-from rails.core.text import one_line
+from rails.core.text import one_line, printable
 from rails.core.wire import json_object
 from rails.escalation import RUNGS, Rung
 from rails.feedback import CUT
@@ -36,6 +36,8 @@ from rails.turn import Turn, settle, take_turn
 
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
+#: Records that show that a turn's alerts were dealt with.
+_ACTED: Final = ("AGENT_ENGAGE", "FEEDBACK_SENT", "ESCALATION", "AGENT_FINISHED")
 
 
 @dataclass
@@ -58,7 +60,9 @@ class Desk:
         self.turns, self.records = resumed.turns, [*resumed.records, *self.records]
         self.answers = dict(resumed.answers)
         self.totals.carry_on(resumed.used, resumed.seconds)
-        told = (record.details for record in self.records if record.event_type == "OVERSEER_ALERT")
+        # An alert that nothing followed from yet, because of the interruption, is raised again.
+        last = max((n for n, record in enumerate(self.records) if record.event_type in _ACTED), default=0)
+        told = (record.details for record in self.records[:last] if record.event_type == "OVERSEER_ALERT")
         self.alerted = {(d.whole(facts, "seq"), d.text(facts, "description")) for facts in told}
 
     def ask(self, setting: Setting, question: Question) -> Said:
@@ -67,8 +71,7 @@ class Desk:
         said = self.human.answer(question)
         words = f"{question.about}: {said.answer} by {said.by}" + (f": {said.text}" if said.text else "")
         details = {"about": question.about, "answer": said.answer, "by": said.by, "seconds": round(said.seconds, 3)}
-        if question.about != "handoff":
-            setting.say("HUMAN_STEERED", words, **details, text=said.text)
+        setting.say("HUMAN_STEERED", words, **details, text=said.text)
         return said
 
 
@@ -164,13 +167,14 @@ class Engagement:
     def _next_turn(self) -> Turn:
         """Take a turn, or finish the one that was interrupted; count what it used."""
         self.taken += 1
-        if self.pending:
-            standing, self.pending = self.pending, None
-            return _settle_pending(self.setting, standing)
-        key, seen = (self.setting.agent.name, self.setting.model.name), len(self.desk.records)
-        turn = self._ask_model()
-        self.desk.answers[key] = self.desk.answers.get(key, 0) + 1
-        self.desk.totals.use(turn.answer.usage, self.setting.model.name)
+        seen, standing, self.pending = len(self.desk.records), self.pending, None
+        if standing:
+            turn = _settle_pending(self.setting, standing)
+        else:
+            key = self.setting.agent.name, self.setting.model.name
+            turn = self._ask_model()
+            self.desk.answers[key] = self.desk.answers.get(key, 0) + 1
+            self.desk.totals.use(turn.answer.usage, self.setting.model.name)
         for record in self.desk.records[seen:]:
             if record.event_type == "CORRECTION":
                 self.desk.totals.use(usage_from_json(record.details.get("usage")), record.llm_model_used)
@@ -291,11 +295,12 @@ class Engagement:
         self.desk.alerted.update((alert.seq, alert.description) for alert in fresh)
         for alert in fresh:
             self.setting.say("OVERSEER_ALERT", f"{alert.severity}: {alert.description}", **json_object(alert))
-        critical = next((alert for alert in fresh if alert.severity == "CRITICAL"), None)
+        critical = [alert for alert in fresh if alert.severity == "CRITICAL"]
         return self._steered(critical) if critical else _Steer()
 
-    def _steered(self, alert: Alert) -> _Steer:
-        """Ask what shall follow from a critical alert; where nobody can be asked, the run stops."""
+    def _steered(self, alerts: Sequence[Alert]) -> _Steer:
+        """Ask what shall follow from critical alerts; where nobody can be asked, the run stops."""
+        alert = alerts[0]
         nobody = f"The overseer stopped the run, as nobody is asked: {alert.description}"
         if self.desk.human is None:
             return _Steer(nobody if self.desk.job.approve == "policy" else "")
@@ -305,7 +310,7 @@ class Engagement:
         choices["g"] = ("go", "go on")
         lines = (
             "── The overseer asks you to look ".ljust(78, "─"),
-            *(f"  {line}" for line in alert.text().splitlines()),
+            *(f"  {line}" for one in alerts for line in printable(one.text()).splitlines()),
         )
         said = self.desk.ask(self.setting, Question("alert", lines, choices, "stop"))
         if said.answer == "stop":

@@ -96,6 +96,8 @@ class AtTerminal:
             word = question.choices.get(letter.lower(), ("", ""))[0]
             if not word:
                 self._print(f"  Type one of {', '.join(question.choices)} and Enter.")
+            elif word == "feedback" and not text.strip():
+                self._print(f"  Type {letter}, a blank and your words.")
             elif word == "edit" and question.edits is not None:
                 self._edit(question.edits)
             elif word != question.otherwise and (wrong := question.check()):

@@ -184,7 +184,10 @@ class Session:
             by = ""
         text = files.read(file)
         if wrong := handoff.wrong_with(sender, text):
-            raise UsageError(f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}")
+            raise UsageError(
+                f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}\n"
+                f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
+            )
         written = next(r for r in reversed(self.desk.records) if r.event_type == "HANDOFF").details.get("sha256")
         edited = sha256(text.encode()) != written
         words = f"handed over{f' by {by}' if by else ''}{', edited' if edited else ''}"

@@ -44,6 +44,12 @@ def test_words_behind_the_letter_are_the_text():
     assert (said.answer, said.text) == ("feedback", "use the other file")
 
 
+def test_feedback_without_words_is_no_answer():
+    said, shown = answer("f\nf  \ns\n")
+    assert said.answer == "stop"
+    assert shown.count("your words") == 2
+
+
 def test_the_question_and_its_choices_are_shown():
     _, shown = answer("g\n")
     assert "A question?" in shown

@@ -55,3 +55,17 @@ def test_the_last_answer_is_looked_at_too(work):
     again = work(f"Use {secret} for it.", "It is out.", human=human)
     assert again.ending.message == "It is out."
     assert again.model.asked[1].messages[-1].text == "Human Feedback: Take it out."
+
+
+def test_an_alert_that_was_interrupted_is_raised_again_when_the_session_goes_on(work):
+    class Interrupted(BaseException):
+        pass
+
+    def leave(_question):
+        raise Interrupted
+
+    with pytest.raises(Interrupted):
+        work(*TRIES, **PLANNER, human=ScriptedHuman(before=leave))
+    done = work.resume(*TRIES[3:], **PLANNER, human=ScriptedHuman())
+    assert "The overseer stopped the run" in done.ending.message
+    assert not done.model.asked
