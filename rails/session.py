@@ -30,7 +30,7 @@ from rails.engagement import Desk, Engagement
 from rails.gate.gate import Gate
 from rails.handoff import Handoffs
 from rails.human import Human, Question
-from rails.job import Ending, Job, Outcome, start
+from rails.job import PAUSED, Ending, Job, Outcome, start
 from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
 from rails.models import Model
@@ -91,7 +91,7 @@ class Session:
             self.desk.carry_on(resumed)
         with self.open():
             ending = self._chain(resumed or Standing(self.job.tasks, handed=self.job.handed))
-        if ending.outcome not in ("model_failed", "waiting"):
+        if ending.outcome not in PAUSED:
             self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
@@ -116,7 +116,7 @@ class Session:
             else:
                 work.begin(handed, at.why if at.again and step == at.finished else "", at.advice)
             ending = work.work()
-            if ending.outcome == "model_failed":
+            if ending.outcome in PAUSED:
                 return ending
             kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
             more = {"result": ending.message} if kept else {}
@@ -232,11 +232,12 @@ class Session:
         """Log an event, then show it: nothing is shown that a kill could erase."""
         self.record(Event(event, message, json_object(details)))
 
-    def record(self, event: Event) -> None:
-        """Log a ready-made event, then show it, with the values that the log keeps elsewhere put back in."""
+    def record(self, event: Event) -> Record:
+        """Log a ready-made event, then show and return it, with what the log keeps elsewhere put back in."""
         record = full(self.log.append(event), self.log.path.parents[2])
         self.desk.records.append(record)
         self.watch(record)
+        return record
 
     def setting(self, role: str) -> Setting:
         """Return what a turn of ``role`` stands on; the session must be open.

@@ -308,5 +308,5 @@ def test_money_is_bounded_by_the_users_own_prices(rails, environment):
         assert "needs the price of 'm'" in done.stderr
         assert not stub.requests
         with open(os.path.join(environment["AI_RAILS_CONFIG_DIR"], "prices.toml"), "w", encoding="utf-8") as file:
-            file.write('["m"]\ninput = 0\noutput = 0\n')
+            file.write("[models.m]\ninput = 0\noutput = 0\n")
         rails(*words, "--base-url", f"{stub.url}/v1", code=0)

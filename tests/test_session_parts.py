@@ -136,14 +136,14 @@ def test_an_agent_that_finished_is_not_engaged_again():
 
 
 def test_the_first_bound_that_is_reached_is_named():
-    usage, prices = Usage(100, 50, 30, 20), {"m": Price(10.0, 100.0, 1.0, 12.5)}
+    usage, prices = Usage(100, 50, 30, 20), {"m": Price(10.0, 100.0, 1.0)}
     totals = Totals(max_tokens=1_000, max_cost=0.01, prices=prices)
     totals.use(usage, "m")
     assert totals.tokens == 200, "what came from the cache counts too"
-    assert totals.cost == pytest.approx((100 * 10 + 50 * 100 + 30 * 1 + 20 * 12.5) / 1_000_000)
+    assert totals.cost == pytest.approx((120 * 10 + 50 * 100 + 30 * 1) / 1_000_000)
     assert totals.spent() is None
     totals.use(usage, "m")
-    assert totals.spent() == "the budget of $0.01 is used up ($0.01 used)"
+    assert totals.spent() == "the budget of 0.01 (money) is used up (0.01246 used)"
     assert Totals(max_tokens=0).spent() == "the budget of 0 tokens is used up (0 used)"
 
 
@@ -190,13 +190,14 @@ def test_usage_and_worked_time_are_read_from_the_log_and_a_pause_is_not_work():
     ("text", "said"),
     [
         ("", None),
-        ('["m"]\ninput = 3\noutput = 15\n', None),
-        ('["m"]\ninput = 3\n', "must have input and output"),
-        ('["m"]\ninput = 3\noutput = 15\nprompt = 1\n', "must have input and output"),
-        ('["m"]\ninput = -3\noutput = 15\n', "dollars for a million tokens"),
-        ('["m"]\ninput = "3"\noutput = 15\n', "dollars for a million tokens"),
+        ('currency = "EUR"\n[models.m]\ninput = 3\noutput = 15\n', None),
+        ('[models."openai:m"]\ninput = 3\noutput = 15\ncached = 3\n', None),
+        ("[models.m]\ninput = 3\n", "must have input and output"),
+        ("[models.m]\ninput = 3\noutput = 15\nprompt = 1\n", "must have input and output"),
+        ("[models.m]\ninput = -3\noutput = 15\n", "money for a million tokens"),
+        ('[models.m]\ninput = "3"\noutput = 15\n', "money for a million tokens"),
         ("m = ", "prices.toml"),
-        ("m = 3", "must have input and output"),
+        ("models = 3", "stand in tables"),
     ],
 )
 def test_prices_are_read_from_the_users_own_file(tmp_path, text, said):
@@ -207,7 +208,7 @@ def test_prices_are_read_from_the_users_own_file(tmp_path, text, said):
             read_prices(tmp_path)
         return
     prices = read_prices(tmp_path)
-    assert price_of("m", prices) == (Price(3, 15, 3, 3) if text else None)
+    assert price_of("m", prices) == (Price(3, 15, 3) if text else None)
 
 
 def test_an_agent_that_gave_up_is_not_over_and_is_not_engaged_by_itself():
