@@ -34,6 +34,7 @@ from rails.job import PAUSED, Ending, Job, Outcome, start
 from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
 from rails.models import Model
+from rails.oversight import Oversight
 from rails.prices import Price
 from rails.resume import Standing, digest_of, standing
 from rails.setting import Setting
@@ -73,7 +74,8 @@ class Session:
         """Start the clock of the session's budgets."""
         totals = Totals(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        self.desk = Desk(self.job, totals, files, self.human, self.stronger_for, self.wait)
+        oversight = Oversight(self.human, attended=self.job.approve != "policy")
+        self.desk = Desk(self.job, totals, files, oversight, self.human, self.stronger_for, self.wait)
 
     @contextmanager
     def open(self) -> Iterator[None]:
