@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import select
 import subprocess
 import sys
 import time
@@ -57,29 +58,33 @@ def rails(project, environment):
 
 @pytest.fixture
 def at_terminal(project, environment):
-    """Run a command on a terminal of its own and type ``typed`` when ``prompt`` has appeared."""
+    """Run a command on a terminal of its own and type each of ``typed`` when its prompt has appeared."""
 
-    def run(*words, prompt, typed):
-        child, descriptor = pty.fork()
-        if child == 0:
-            os.chdir(project)
-            os.execve(sys.executable, [sys.executable, "-m", "rails", *words], {**environment, "TERM": "dumb"})
-        shown, deadline, sent = b"", time.monotonic() + 60, False
-        while time.monotonic() < deadline:
+    def run(*words, prompts, typed):
+        descriptor, theirs = pty.openpty()
+        child = subprocess.Popen(
+            [sys.executable, "-m", "rails", *words],
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            cwd=project,
+            env={**environment, "TERM": "dumb"},
+            start_new_session=True,
+        )
+        os.close(theirs)
+        shown, deadline, waiting, at = b"", time.monotonic() + 60, list(zip(prompts, typed, strict=True)), 0
+        while time.monotonic() < deadline and select.select([descriptor], [], [], 60)[0]:
             try:
-                piece = os.read(descriptor, 65536)
-            except OSError:
+                shown += os.read(descriptor, 65536)
+            except OSError:  # the other end is closed
                 break
-            if not piece:
-                break
-            shown += piece
-            if not sent and prompt.encode() in shown:
-                sent = True
-                time.sleep(0.6)  # longer than the quiet that a question waits for
-                os.write(descriptor, typed.encode())
-        _, status = os.waitpid(child, 0)
+            if waiting and (found := shown.find(waiting[0][0].encode(), at)) >= 0:
+                at = found + 1
+                time.sleep(0.8)  # longer than the quiet that a question waits for
+                os.write(descriptor, waiting.pop(0)[1].encode())
+        code = child.wait(timeout=60)
         os.close(descriptor)
-        return os.waitstatus_to_exitcode(status), shown.decode("utf-8", "replace")
+        return code, shown.decode("utf-8", "replace")
 
     return run
 
@@ -138,9 +143,9 @@ def test_agents_shows_where_each_comes_from_and_whether_it_is_trusted(rails, pro
 def test_trust_is_a_typed_word_and_holds_until_the_file_changes(rails, project, recorded, at_terminal):
     own_coder(project, "First text.")
     assert rails("agents", "trust", code=1).stdout.count("First text.") == 1
-    code, shown = at_terminal("agents", "trust", "coder", prompt="Type the whole word", typed="yes\n")
+    code, shown = at_terminal("agents", "trust", "coder", prompts=("Type the whole word",), typed=("yes\n",))
     assert code == 1
-    code, shown = at_terminal("agents", "trust", "coder", prompt="Type the whole word", typed="trust\n")
+    code, shown = at_terminal("agents", "trust", "coder", prompts=("Type the whole word",), typed=("trust\n",))
     assert code == 0, shown
     assert "It takes the place of the shipped coder." in shown
     assert "First text." in shown
@@ -158,7 +163,7 @@ def test_trust_is_a_typed_word_and_holds_until_the_file_changes(rails, project, 
 def test_a_run_at_a_terminal_shows_the_template_and_asks(project, recorded, at_terminal):
     own_coder(project, "Read me.")
     words = ("run", "x", "--model", recorded(("coder", "Done.")))
-    code, shown = at_terminal(*words, prompt="Type the whole word", typed="trust\n")
+    code, shown = at_terminal(*words, prompts=("Type the whole word",), typed=("trust\n",))
     assert code == 0, shown
     assert "Read me." in shown
     assert "coder: finished" in shown
@@ -198,7 +203,7 @@ def test_feature_and_takeover_write_their_pages_once(rails, project):
 
 def test_a_taken_name_is_asked_for_again_at_a_terminal(rails, project, at_terminal):
     rails("new", "shop", code=0)
-    code, shown = at_terminal("new", "shop", prompt="Another name: ", typed="shop-2\n")
+    code, shown = at_terminal("new", "shop", prompts=("Another name: ",), typed=("shop-2\n",))
     assert code == 0, shown
     assert EXISTS in shown
     assert (project / "workspace/shop-2").is_dir()
@@ -275,6 +280,23 @@ def test_an_unattended_run_does_not_climb_by_itself_and_says_what_is_wrong_with_
     done = rails("run", "x", "--model", recorded(*(bad(n) for n in range(3))), code=1)
     assert "3 failed attempts (edit)" in done.stdout
     assert "--escalate" in rails("run", "x", "--escalate", "sometimes", code=2).stderr
+
+
+def test_at_a_terminal_a_person_hands_over_and_agrees_to_the_stronger_model(project, recorded, at_terminal):
+    """The chain stops twice for a person: once between two agents, once for the stronger model."""
+    (project / "a.txt").write_text("one\n", "utf-8")
+    weak = recorded(("planning", PLAN), *(bad(n) for n in range(2)))
+    strong = recorded(("coder", "There is nothing to do."), name="strong.jsonl")
+    words = ("run", "x", "--agent", "planner", "--then", "coder", "--model", weak, "--stronger-model", strong)
+    code, shown = at_terminal(
+        *words, "--max-attempts", "1", prompts=("Hand over", "stronger model"), typed=("g\n", "y\n")
+    )
+    assert code == 0, shown
+    assert "It has the headings Title, Problem Statement" in shown
+    assert "recorded:answers.jsonl would be replaced by recorded:strong.jsonl" in shown
+    assert "coder goes on with recorded:strong.jsonl" in shown
+    assert "stronger_model: yes by human" in shown
+    assert "coder hands over to you: 03_coder_output.md" in shown
 
 
 # -- models and budgets ---------------------------------------------------------------------------
