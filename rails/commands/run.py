@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     before = resumed.limits if resumed else {}
     try:
         name = options.plan or d.text(before, "plan")
-        plan = kickoff.find_plan(project, name) if name else None
+        plan = _plan(project, name, needed=bool(options.plan)) if name else None
         tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
         roles = [role for role, _ in tasks]
         job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Nobody)), plan=name)
@@ -101,6 +101,16 @@ def run(options: argparse.Namespace) -> int:
     finally:
         if events:
             events.close()
+
+
+def _plan(project: Path, name: str, *, needed: bool) -> PlanFile | None:
+    """Find the plan. A resumed session has its text in the log, so there it need not be in its place any more."""
+    try:
+        return kickoff.find_plan(project, name)
+    except UsageError:
+        if needed:
+            raise
+        return None
 
 
 def _job(
