@@ -46,8 +46,9 @@ class Attempts:
 class Totals:
     """Bounds of a whole session; ``None`` is no bound. The clock starts when this is made.
 
-    Tokens are all that a provider counted, those that came from its cache too. ``max_cost`` and ``cost`` are US
-    dollars. What a session had used before it was interrupted is counted in with :meth:`carry_on`.
+    Tokens are all that a provider counted, those that came from its cache too. ``max_cost`` and ``cost`` are money
+    in the currency of the user's prices. What a session had used before it was interrupted is counted in with
+    :meth:`carry_on`.
     """
 
     max_tokens: int | None = None
@@ -81,7 +82,7 @@ class Totals:
         if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
             return f"the budget of {self.max_seconds:.0f} seconds is used up"
         if self.max_cost is not None and self.unpriced:
-            return f"no price is known for {self.unpriced}, so the budget of ${self.max_cost:.2f} cannot be kept"
+            return f"no price is known for {self.unpriced}, so the budget of {self.max_cost:g} (money) cannot be kept"
         if self.max_cost is not None and self.cost >= self.max_cost:
-            return f"the budget of ${self.max_cost:.2f} is used up (${self.cost:.2f} used)"
+            return f"the budget of {self.max_cost:g} (money) is used up ({self.cost:.4g} used)"
         return None

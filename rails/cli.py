@@ -177,7 +177,7 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run.add_argument("--max-turns", type=int, metavar="N", help="turns of an agent (default: the agent's, 25)")
     run.add_argument("--max-tokens", type=int, metavar="N", help="tokens of the whole run (default: no bound)")
     run.add_argument("--max-minutes", type=float, metavar="N", help="minutes of the whole run (default: no bound)")
-    run.add_argument("--max-cost", type=float, metavar="USD", help="dollars of the whole run, by your prices.toml")
+    run.add_argument("--max-cost", type=float, metavar="N", help="money for the whole run, by your prices.toml")
     run.add_argument(
         "--resume", nargs="?", const="", metavar="SESSION", help="go on with a session (default: the last)"
     )

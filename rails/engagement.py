@@ -13,23 +13,21 @@ from typing import Final
 
 from rails import escalation, feedback, handoff
 from rails.agents import first_message
-from rails.agents.overseer import Alert, watch
 from rails.budget import Attempts, Totals
-from rails.core import details as d
 from rails.core.conversation import Message, NativeResult, Text, message_to_json, usage_from_json
 from rails.core.errors import ModelError, ModelRetryable, UnansweredError
 from rails.core.events import Record
 from rails.core.text import one_line
-from rails.core.wire import json_object
 from rails.escalation import RUNGS, Rung
 from rails.feedback import CUT
 from rails.handoff import Handoffs
-from rails.human import Human, Question, Said
+from rails.human import Human, Question, ask
 from rails.intake import Reader
 from rails.job import Ending, Job, facts_of
 from rails.log.secrets import MARK
 from rails.messages import say
 from rails.models import Model
+from rails.oversight import Oversight, Steer
 from rails.resume import Standing, words_of
 from rails.setting import Setting
 from rails.turn import Turn, settle, take_turn
@@ -45,12 +43,12 @@ class Desk:
     job: Job
     totals: Totals
     handoffs: Handoffs
+    oversight: Oversight = field(default_factory=Oversight)
     human: Human | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     wait: Callable[[float], object] = time.sleep
     turns: int = 0
     records: list[Record] = field(default_factory=list)
-    alerted: set[tuple[int, str]] = field(default_factory=set)
     answers: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def carry_on(self, resumed: Standing) -> None:
@@ -58,18 +56,7 @@ class Desk:
         self.turns, self.records = resumed.turns, [*resumed.records, *self.records]
         self.answers = dict(resumed.answers)
         self.totals.carry_on(resumed.used, resumed.seconds)
-        told = (record.details for record in self.records if record.event_type == "OVERSEER_ALERT")
-        self.alerted = {(d.whole(facts, "seq"), d.text(facts, "description")) for facts in told}
-
-    def ask(self, setting: Setting, question: Question) -> Said:
-        """Put a question to the human, and log what was answered."""
-        assert self.human is not None, "the caller knows that somebody answers"
-        said = self.human.answer(question)
-        words = f"{question.about}: {said.answer} by {said.by}" + (f": {said.text}" if said.text else "")
-        details = {"about": question.about, "answer": said.answer, "by": said.by, "seconds": round(said.seconds, 3)}
-        if question.about != "handoff":
-            setting.say("HUMAN_STEERED", words, **details, text=said.text)
-        return said
+        self.oversight.carry_on(self.records)
 
 
 @dataclass
@@ -134,28 +121,37 @@ class Engagement:
                 return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self._session}")
             except UnansweredError as error:
                 return Ending("unanswered", f"{error} Ask again with: ai-rails run --resume {self._session}")
-            if turn.aborted:
-                return Ending("aborted", say("aborted"))
-            if turn.reply is None:
-                ending = _finished(turn)
-                steer = self._oversee() if ending.outcome == "done" else _Steer()
-                if steer.stop:
-                    return self._give_up(steer.stop)
-                if not steer.words:
-                    return ending
-                self._send(replace(turn, reply=Message("user", ())), [], steer.words)
-                continue
-            codes = _codes(turn)
-            if why := self.attempts.spend(codes, words_of(turn.answer.message, turn.reply) if codes else ""):
-                stop = self._oversee().stop if self._rungs_left() else ""
-                if stop or not self._climb(why):
-                    return self._give_up(stop or why, limit=self.attempts.most)
-                continue
-            steer = self._oversee()
-            if steer.stop:
-                return self._give_up(steer.stop)
-            self._send(turn, codes, steer.words)
+            if ending := self._follow(turn):
+                return ending
         return self._give_up(f"the limit of {most} turns is reached")
+
+    def _follow(self, turn: Turn) -> Ending | None:
+        """Do what follows from a turn: end, begin afresh on the next rung, or send the agent what came of it."""
+        if turn.aborted:
+            return Ending("aborted", say("aborted"))
+        if turn.reply is None:
+            return self._end(turn)
+        codes = _codes(turn)
+        if why := self.attempts.spend(codes, words_of(turn.answer.message, turn.reply) if codes else ""):
+            stop = self._oversee().stop if self._rungs_left() else ""
+            return None if not stop and self._climb(why) else self._give_up(stop or why, limit=self.attempts.most)
+        steer = self._oversee()
+        if steer.stop:
+            return self._give_up(steer.stop)
+        self._send(turn, turn.reply, codes, steer.words)
+        return None
+
+    def _end(self, turn: Turn) -> Ending | None:
+        """Take the agent's last answer, which the overseer looks at too; a human may have something to say to it."""
+        if turn.answer.stop_reason == "refusal":
+            return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
+        steer = self._oversee()
+        if steer.stop:
+            return self._give_up(steer.stop)
+        if not steer.words:
+            return Ending("done", turn.answer.message.text.strip() or "Done.")
+        self._send(turn, Message("user", ()), [], steer.words)
+        return None
 
     @property
     def _session(self) -> str:
@@ -166,13 +162,14 @@ class Engagement:
     def _next_turn(self) -> Turn:
         """Take a turn, or finish the one that was interrupted; count what it used."""
         self.taken += 1
-        if self.pending:
-            standing, self.pending = self.pending, None
-            return _settle_pending(self.setting, standing)
-        key, seen = (self.setting.agent.name, self.setting.model.name), len(self.desk.records)
-        turn = self._ask_model()
-        self.desk.answers[key] = self.desk.answers.get(key, 0) + 1
-        self.desk.totals.use(turn.answer.usage, self.setting.model.name)
+        seen, standing, self.pending = len(self.desk.records), self.pending, None
+        if standing:
+            turn = _settle_pending(self.setting, standing)
+        else:
+            key = self.setting.agent.name, self.setting.model.name
+            turn = self._ask_model()
+            self.desk.answers[key] = self.desk.answers.get(key, 0) + 1
+            self.desk.totals.use(turn.answer.usage, self.setting.model.name)
         for record in self.desk.records[seen:]:
             if record.event_type == "CORRECTION":
                 self.desk.totals.use(usage_from_json(record.details.get("usage")), record.llm_model_used)
@@ -195,9 +192,7 @@ class Engagement:
                 raise
         raise AssertionError("the last try returns or raises")
 
-    def _send(self, turn: Turn, codes: list[str], steer: str) -> None:
-        assert turn.reply is not None, "called only with a reply"
-        reply = turn.reply
+    def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:
             reply = replace(reply, parts=(*reply.parts, Text(f"Human Feedback: {steer}")))
         self.setting.say(
@@ -227,6 +222,8 @@ class Engagement:
 
     def _rungs_left(self) -> tuple[Rung, ...]:
         rungs = RUNGS[self.desk.job.escalate]
+        if self.rung == "human":
+            return ()
         return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else rungs
 
     def _answers(self) -> int:
@@ -249,19 +246,22 @@ class Engagement:
             {"y": ("yes", "go on with it"), "n": ("no", "stop; I take over")},
             "no",
         )
-        return stronger if self.desk.ask(self.setting, question).answer == "yes" else None
+        return stronger if ask(self.desk.human, self.setting.say, question).answer == "yes" else None
 
     def _begin_afresh(self, rung: Rung, why: str) -> None:
         stands_for = self._answers()
         first = escalation.page(escalation.gather(self.desk.records), why)
-        how = "begun afresh from one page" if rung == "squash" else f"goes on with {self.setting.model.name}"
+        how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.setting.model.name}"
         words = f"{self.setting.agent.name} {how}: {why}"
         self.setting.say("ESCALATION", words, rung=rung, reason=why, first_message=first, stands_for=stands_for)
         self.messages, self.rung = [Message("user", (Text(first),), stands_for)], rung
         self.attempts = Attempts(self.attempts.most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
-        """End the engagement, and leave everything at hand for the human who takes over."""
+        """End the engagement, and leave everything at hand for the human who takes over.
+
+        After an interruption in the middle of this it is done again, and the files are the same.
+        """
         self.setting.say("ERROR", say("gave_up"), error=why, **({} if limit is None else {"limit": limit}))
         tried, files = escalation.gather(self.desk.records), self.desk.handoffs
         name = self.setting.agent.name
@@ -280,54 +280,14 @@ class Engagement:
         self.setting.say("ESCALATION", "a human takes over", rung="human", reason=why, files=saved)
         return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
 
-    # -- the overseer ------------------------------------------------------------------------------
-
-    def _oversee(self) -> _Steer:
-        """Tell what the overseer's rules newly find, and do what follows when it is critical."""
-        fresh = [alert for alert in watch(self.desk.records) if (alert.seq, alert.description) not in self.desk.alerted]
-        self.desk.alerted.update((alert.seq, alert.description) for alert in fresh)
-        for alert in fresh:
-            self.setting.say("OVERSEER_ALERT", f"{alert.severity}: {alert.description}", **json_object(alert))
-        critical = next((alert for alert in fresh if alert.severity == "CRITICAL"), None)
-        return self._steered(critical) if critical else _Steer()
-
-    def _steered(self, alert: Alert) -> _Steer:
-        """Ask what shall follow from a critical alert; where nobody can be asked, the run stops."""
-        nobody = f"The overseer stopped the run, as nobody is asked: {alert.description}"
-        if self.desk.human is None:
-            return _Steer(nobody if self.desk.job.approve == "policy" else "")
-        choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "tell it something: f and your words")}
-        if alert.prompt:
-            choices["p"] = ("prompt", f"send it: {alert.prompt}")
-        choices["g"] = ("go", "go on")
-        lines = (
-            "── The overseer asks you to look ".ljust(78, "─"),
-            *(f"  {line}" for line in alert.text().splitlines()),
-        )
-        said = self.desk.ask(self.setting, Question("alert", lines, choices, "stop"))
-        if said.answer == "stop":
-            return _Steer(nobody if said.by == "headless" else f"you stopped it at an alert: {alert.description}")
-        return _Steer(words={"prompt": alert.prompt, "feedback": said.text}.get(said.answer, ""))
-
-
-@dataclass(frozen=True, slots=True)
-class _Steer:
-    """What follows from an alert: why to stop, or what to tell the agent; neither means to go on."""
-
-    stop: str = ""
-    words: str = ""
+    def _oversee(self) -> Steer:
+        return self.desk.oversight.look(self.setting, self.desk.records)
 
 
 def _codes(turn: Turn) -> list[str]:
     """Return the kinds of failure of a turn."""
     codes: list[str] = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
     return [*codes, "cut"] if turn.answer.stop_reason in CUT else codes
-
-
-def _finished(turn: Turn) -> Ending:
-    if turn.answer.stop_reason == "refusal":
-        return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
-    return Ending("done", turn.answer.message.text.strip() or "Done.")
 
 
 def _settle_pending(setting: Setting, resumed: Standing) -> Turn:

@@ -119,7 +119,7 @@ def answer_text(facts: Details) -> str:
         while fence in body:
             fence += "`"
         parts.append(f"{fence}json\n{body}\n{fence}")
-    return "\n\n".join(part for part in parts if part.strip()) + "\n"
+    return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
 
 
 def page(tried: Tried, why: str, advice: str = "") -> str:

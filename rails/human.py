@@ -15,6 +15,7 @@ from typing import Final, Literal, Protocol, TextIO
 
 from rails.approval.edit import EditError, run_editor
 from rails.approval.keys import Keys, NoAnswer
+from rails.core.events import EventType
 from rails.core.text import one_line, printable
 
 About = Literal["stronger_model", "handoff", "alert"]
@@ -57,6 +58,23 @@ class Human(Protocol):
         ...
 
 
+class Say(Protocol):
+    """Publishes an event, as a setting or a session does."""
+
+    def __call__(self, event: EventType, message: str, **details: object) -> object:
+        """Log and show it."""
+        ...
+
+
+def ask(human: Human, say: Say, question: Question) -> Said:
+    """Put a question, and log what was answered."""
+    said = human.answer(question)
+    words = f"{question.about}: {said.answer} by {said.by}" + (f": {said.text}" if said.text else "")
+    details = {"about": question.about, "answer": said.answer, "by": said.by, "seconds": round(said.seconds, 3)}
+    say("HUMAN_STEERED", words, **details, text=said.text)
+    return said
+
+
 class Nobody:
     """Stands where no person is: every question gets its careful answer."""
 
@@ -96,6 +114,8 @@ class AtTerminal:
             word = question.choices.get(letter.lower(), ("", ""))[0]
             if not word:
                 self._print(f"  Type one of {', '.join(question.choices)} and Enter.")
+            elif word == "feedback" and not text.strip():
+                self._print(f"  Type {letter}, a blank and your words.")
             elif word == "edit" and question.edits is not None:
                 self._edit(question.edits)
             elif word != question.otherwise and (wrong := question.check()):

@@ -32,7 +32,7 @@ class Job:
 
     ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent on one task
     (``None``: as the agent's template says), whatever rung of the ladder they are on;
-    ``max_tokens``, ``max_seconds`` and ``max_cost`` (US dollars) bound the whole session (``None``: no bound).
+    ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) bound the whole session (``None``: no bound).
     ``handed`` is a document that the first agent is given, such as the plan that is named ``plan``. ``escalate``
     is how far the ladder goes when attempts run out; ``handoffs`` whether a human is asked between two agents.
     """

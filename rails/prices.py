@@ -1,14 +1,15 @@
-"""What a model's tokens cost, from the user's own file: a shipped table would be wrong by next month.
+"""What a model's tokens cost, from a table that the user keeps: prices age, so none are shipped.
 
-``prices.toml`` in the user's configuration folder, in US dollars for a million tokens::
+``prices.toml`` in the user's configuration folder, money for a million tokens::
 
-    ["claude-sonnet-5-5"]     # the model's name as the session shows it
-    input = 3.00
-    output = 15.00
-    cache_read = 0.30         # default: as input
-    cache_write = 3.75        # default: as input
+    currency = "USD"
+    [models."claude-sonnet-5-5"]     # the model's name as the session shows it; "anthropic:NAME" means the same
+    input = 3.0
+    output = 15.0
+    cached = 0.3                     # read from the provider's cache; left out: as input
 
-A recording costs nothing. A local model costs nothing when its entry says 0.
+What a provider writes into its cache counts as input. A recording costs nothing; a local model costs nothing when its
+entry says 0.
 """
 
 from __future__ import annotations
@@ -24,28 +25,23 @@ from rails.core.errors import UsageError
 from rails.core.text import one_line
 
 _FILE: Final = "prices.toml"
-_KEYS: Final = ("input", "output", "cache_read", "cache_write")
+_KEYS: Final = {"input", "output", "cached"}
 _MILLION: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars for a million tokens of each kind."""
+    """Money for a million tokens of each kind."""
 
     input: float = 0.0
     output: float = 0.0
-    cache_read: float = 0.0
-    cache_write: float = 0.0
+    cached: float = 0.0
 
     def of(self, usage: Usage) -> float:
-        """Return what ``usage`` costs, in US dollars."""
-        pairs = (
-            (usage.input_tokens, self.input),
-            (usage.output_tokens, self.output),
-            (usage.cache_read_tokens, self.cache_read),
-            (usage.cache_write_tokens, self.cache_write),
-        )
-        return sum(tokens * price for tokens, price in pairs) / _MILLION
+        """Return what ``usage`` costs."""
+        fresh = usage.input_tokens + usage.cache_write_tokens
+        kinds = ((fresh, self.input), (usage.output_tokens, self.output), (usage.cache_read_tokens, self.cached))
+        return sum(tokens * price for tokens, price in kinds) / _MILLION
 
 
 def read_prices(folder: Path) -> Mapping[str, Price]:
@@ -55,29 +51,36 @@ def read_prices(folder: Path) -> Mapping[str, Price]:
         tables = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{file}: {error}. No money budget can be kept without it.") from error
-    return {name: _price(f"{file}: [{one_line(name)}]", table) for name, table in tables.items()}
+    models = tables.get("models", {})
+    if not isinstance(models, dict):
+        raise UsageError(f'{file}: prices stand in tables such as [models."NAME"].')
+    return {name: _price(f"{file}: the price of {one_line(name)}", given) for name, given in models.items()}
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the price of the model with this name, or ``None`` when it is not known."""
-    return prices.get(model) or (Price() if model.startswith("recorded:") else None)
+    for name, price in prices.items():
+        if model in (name, name.partition(":")[2]):
+            return price
+    return Price() if model.startswith("recorded:") else None
 
 
 def no_price(model: str, folder: Path) -> UsageError:
     """Return the error for a money budget over a model whose price is not known."""
     return UsageError(
         f"--max-cost needs the price of {one_line(model)!r}, and {folder / _FILE} has none. Nothing was started. "
-        f'Add, in dollars for a million tokens: ["{one_line(model)}"] input = 3.00 output = 15.00 (a line each).'
+        f'Add [models."{one_line(model)}"] with input = … and output = …, money for a million tokens.'
     )
 
 
-def _price(where: str, table: object) -> Price:
-    if not isinstance(table, dict) or not {"input", "output"} <= set(table) <= set(_KEYS):
-        raise UsageError(f"{where} must have input and output, and may have cache_read and cache_write.")
-    for key, value in table.items():
+def _price(where: str, given: object) -> Price:
+    if not isinstance(given, dict) or not {"input", "output"} <= set(given) <= _KEYS:
+        raise UsageError(f"{where} must have input and output, and may have cached.")
+    money: dict[str, float] = {}
+    for key, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MILLION:
-            raise UsageError(f"{where}: {key} must be dollars for a million tokens, such as 3.00.")
-    full = {"cache_read": table["input"], "cache_write": table["input"], **table}
-    return Price(**{key: float(value) for key, value in full.items()})
+            raise UsageError(f"{where}: {key} must be money for a million tokens, such as 3.00.")
+        money[str(key)] = float(value)
+    return Price(money["input"], money["output"], money.get("cached", money["input"]))

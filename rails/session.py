@@ -34,6 +34,7 @@ from rails.job import PAUSED, Ending, Job, Outcome, start
 from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
 from rails.models import Model
+from rails.oversight import Oversight
 from rails.prices import Price
 from rails.resume import Standing, digest_of, standing
 from rails.setting import Setting
@@ -73,7 +74,8 @@ class Session:
         """Start the clock of the session's budgets."""
         totals = Totals(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        self.desk = Desk(self.job, totals, files, self.human, self.stronger_for, self.wait)
+        oversight = Oversight(self.human, attended=self.job.approve != "policy")
+        self.desk = Desk(self.job, totals, files, oversight, self.human, self.stronger_for, self.wait)
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -118,7 +120,8 @@ class Session:
             ending = work.work()
             if ending.outcome in PAUSED:
                 return ending
-            more = {"result": ending.message} if ending.outcome == "done" and len(self.job.tasks) > 1 else {}
+            kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
+            more = {"result": ending.message} if kept else {}
             setting.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome, **more)
             if ending.outcome != "done":
                 return ending
@@ -183,7 +186,10 @@ class Session:
             by = ""
         text = files.read(file)
         if wrong := handoff.wrong_with(sender, text):
-            raise UsageError(f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}")
+            raise UsageError(
+                f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}\n"
+                f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
+            )
         written = next(r for r in reversed(self.desk.records) if r.event_type == "HANDOFF").details.get("sha256")
         edited = sha256(text.encode()) != written
         words = f"handed over{f' by {by}' if by else ''}{', edited' if edited else ''}"

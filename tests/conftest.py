@@ -5,6 +5,9 @@ import time
 
 import pytest
 
+# Projects of scenarios and cases of files: they are read, not run.
+collect_ignore = ["scenarios", "cases"]
+
 
 @pytest.fixture
 def cpu_seconds():

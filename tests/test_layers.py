@@ -15,7 +15,7 @@ FLOORS = [
     {"intake", "tools", "edits", "gate", "approval", "models", "log", "sandbox", "messages", "contracts", "prices"},
     {"agents", "feedback"},
     {"setting", "resume", "budget", "flows", "escalation", "human", "kickoff"},
-    {"correction", "handoff", "job"},
+    {"correction", "handoff", "job", "oversight"},
     {"narration"},
     {"admission", "asking", "placing"},
     {"turn"},

@@ -11,10 +11,12 @@ import pytest
 from rails.agents import load_agents
 from rails.approval.scripted import ScriptedApprover
 from rails.core.shipped import builtin_folder
+from rails.kickoff import begin, find_plan, save_plan
 from rails.log.reader import read_strict, verify
 from rails.log.writer import SessionLog
 from rails.models import open_model
 from rails.session import Job, Session, start
+from rails.testing import ScriptedHuman
 from rails.tools.definitions import load
 
 SCENARIOS = Path(__file__).parent / "scenarios"
@@ -52,12 +54,41 @@ def run_scenario(case, project):
     registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
     agents = dict(load_agents([builtin_folder("agent_templates")]))
     model = open_model(f"recorded:{case / 'answers.jsonl'}")
-    job = Job(project, tuple((t["agent"], t["task"]) for t in script["tasks"]), max_attempts=script.get("max_attempts"))
+    plan = kick_off(script["kickoff"], project) if "kickoff" in script else None
+    job = Job(
+        project,
+        tuple((t["agent"], t["task"]) for t in script["tasks"]),
+        max_attempts=script.get("max_attempts"),
+        escalate=script.get("escalate", "off"),
+        handoffs=script.get("handoffs", "go"),
+        handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "",
+        plan=plan.path.parent.name if plan else "",
+    )
     approver = ScriptedApprover(script.get("approvals", []))
+    human = ScriptedHuman(script["human"]) if "human" in script else None
+
+    def keep(record):
+        if plan and record.event_type == "AGENT_FINISHED" and record.agent_role == "planning":
+            save_plan(plan, record.details["result"])
+
     with SessionLog.create(project / ".rails") as log:
         start(job, log, model.name)
-        ending = Session(job, log, registry, agents, model.for_agent, approver).run()
+        ending = Session(job, log, registry, agents, model.for_agent, approver, watch=keep, human=human).run()
         return script, ending, log.path, approver
+
+
+def kick_off(given, project):
+    """Begin as ``ai-rails feature|takeover`` does, and find the page as ``--plan`` does."""
+    begin(given["kind"], project, given["name"], given["summary"])
+    return find_plan(project, given["name"])
+
+
+def numbered(project):
+    """The session's hand-off files, without its name and the project's place."""
+    return {
+        file.name: file.read_text("utf-8").replace(file.parent.name, "SESSION").replace(str(project), "PROJECT")
+        for file in sorted(project.glob(".rails/handoffs/*/*"))
+    }
 
 
 def scrub(value):
@@ -108,8 +139,13 @@ def test_a_session_ends_with_the_expected_files_and_log(case, tmp_path, monkeypa
             (case / "expected" / name).parent.mkdir(parents=True, exist_ok=True)
             (case / "expected" / name).write_bytes(data)
         (case / "log.jsonl").write_text("\n".join(found) + "\n", "utf-8")
+        shutil.rmtree(case / "handoffs", ignore_errors=True)
+        for name, text in numbered(project).items():
+            (case / "handoffs").mkdir(exist_ok=True)
+            (case / "handoffs" / name).write_text(text, "utf-8")
     expected = files_of(case / "expected") if (case / "expected").is_dir() else {}
     assert files_of(project) == expected
+    assert numbered(project) == {file.name: file.read_text("utf-8") for file in sorted(case.glob("handoffs/*"))}
     assert found == (case / "log.jsonl").read_text("utf-8").splitlines()
 
     assert verify(log_path)

@@ -2,11 +2,12 @@
 
 import pytest
 
-from rails.budget import Attempts
-from rails.core.conversation import Message, NativeResult, Text, message_to_json
+from rails.budget import Attempts, Totals
+from rails.core.conversation import Message, NativeResult, Text, Usage, message_to_json
 from rails.core.errors import UsageError
 from rails.core.events import Record
 from rails.messages import language, say
+from rails.prices import Price, price_of, read_prices
 from rails.resume import standing
 
 
@@ -132,3 +133,107 @@ def test_what_has_a_result_is_not_done_again():
 def test_an_agent_that_finished_is_not_engaged_again():
     state = standing(records(START, ENGAGE, ANSWER, ("AGENT_FINISHED", {"outcome": "done"})), lambda _: None)
     assert (state.finished, state.messages, state.pending) == (1, (), None)
+
+
+def test_the_first_bound_that_is_reached_is_named():
+    usage, prices = Usage(100, 50, 30, 20), {"m": Price(10.0, 100.0, 1.0)}
+    totals = Totals(max_tokens=1_000, max_cost=0.01, prices=prices)
+    totals.use(usage, "m")
+    assert totals.tokens == 200, "what came from the cache counts too"
+    assert totals.cost == pytest.approx((120 * 10 + 50 * 100 + 30 * 1) / 1_000_000)
+    assert totals.spent() is None
+    totals.use(usage, "m")
+    assert totals.spent() == "the budget of 0.01 (money) is used up (0.01246 used)"
+    assert Totals(max_tokens=0).spent() == "the budget of 0 tokens is used up (0 used)"
+
+
+def test_a_money_budget_over_an_unknown_price_stops_instead_of_guessing():
+    totals = Totals(max_cost=1.0)
+    totals.use(Usage(1, 1), "new-model")
+    assert "no price is known for new-model" in totals.spent()
+    free = Totals(max_cost=1.0)
+    free.use(Usage(1, 1), "recorded:answers.jsonl")
+    assert free.spent() is None
+
+
+def test_a_resumed_session_goes_on_with_what_it_had_used():
+    totals = Totals(max_tokens=10, max_seconds=100.0)
+    totals.carry_on([("m", Usage(4, 5))], seconds=99.0)
+    assert totals.spent() is None
+    totals.carry_on([("m", Usage(1, 0))], seconds=2.0)
+    assert "10 tokens" in totals.spent()
+    late = Totals(max_seconds=100.0)
+    late.carry_on([], seconds=100.0)
+    assert "100 seconds" in late.spent()
+
+
+def test_usage_and_worked_time_are_read_from_the_log_and_a_pause_is_not_work():
+    def at(n, second, kind, details, model="m"):
+        return Record(n, f"2026-01-01T00:{second:02d}:00.000000Z", "s", "coder", model, kind, "", details, "", "")
+
+    answer = {**ANSWER[1], "usage": {"input_tokens": 3, "output_tokens": 4}}
+    log = [
+        at(1, 0, *START),
+        at(2, 1, *ENGAGE),
+        at(3, 2, "LLM_RESPONSE", answer),
+        at(4, 3, "CORRECTION", {"usage": {"input_tokens": 5}}),
+        at(5, 50, "SESSION_RESUMED", {}),
+        at(6, 51, "LLM_RESPONSE", answer, "strong"),
+    ]
+    state = standing(log, lambda _: None)
+    assert state.used == (("m", Usage(3, 4)), ("m", Usage(5, 0)), ("strong", Usage(3, 4)))
+    assert state.seconds == 4 * 60
+    assert state.answers == {("coder", "m"): 1, ("coder", "strong"): 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", None),
+        ('currency = "EUR"\n[models.m]\ninput = 3\noutput = 15\n', None),
+        ('[models."openai:m"]\ninput = 3\noutput = 15\ncached = 3\n', None),
+        ("[models.m]\ninput = 3\n", "must have input and output"),
+        ("[models.m]\ninput = 3\noutput = 15\nprompt = 1\n", "must have input and output"),
+        ("[models.m]\ninput = -3\noutput = 15\n", "money for a million tokens"),
+        ('[models.m]\ninput = "3"\noutput = 15\n', "money for a million tokens"),
+        ("m = ", "prices.toml"),
+        ("models = 3", "stand in tables"),
+    ],
+)
+def test_prices_are_read_from_the_users_own_file(tmp_path, text, said):
+    if text:
+        (tmp_path / "prices.toml").write_text(text, "utf-8")
+    if said:
+        with pytest.raises(UsageError, match=said):
+            read_prices(tmp_path)
+        return
+    prices = read_prices(tmp_path)
+    assert price_of("m", prices) == (Price(3, 15, 3) if text else None)
+
+
+def test_an_agent_that_gave_up_is_not_over_and_is_not_engaged_by_itself():
+    gave_up = ("AGENT_FINISHED", {"outcome": "gave_up"})
+    state = standing(records(START, ENGAGE, ANSWER, gave_up), lambda _: None)
+    assert (state.finished, state.stopped, state.ended) == (0, "gave_up", False)
+    again = ("SESSION_RESUMED", {"advice": "look again"})
+    state = standing(records(START, ENGAGE, ANSWER, gave_up, ("WORKFLOW_END", {}), again), lambda _: None)
+    assert (state.stopped, state.again, state.advice) == ("", True, "look again")
+
+
+def test_a_conversation_that_was_begun_afresh_is_the_one_that_goes_on():
+    sent = ("FEEDBACK_SENT", {"reply": {"role": "user", "content": "no"}, "codes": ["gate"]})
+    page = ("ESCALATION", {"rung": "squash", "first_message": "the page", "stands_for": 1})
+    state = standing(records(START, ENGAGE, ANSWER, sent, ANSWER, page), lambda _: None)
+    assert [(message.text, message.stands_for) for message in state.messages] == [("the page", 1)]
+    assert (state.pending, state.codes, state.rung, state.taken) == (None, (), "squash", 2)
+    human = ("ESCALATION", {"rung": "human", "files": []})
+    assert standing(records(START, ENGAGE, ANSWER, human), lambda _: None).messages[0].text == "the task"
+
+
+def test_the_words_of_the_last_failure_are_kept_so_that_the_same_one_is_recognised():
+    reply = message_to_json(Message("user", (NativeResult("c1", "R", is_error=True), Text("T"))))
+    sent = ("FEEDBACK_SENT", {"reply": reply, "codes": ["gate"]})
+    state = standing(records(START, ENGAGE, ANSWER, sent), lambda _: None)
+    assert state.words == "an answer\nR\nT"
+    fine = ("FEEDBACK_SENT", {"reply": reply, "codes": []})
+    assert standing(records(START, ENGAGE, ANSWER, fine), lambda _: None).words == ""

@@ -31,7 +31,8 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
         re.IGNORECASE,
     ),
     "opens a way in": re.compile(
-        r"/dev/tcp/|\bnc(at)?\s[^\n]{0,80}\s-[a-z]*e\b|\bsocat\b[^\n]{0,120}\bexec:|\bauthorized_keys\b", re.IGNORECASE
+        r"/dev/tcp/|\bnc(at)?\s([^\n]{0,80}\s)?-[a-z]*e\b|\bsocat\b[^\n]{0,120}\bexec:|\bauthorized_keys\b",
+        re.IGNORECASE,
     ),
     "takes more rights": re.compile(
         r"\bsudo\b|\bchmod\s+(-R\s+)?([0-7]?777|[ugo]*\+s)\b|\bsetenforce\s+0\b|\bdocker\s+run\b[^\n]{0,200}--privileged\b"

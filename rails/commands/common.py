@@ -293,7 +293,7 @@ def close(ending: Ending, screen: Screen, project: Path) -> int:
     if ending.outcome != "done":
         screen.line(f"  {one_line(ending.message, 600)}", style)
     where = "" if project == Path.cwd() else f" --project {project}"
-    if ending.outcome == "gave_up":
+    if ending.outcome == "gave_up" and ending.file:
         screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
         screen.line(f'  or advise:  ai-rails run --resume {ending.session_id}{where} "what it does not see"', "bold")
     screen.line(f"  review it:  ai-rails review {ending.session_id}{where}", "dim")

@@ -54,17 +54,16 @@ def run(options: argparse.Namespace) -> int:
     before = resumed.limits if resumed else {}
     try:
         name = options.plan or d.text(before, "plan")
-        plan = kickoff.find_plan(project, name) if name else None
+        plan = _plan(project, name, needed=bool(options.plan)) if name else None
         tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
         roles = [role for role, _ in tasks]
-        job = _job(project, tasks, options, before, attended=not isinstance(human, Nobody))
+        job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Nobody)), plan=name)
         agents = trust.require(agents, roles, project, ask=not options.events)
         players, prices = models.cast_of(options, agents), read_prices(config_folder())
         models.check(players, roles, job, prices, config_folder())
         approver = common.approver_of(options, screen, project, registry, gate)
         if log is None:
-            handed = f"The plan ({plan.path.name}):\n{plan.text}" if plan else ""
-            job = replace(job, handed=handed, plan=name)
+            job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
             log = SessionLog.create(common.state_of(project))
             start(job, log, players.for_role(roles[0]).name)
     except BaseException:
@@ -123,6 +122,16 @@ def _page(options: argparse.Namespace, project: Path, screen: Screen, log: Sessi
             server.settle()
 
 
+def _plan(project: Path, name: str, *, needed: bool) -> PlanFile | None:
+    """Find the plan. A resumed session has its text in the log, so there it need not be in its place any more."""
+    try:
+        return kickoff.find_plan(project, name)
+    except UsageError:
+        if needed:
+            raise
+        return None
+
+
 def _job(
     project: Path,
     tasks: tuple[tuple[str, str], ...],
@@ -166,7 +175,7 @@ def _keeping_plan(plan: PlanFile, screen: Screen) -> Callable[[Record], None]:
     def watch(record: Record) -> None:
         done = record.event_type == "AGENT_FINISHED" and record.details.get("outcome") == "done"
         if done and record.agent_role == _PLANNER:
-            saved = kickoff.save_plan(plan, d.text(record.details, "result") or record.message)
+            saved = kickoff.save_plan(plan, d.text(record.details, "result"))
             screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
 
     return watch

@@ -12,12 +12,14 @@ real HTTP on loopback, and misbehaves on command:
         *pieces, answer = model.stream(system="Be brief.", messages=[...], tools=[])
         assert stub.requests[0].body["model"] == "claude-test"
 
-:class:`RecordingDisk` notes what is done to the disk, and fails on command.
+:class:`ScriptedHuman` answers between turns. :class:`RecordingDisk` notes what is done to the disk, and fails on
+command.
 """
 
 from __future__ import annotations
 
 from rails.testing.disk import Operation, RecordingDisk
+from rails.testing.human import ScriptedHuman
 from rails.testing.model import Asked, ScriptedModel
 from rails.testing.server import Reply, StubServer, call, says
 from rails.testing.wire import anthropic_events, openai_events
@@ -27,6 +29,7 @@ __all__ = [
     "Operation",
     "RecordingDisk",
     "Reply",
+    "ScriptedHuman",
     "ScriptedModel",
     "StubServer",
     "anthropic_events",

@@ -12,13 +12,14 @@ from rails.agents import (
     check_output,
     first_message,
     load_agents,
+    named,
     protocol,
     read_agent,
     registry_for,
     system_prompt,
     tool_specs,
 )
-from rails.core.errors import DefinitionError
+from rails.core.errors import DefinitionError, UsageError
 from rails.core.requests import RawRequest, ToolRequest
 from rails.core.shipped import builtin_folder
 from rails.intake import read
@@ -217,3 +218,121 @@ def test_a_heading_inside_a_code_block_is_none():
     agent = AGENTS["documentation"]
     assert check_output(agent, "````md\n# Repository Cleanup\n```\n# Repository Cleanup\n````\n")
     assert not check_output(agent, "```sh\n# comment\n```\n\n# **repository cleanup**\nNothing to move\n")
+
+
+KEYS_OF_CLAUDE_CODE = {"name", "description", "tools", "disallowedTools", "model", "permissionMode", "maxTurns"}
+KEYS_OF_CLAUDE_CODE |= {"skills", "mcpServers", "hooks", "memory", "background", "effort", "isolation", "color"}
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_what_is_ours_stands_under_one_key_and_the_rest_is_what_claude_code_reads(name):
+    front = yaml.safe_load((SHIPPED / f"{name}.md").read_text(encoding="utf-8").split("---\n")[1])
+    assert set(front) - {"x-rails"} <= KEYS_OF_CLAUDE_CODE
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", front["name"])
+    assert isinstance(front["description"], str)
+    assert isinstance(front.get("x-rails", {}), dict)
+    assert isinstance(front.get("maxTurns", 1), int)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("planner", "planning"),
+        ("Planning Agent", "planning"),
+        ("reviewer", "code-review"),
+        ("Code Review", "code-review"),
+        ("unit_tester", "unit-tester"),
+        ("tester", "unit-tester"),
+        ("coder", "coder"),
+        ("n8n", "n8n-flow-creator"),
+    ],
+)
+def test_an_agent_answers_to_its_name_title_and_aliases(said, meant):
+    assert named(AGENTS, said).name == meant
+
+
+def test_an_alias_never_takes_another_agents_place(tmp_path):
+    front = "name: poet\ndescription: x\nx-rails:\n  aliases: [coder]\n"
+    (tmp_path / "poet.md").write_text(template(front))
+    agents = load_agents([tmp_path, SHIPPED])
+    assert named(agents, "coder").name == "coder"
+    with pytest.raises(UsageError, match='Did you mean "coder"'):
+        named(agents, "coderr")
+
+
+def test_origin_and_trust_follow_from_the_folder_and_the_digest(tmp_path):
+    (tmp_path / "coder.md").write_text(template("name: coder\ndescription: Mine.\n"))
+    project = load_agents([SHIPPED, tmp_path])["coder"]
+    assert (project.origin, project.trusted, project.replaces) == ("project", False, "shipped")
+    assert load_agents([SHIPPED, tmp_path], trusted={project.digest})["coder"].trusted
+    user = load_agents([SHIPPED, tmp_path], trusted_folders=[tmp_path])["coder"]
+    assert (user.origin, user.trusted) == ("user", True)
+    assert {agent.origin for agent in load_agents([SHIPPED]).values()} == {"shipped"}
+    (tmp_path / "coder.md").write_text(template("name: coder\ndescription: Mine.\n", "You write!\n"))
+    assert not load_agents([SHIPPED, tmp_path], trusted={project.digest})["coder"].trusted
+
+
+def test_one_changed_character_of_front_matter_or_prompt_is_another_digest():
+    texts = [template(), template(body="You write!\n"), template("name: poet\ndescription: Writes!\n")]
+    assert len({read_agent(text, "poet.md").digest for text in texts}) == 3
+
+
+@pytest.mark.parametrize(
+    ("ours", "said"),
+    [
+        ("model: claude-x", "x-rails.model is not a model"),
+        ("model: openai:m@http://evil.example/v1", "without a server's address"),
+        ("stronger_model: [a]", "x-rails.stronger_model is not a model"),
+        ("output: {schema: '{\"type\": }'}", "is not JSON"),
+        ("output: {schema: {type: object, requried: [a]}}", "requried"),
+        ("output: {form: x}", "'headings' or 'schema'"),
+        ("aliases: {a: b}", "list of names"),
+    ],
+)
+def test_a_wrong_key_of_ours_is_refused_with_its_place(ours, said):
+    with pytest.raises(DefinitionError, match=r"poet\.md") as caught:
+        read_agent(template(f"name: poet\ndescription: x\nx-rails:\n  {ours}\n"), "poet.md")
+    assert said in str(caught.value)
+
+
+SCHEMA = """name: poet
+description: x
+x-rails:
+  output:
+    schema: |
+      {"type": "object", "required": ["verdict"],
+       "properties": {"verdict": {"enum": ["PASS", "FAIL"]}}, "additionalProperties": false}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('```json\n{"verdict": "PASS"}\n```', ()),
+        ('{"verdict": "FAIL"}', ()),
+        ('First:\n```json\n{"old": 1}\n```\nthen\n```json\n{"verdict": "PASS"}\n```\n', ()),
+        ('```json\n{"verdict": "MAYBE"}\n```', ("verdict",)),
+        ('```json\n{"verdict": "PASS"\n```', ("json",)),
+        ("It is fine.", ("json",)),
+        ("```json\n{}\n```", ("parameters",)),
+    ],
+)
+def test_an_answer_may_have_to_satisfy_a_schema(text, said):
+    agent = read_agent(template(SCHEMA), "poet.md")
+    found = check_output(agent, text)
+    assert bool(found) is bool(said), found
+    assert all(refusal.code == "output" and refusal.message for refusal in found)
+
+
+@pytest.mark.parametrize("name", sorted(AGENTS))
+def test_a_roles_prompt_has_no_word_that_is_only_another_roles(name, registry):
+    """Guidance and tools of other roles are left out, and the protocol is there once, unchanged."""
+    prompt = system_prompt(AGENTS[name], registry)
+    assert prompt.count(protocol()) == 1
+    own = {spec.name for spec in tool_specs(AGENTS[name], registry)}
+    told = set(re.findall(r"^### Guidance for (\S+):$", prompt, re.MULTILINE))
+    assert told <= own
+    for definition in registry.definitions.values():
+        mine = definition.guidance_for(name) if definition.tool_name in own else ""
+        for advice in set(definition.guidance.values()) - {mine}:
+            assert advice not in prompt

@@ -39,7 +39,7 @@ def work(tmp_path, monkeypatch):
     project = tmp_path / "project"
     project.mkdir()
 
-    def session(answers, approvals, watch, wait, job, open_log, approver=None):
+    def session(answers, approvals, watch, wait, job, open_log, approver=None, human=None, stronger=None):
         model = ScriptedModel(list(answers))
         registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
         agents = dict(load_agents([builtin_folder("agent_templates")]))
@@ -47,7 +47,8 @@ def work(tmp_path, monkeypatch):
         with open_log(task, model) as log:
             standing = where(project, log) if open_log is reopened else None
             asked = approver or ScriptedApprover(list(approvals))
-            one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait)
+            one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait, human=human)
+            one.desk.stronger_for = lambda _: stronger
             return Worked(project, one.run(standing), read_strict(log.path), model)
 
     def created(task, model):
@@ -58,11 +59,13 @@ def work(tmp_path, monkeypatch):
     def reopened(_task, _model):
         return SessionLog.reopen(project / ".rails", sessions(project / ".rails")[-1].session_id)
 
-    def run(*answers, approvals=(), approver=None, watch=lambda _: None, wait=lambda _: None, **job):
-        return session(answers, approvals, watch, wait, job, created, approver)
+    def run(*answers, approvals=(), approver=None, watch=lambda _: None, wait=lambda _: None, **more):
+        human, stronger = more.pop("human", None), more.pop("stronger", None)
+        return session(answers, approvals, watch, wait, more, created, approver, human, stronger)
 
-    def resume(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **job):
-        return session(answers, approvals, watch, wait, job, reopened)
+    def resume(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **more):
+        human, stronger = more.pop("human", None), more.pop("stronger", None)
+        return session(answers, approvals, watch, wait, more, reopened, None, human, stronger)
 
     run.project = project
     run.resume = resume

@@ -1,0 +1,35 @@
+"""A person who answers between turns as they were told to, and remembers what they were asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rails.human import Question, Said
+
+
+@dataclass(slots=True)
+class ScriptedHuman:
+    """Gives ``answers`` one after the other; then what the question says stands when nobody answers.
+
+    An answer is a word of the question's choices, or ``"feedback: the text"``. ``before`` is called with each
+    question first, for example to edit the file that it is about.
+
+        human = ScriptedHuman(["yes"])
+        Session(..., human=human)
+        assert human.asked[0].about == "stronger_model"
+    """
+
+    answers: Sequence[str] = ()
+    before: Callable[[Question], object] = lambda _: None
+    asked: list[Question] = field(default_factory=list)
+
+    def answer(self, question: Question) -> Said:
+        """Remember the question and give the next answer."""
+        number = len(self.asked)
+        self.asked.append(question)
+        self.before(question)
+        if number >= len(self.answers):
+            return Said(question.otherwise, "headless")
+        word, _, text = self.answers[number].partition(":")
+        return Said(word, "script", text.strip())

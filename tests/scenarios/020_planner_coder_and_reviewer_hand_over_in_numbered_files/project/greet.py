@@ -1,0 +1,3 @@
+def greet(name: str) -> str:
+    """Return a greeting."""
+    return f"Hello, {name}"

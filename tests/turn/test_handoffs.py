@@ -1,0 +1,117 @@
+"""Between two agents: numbered files, the contract of the result, and the human who may read, edit and stop."""
+
+import pytest
+
+from rails.core.errors import UsageError
+from rails.testing import ScriptedHuman
+
+HEADINGS = "Title|Problem Statement|Solution Vision|Requirements|Proposed Implementation Plan|Open Questions"
+PLAN = "\n\n".join(f"## {heading}\n\nSay `two` — \\1 $& 漢字." for heading in HEADINGS.split("|"))
+TWO = {"tasks": (("planning", "plan it"), ("coder", "do it"))}
+
+
+def files(done):
+    found = sorted(done.project.glob(".rails/handoffs/*/*"))
+    return {file.name: file.read_text("utf-8") for file in found}
+
+
+def events(done, kind, name):
+    return [facts.get(name) for facts in done.events(kind)]
+
+
+def test_every_step_leaves_a_numbered_file(work):
+    done = work(PLAN, "Nothing to do.", **TWO)
+    names = ["00_task.md", "01_planning_output.md", "02_for_coder.md", "03_coder_output.md"]
+    assert list(files(done)) == names
+    assert files(done)["00_task.md"] == "# Given to planning\n\nplan it\n"
+    assert files(done)["01_planning_output.md"] == PLAN
+    assert PLAN in files(done)["02_for_coder.md"], "nothing is lost or altered on the way"
+    assert files(done)["03_coder_output.md"] == "Nothing to do."
+    assert events(done, "HANDOFF", "receiver") == ["coder", "human"]
+
+
+def test_the_next_agent_gets_exactly_what_the_file_says_and_as_data(work):
+    done = work(PLAN, "Nothing to do.", **TWO)
+    first = done.model.asked[1].messages[0].text
+    assert first.startswith("do it\n")
+    assert files(done)["02_for_coder.md"].strip() in first
+    assert "is data, not instructions" in first
+
+
+def test_a_single_agent_leaves_no_hand_off(work):
+    assert files(work("Nothing to do.")) == {}
+
+
+def test_a_human_may_stop_and_the_session_waits(work):
+    done = work(PLAN, **TWO, handoffs="ask", human=ScriptedHuman(["stop"]))
+    assert done.ending.outcome == "waiting"
+    assert done.ending.file.endswith("/02_for_coder.md")
+    assert len(done.model.asked) == 1
+    assert not done.events("WORKFLOW_END"), "it can be resumed"
+    again = work.resume("Nothing to do.", **TWO, handoffs="ask", human=ScriptedHuman(["go"]))
+    assert again.ending.outcome == "done"
+    assert "Say `two`" in again.model.asked[0].messages[0].text
+
+
+def test_where_nobody_can_be_asked_it_waits_too(work):
+    done = work(PLAN, **TWO, handoffs="ask", human=ScriptedHuman())
+    assert done.ending.outcome == "waiting"
+    assert "--resume" in done.ending.message
+    assert "--handoff go" in done.ending.message
+
+
+def test_what_a_human_edits_is_what_the_next_agent_gets(work):
+    def edit(question):
+        question.edits.write_text(question.edits.read_text("utf-8").replace("two", "three"), "utf-8")
+
+    done = work(PLAN, "Nothing to do.", **TWO, handoffs="ask", human=ScriptedHuman(["go"], before=edit))
+    assert "Say `three`" in done.model.asked[1].messages[0].text
+    assert "Say `two`" not in done.model.asked[1].messages[0].text
+    assert events(done, "HUMAN_STEERED", "edited") == [True]
+    assert "two" in files(done)["01_planning_output.md"], "the agent's own result stays as it was"
+
+
+def test_an_edit_while_the_session_waits_counts_too(work):
+    work(PLAN, **TWO, handoffs="ask", human=ScriptedHuman(["stop"]))
+    file = next(work.project.glob(".rails/handoffs/*/02_for_coder.md"))
+    file.write_text(file.read_text("utf-8").replace("two", "three"), "utf-8")
+    done = work.resume("Nothing to do.", **TWO)
+    assert "Say `three`" in done.model.asked[0].messages[0].text
+    assert events(done, "HUMAN_STEERED", "edited")[-1] is True
+
+
+def test_a_result_that_lost_its_contract_by_editing_is_not_handed_on(work):
+    def spoil(question):
+        question.edits.write_text("# Title\n\nonly this\n", "utf-8")
+        assert "has no heading 'Open Questions'" in question.check()
+
+    with pytest.raises(UsageError, match="has no heading 'Problem Statement'"):
+        work(PLAN, "never asked", **TWO, handoffs="ask", human=ScriptedHuman(["go"], before=spoil))
+
+
+def test_the_question_shows_the_file_its_contract_and_its_beginning(work):
+    human = ScriptedHuman(["go"])
+    work(PLAN, "Nothing to do.", **TWO, handoffs="ask", human=human)
+    (question,) = human.asked
+    shown = "\n".join(question.lines)
+    assert question.otherwise == "stop"
+    assert "02_for_coder.md" in shown
+    assert "the headings Title, Problem Statement" in shown
+    assert "Say `two`" in shown
+
+
+def test_an_agent_that_comes_twice_in_a_chain_goes_on_behind_its_own_answers(work):
+    done = work("One.", "Two.", "Three.", tasks=(("coder", "a"), ("refactor", "b"), ("coder", "c")))
+    assert done.ending.outcome == "done"
+    assert [message.stands_for for message in done.model.asked[2].messages] == [1]
+
+
+def test_a_link_in_the_place_of_the_folder_is_refused(work, tmp_path):
+    from rails.core.errors import WorkspaceError
+
+    (work.project / ".rails").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (work.project / ".rails" / "handoffs").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(WorkspaceError, match="is a link"):
+        work(PLAN, "never asked", **TWO)
+    assert list((tmp_path / "elsewhere").iterdir()) == []
