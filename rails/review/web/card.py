@@ -56,7 +56,7 @@ def card_html(question: Question, facts: Details, decides: str) -> Html:
         _note(facts),
         _list("Look twice", d.texts(facts, "risks"), "risks-box"),
         _facts(question, facts),
-        files_html(facts),
+        files_html(facts, can_edit=decides == "yes" and d.flag(facts, "can_edit")),
         *_requests(facts),
         *_verdict(d.inner(facts, "verdict"), [d.text(f, "path") for f in d.objects(facts, "files")]),
         bar_html(facts, decides),

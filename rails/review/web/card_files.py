@@ -24,10 +24,9 @@ _BY_TOOL: Final = ("tool_add", "tool_remove")
 _CHANGED: Final = ("add", "remove", *_BY_TOOL)
 
 
-def files_html(facts: Details) -> Html:
+def files_html(facts: Details, *, can_edit: bool) -> Html:
     """Return every file of a question, drawn; what cannot be drawn is said."""
     findings = [_finding(one) for one in d.objects(d.inner(facts, "verdict"), "findings")]
-    can_edit = d.flag(facts, "can_edit")
     editable = dict(editable_texts(facts)) if can_edit else {}
     drawn = [_file(one, findings, editable, can_edit=can_edit) for one in d.objects(facts, "files")]
     by_tools = any(isinstance(file.get("proposed"), str) for file in d.objects(facts, "files"))

@@ -142,11 +142,12 @@ function draw(part, fresh) {
     if (old) old.replaceWith(place.firstElementChild);
     else document.getElementById("turns").append(place.firstElementChild);
   }
+  const news = fresh || shown.running !== part.running;
   shown = part;
   const waits = document.title.startsWith("✋") ? "✋ " : "";
   document.title = `${waits}${page.querySelector("h1")?.textContent ?? "Session"} · AI-Rails`;
   status.classList.toggle("live", part.running);
-  say(part.running ? "This session has no end yet; what comes is shown as it comes." : "");
+  if (news) say(part.running ? "This session has no end yet; what comes is shown as it comes." : fresh ? "" : "The session is over.");
 }
 
 function turnOf(seq) {

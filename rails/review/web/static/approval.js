@@ -8,6 +8,7 @@ const waitingButton = document.getElementById("waiting");
 let shown = null; // {session, question, digest, decides, risky, grant, texts}
 let shownAt = 0;
 let lastKey = 0;
+let latest = 0;
 let sending = false;
 let tools = null; // {get, token, put, say}
 
@@ -21,7 +22,9 @@ export function setUp(given) {
 }
 
 export async function refresh(session, signal) {
+  const mine = ++latest;
   const found = await tools.get(`/api/session/${session}/question`, signal);
+  if (mine !== latest || signal?.aborted) return; // a later look has seen more
   if (!found.question) return clear();
   if (shown && shown.session === session && shown.question === found.question && shown.decides === found.decides) return;
   shown = { session, ...found };
@@ -38,6 +41,7 @@ export async function refresh(session, signal) {
 }
 
 export function clear() {
+  latest += 1;
   shown = null;
   slot.hidden = true;
   slot.replaceChildren();
@@ -249,7 +253,6 @@ async function send(answer) {
 // The question is over, or another one has taken its place.
 async function settled(asked) {
   if (shown !== asked) return;
-  shown = null;
+  clear();
   await refresh(asked.session).catch((error) => tools.say(error.message));
-  if (!shown) clear();
 }

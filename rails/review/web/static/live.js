@@ -10,6 +10,7 @@ let tokens = { input: 0, output: 0 };
 export async function follow(session, after, token, signal, take, say) {
   let seen = after;
   let pause = 500;
+  let lost = false;
   while (!signal.aborted) {
     if (document.hidden) {
       await shown(signal);
@@ -27,7 +28,8 @@ export async function follow(session, after, token, signal, take, say) {
       if (answer.status === 401) return say("The server was started anew. Open the address that it printed; nothing is lost.");
       if (answer.status === 404) return;
       if (!answer.ok) throw new Error(await answer.text());
-      say("");
+      if (lost) say("Connected again; nothing was missed.");
+      lost = false;
       pause = 500;
       strip.dataset.state = "on";
       for await (const event of events(answer.body)) {
@@ -37,6 +39,7 @@ export async function follow(session, after, token, signal, take, say) {
       }
     } catch (error) {
       if (!mine.signal.aborted) say("The connection is lost; trying again.");
+      lost = !mine.signal.aborted;
     } finally {
       mine.abort();
       signal.removeEventListener("abort", stop);
