@@ -116,6 +116,8 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
     keyboard = _keyboard() if options.approve == "ask" else None
     if keyboard or (web and options.approve == "ask"):
         minutes = getattr(options, "answer_within", None)
+        if minutes is not None and not minutes > 0:
+            raise UsageError(f"--answer-within takes minutes above 0, not {minutes:g}. Nothing was started.")
         fallback = Queue(
             judge=gate.judge,
             grants=grants,

@@ -34,6 +34,6 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:
     """Yield the two addresses with what each is good for."""
-    yield f"review and decide:  {server.url_for('decide', session_id)}"
-    yield f"only look:          {server.url_for('read', session_id)}"
+    yield f"Open {server.url_for('decide', session_id)} to review and decide,"
+    yield f"or   {server.url_for('read', session_id)} to look only."
     yield "Each address holds a key: the first is for you alone, the second can decide nothing."
