@@ -95,7 +95,8 @@ async function showSession(id, seq, signal) {
   if (seq) goTo(turnOf(Number(seq)));
   if (!shown.running || shown.last < shown.total) return;
   await approval.refresh(id, signal);
-  const from = Number(page.querySelector("section.turn:last-of-type")?.dataset.first ?? 1) - 1;
+  // From the turn before the last one, whose end says which attempt this is.
+  const from = Number([...page.querySelectorAll("section.turn")].at(-2)?.dataset.first ?? 1) - 1;
   await live.follow(id, from, token, signal, (kind, data) => take(kind, data, id, signal), say);
 }
 

@@ -4,7 +4,7 @@
 const strip = document.getElementById("live");
 const pills = document.getElementById("pills");
 const facts = document.getElementById("live-facts");
-const said = { agent: "", turn: "", attempt: "", cost: "" };
+const said = { turn: "", attempt: "", cost: "" };
 let tokens = { input: 0, output: 0 };
 
 export async function follow(session, after, token, signal, take, say) {
@@ -97,7 +97,7 @@ export function draw(kind, data) {
   if (kind === "turn") {
     pills.replaceChildren();
     said.turn = data.words;
-  } else if (kind === "agent") said.agent = data.agent;
+  } else if (kind === "agent") said.turn = `${data.agent} starts: ${data.words}`;
   else if (kind === "attempt") said.attempt = data.words;
   else if (kind === "cost") {
     tokens = { input: tokens.input + data.input, output: tokens.output + data.output };
@@ -124,6 +124,7 @@ function pill(kind, data) {
   if (kind === "json-tool-block" && item.dataset.state === "failed") return;
   item.dataset.state = data.status ?? (data.verdict === "failed" ? "failed" : "checking");
   item.dataset.seen = `${item.dataset.seen ?? ""} ${data.status ?? "block"}`.trim();
-  item.textContent = data.words;
-  item.title = [data.toolType, data.path].filter(Boolean).join(" ");
+  const name = data.path || data.toolType || "";
+  item.textContent = data.words.includes(name) ? data.words : `${data.words} · ${name}`;
+  item.title = data.toolType ?? "";
 }
