@@ -21,12 +21,12 @@ export function setUp(given) {
   waitingButton.addEventListener("click", goToCard);
 }
 
-export async function refresh(session, signal) {
+export async function refresh(session, signal, full = "") {
   const mine = ++latest;
-  const found = await tools.get(`/api/session/${session}/question`, signal);
+  const found = await tools.get(`/api/session/${session}/question${full}`, signal);
   if (mine !== latest || signal?.aborted) return; // a later look has seen more
   if (!found.question) return clear();
-  if (shown && shown.session === session && shown.question === found.question && shown.decides === found.decides) return;
+  if (shown && shown.session === session && shown.question === found.question && shown.decides === found.decides && !full) return;
   shown = { session, ...found };
   shownAt = lastKey = performance.now();
   sending = false;
@@ -102,7 +102,7 @@ function clicked(event) {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.edit !== undefined) return openText(button);
-  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort };
+  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort, full };
   if (!Object.hasOwn(acts, button.dataset.do)) return;
   if (!isArmed()) return tools.say("Too quick: the buttons work after a moment.");
   acts[button.dataset.do]();
@@ -155,6 +155,10 @@ function grantNow() {
 
 function original() {
   send({ do: "edit", original: true });
+}
+
+function full() {
+  refresh(shown.session, undefined, "?full=1").catch((error) => tools.say(error.message));
 }
 
 function abort() {
