@@ -93,8 +93,9 @@ async function showSession(id, seq, signal) {
   const first = seq ? `?first=${Math.max(1, Number(seq) - CONTEXT)}` : "";
   draw(await get(`/api/session/${id}${first}`, signal), true);
   if (seq) goTo(turnOf(Number(seq)));
-  if (!shown.running || shown.last < shown.total) return;
+  if (!shown.running) return;
   await approval.refresh(id, signal);
+  if (shown.last < shown.total) return;
   // From the turn before the last one, whose end says which attempt this is.
   const from = Number([...page.querySelectorAll("section.turn")].at(-2)?.dataset.first ?? 1) - 1;
   await live.follow(id, from, token, signal, (kind, data) => take(kind, data, id, signal), say);
@@ -103,9 +104,9 @@ async function showSession(id, seq, signal) {
 // A signal of the stream: shown on the strip at once, and the turns are fetched anew, not more often than needed.
 function take(kind, data, id, signal) {
   if (signal.aborted) return;
-  if (kind === "approval") approval.refresh(id, signal).catch(() => {});
+  if (kind === "approval" || kind === "look") approval.refresh(id, signal).catch(() => {});
   else if (kind === "record" || kind === "end" || kind === "reset") renew(id, signal);
-  if (kind !== "record" && kind !== "reset") live.draw(kind, data);
+  if (!["record", "reset", "look"].includes(kind)) live.draw(kind, data);
 }
 
 function renew(id, signal) {

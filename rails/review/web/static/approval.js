@@ -215,7 +215,9 @@ function changed(event) {
   }
   const { any, files } = edits();
   slot.querySelector(".bar-answer")?.classList.toggle("edited", any);
-  sessionStorage.setItem("draft", JSON.stringify({ digest: shown.digest, files }));
+  try {
+    sessionStorage.setItem("draft", JSON.stringify({ digest: shown.digest, files }));
+  } catch { /* too large to keep: a reload loses it, as everywhere */ }
 }
 
 // What was typed before a reload is put back, if the same thing is asked.

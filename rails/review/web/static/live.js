@@ -13,7 +13,9 @@ export async function follow(session, after, token, signal, take, say) {
   let lost = false;
   while (!signal.aborted) {
     if (document.hidden) {
-      await shown(signal);
+      // No stream for a tab that nobody sees: a browser has six connections. What waits is still looked for.
+      await Promise.race([shown(signal), new Promise((done) => setTimeout(done, 3000))]);
+      take("look", {}, seen);
       continue;
     }
     const mine = new AbortController();
@@ -28,7 +30,10 @@ export async function follow(session, after, token, signal, take, say) {
       if (answer.status === 401) return say("The server was started anew. Open the address that it printed; nothing is lost.");
       if (answer.status === 404) return;
       if (!answer.ok) throw new Error(await answer.text());
-      if (lost) say("Connected again; nothing was missed.");
+      if (lost) {
+        say("Connected again; nothing was missed.");
+        take("look", {}, seen);
+      }
       lost = false;
       pause = 500;
       strip.dataset.state = "on";
