@@ -9,6 +9,7 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -644,3 +645,45 @@ def test_a_killed_run_leaves_a_log_that_verifies(rails, project, environment):
         process.send_signal(signal.SIGKILL)
         process.wait(timeout=30)
     rails("review", "last", "--verify", code=0)
+
+
+def test_a_run_without_a_terminal_is_decided_in_its_page(project, environment, tmp_path):
+    answers = tmp_path / "answers.jsonl"
+    messages = [{"role": "assistant", "content": text, "stop_reason": "end_turn"} for text in (WRITE, "Done.")]
+    answers.write_text("".join(f"{json.dumps(message)}\n" for message in messages), "utf-8")
+    (Path(environment["AI_RAILS_CONFIG_DIR"]) / "policy.toml").unlink()
+    command = [sys.executable, "-m", "rails", "run", "x", "--model", f"recorded:{answers}", "--web"]
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "text": True}
+    run = subprocess.Popen(command, cwd=project, env=environment, start_new_session=True, **pipes)
+    try:
+        lines = iter(run.stdout)
+        address = next(line for line in lines if "to review and decide" in line).split()[1]
+        looking = next(line for line in lines if "to look only" in line).split()[1]
+        port, token = urlsplit(address).port, parse_qs(urlsplit(address).fragment)["token"][0]
+        assert parse_qs(urlsplit(looking).fragment)["token"] != [token]
+        assert token not in next((project / ".rails" / "sessions").glob("*/log.jsonl")).read_text("utf-8")
+
+        def ask(path, body=None):
+            headers = {"X-AI-Rails-Token": token, "Origin": f"http://127.0.0.1:{port}"}
+            headers |= {"Content-Type": "application/json"} if body else {}
+            data = json.dumps(body).encode() if body else None
+            request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, headers)
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return json.loads(answer.read())
+
+        session = parse_qs(urlsplit(address).fragment)["s"][0]
+        while not (asked := ask(f"/api/session/{session}/question"))["question"]:
+            time.sleep(0.05)
+        decision = {"session": session, "question": asked["question"], "digest": asked["digest"], "do": "approve"}
+        assert ask("/api/decide", decision)["state"] == "approved"
+        assert run.wait(30) == 0
+    finally:
+        run.kill()
+        run.stdout.close()
+        run.wait()
+    assert (project / "hello.txt").read_text("utf-8") == "hello\n"
+
+
+def test_a_time_limit_for_answers_is_above_zero(rails):
+    done = rails("run", "x", "--model", "recorded:none.jsonl", "--web", "--answer-within", "0", code=2)
+    assert "--answer-within" in done.stderr

@@ -91,7 +91,7 @@ class Queue:
     ) -> None:
         self.here: Approver | None = None
         self._judge, self._grants, self._from_project = judge, grants, from_project
-        self._page_waits, self._patience_s, self._clock = page_waits, patience_s, clock
+        self.page_waits, self._patience_s, self._clock = page_waits, patience_s, clock
         self._box: Box | None = None
         self._publish: Callable[[Event], Record] | None = None
         self._asked: _Asked | None = None
@@ -163,10 +163,10 @@ class Queue:
             decision = self.here.decide(asked.request)
             if decision.by == Elsewhere.by:
                 return None
-            if decision.by not in _GONE or not self._page_waits:
+            if decision.by not in _GONE or not self.page_waits:
                 return decision
             self.here = None  # the terminal went away; whoever has the page open is still there
-        elif not self._page_waits:
+        elif not self.page_waits:
             return Decision("deny", NO_HUMAN, "headless", of=asked.request.digest)
         try:
             while not self.answered_elsewhere():

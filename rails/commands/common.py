@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
 from rails.core.requests import Json
 from rails.core.shipped import builtin_folder
@@ -132,6 +132,8 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
     keyboard = _keyboard() if options.approve == "ask" else None
     if keyboard or (web and options.approve == "ask"):
         minutes = getattr(options, "answer_within", None)
+        if minutes is not None and not minutes > 0:
+            raise UsageError(f"--answer-within takes minutes above 0, not {minutes:g}. Nothing was started.")
         fallback = Queue(
             judge=gate.judge,
             grants=grants,
@@ -193,10 +195,16 @@ def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Recor
     from rails.approval.queue import Queue
 
     queue = approver.fallback if isinstance(approver, PolicyApprover) else None
-    if isinstance(queue, Queue):
+    if not isinstance(queue, Queue):
+        return
+    try:
         box = answers_of(log.state, log.session_id)
         box.listen()
-        queue.open(box, publish)
+    except LogError:
+        if queue.page_waits:
+            raise
+        return  # the configuration folder cannot be written: the terminal alone is asked
+    queue.open(box, publish)
 
 
 def views_of(state: Path) -> list[SessionView]:

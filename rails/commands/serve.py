@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from rails.approval.policy import config_folder
 from rails.commands import common
-from rails.core.errors import EXIT_OK, UsageError
+from rails.core.errors import EXIT_OK, LogError, UsageError
 from rails.log.answers import answer_key
 from rails.review.web.server import ReviewServer
 
@@ -28,12 +29,17 @@ def run(options: argparse.Namespace) -> int:
 
 
 def server_of(project: Path, port: int = 0) -> ReviewServer:
-    """Return a server of the project's sessions that can take decisions, not yet answering."""
-    return ReviewServer(common.state_of(project), port=port, key=answer_key(config_folder()))
+    """Return a server of the project's sessions, not yet answering. Without a key of the user it can only look."""
+    try:
+        key = answer_key(config_folder())
+    except LogError as error:
+        print(f"The page can only look: {error}", file=sys.stderr)
+        key = None
+    return ReviewServer(common.state_of(project), port=port, key=key)
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:
     """Yield the two addresses with what each is good for."""
-    yield f"review and decide:  {server.url_for('decide', session_id)}"
-    yield f"only look:          {server.url_for('read', session_id)}"
+    yield f"Open {server.url_for('decide', session_id)} to review and decide,"
+    yield f"or   {server.url_for('read', session_id)} to look only."
     yield "Each address holds a key: the first is for you alone, the second can decide nothing."

@@ -7,6 +7,7 @@ visible instead of removing them, because removing makes two different texts loo
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -22,6 +23,11 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs"})
 _BLANK_LETTERS: Final = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0\U00016fe4\U0001d159"
 )
+# What surely is visible and stands alone, so that most texts pass in one step: ASCII, Latin, punctuation, arrows
+# and other symbols, in ranges without a gap or a hidden character.
+_PLAIN: Final = " -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u23ff\u2500-\u27bf"
+_PLAIN_LINE: Final = re.compile(f"[{_PLAIN}]*")
+_PLAIN_TEXT: Final = re.compile(f"[{_PLAIN}\n\t]*")
 #: Marks on one letter that are drawn; more would run over the lines above and below. Real scripts need four.
 _MARKS_SHOWN: Final = 4
 
@@ -43,7 +49,7 @@ def printable(text: str, *, keep: str = "\n\t") -> str:
     have no letter to stand on, or pile up on one. Without what ``keep`` lets through, the result
     satisfies ``str.isprintable``.
     """
-    if text.isascii() and text.isprintable():
+    if (_PLAIN_TEXT if keep == "\n\t" else _PLAIN_LINE).fullmatch(text):
         return text
     shown = []
     marks = _MARKS_SHOWN

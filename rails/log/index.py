@@ -247,9 +247,10 @@ class Index:
                 if base not in logs:
                     logs[base] = self._log(base, stack)
                 session_id, descriptor = logs[base]
-                decoded = lines.decode(os.pread(descriptor, length, offset)) if descriptor >= 0 else ""
+                line = os.pread(descriptor, length, offset) if descriptor >= 0 else b""
+                decoded = lines.decode(line) if line else ""
                 if not isinstance(decoded, str) and decoded[0].seq == seq:
-                    yield Hit(session_id, offset, length, decoded[0])
+                    yield Hit(session_id, offset, length, decoded[0], b'"blob":' not in line)
 
     def _beyond(self, session_id: str, first: int) -> Iterator[Hit]:
         """Yield the records from number ``first`` on that the log has and the index has not."""

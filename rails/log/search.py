@@ -12,7 +12,7 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -31,12 +31,13 @@ _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A record that was found, and where its line is, in bytes."""
+    """A record that was found, and where its line is, in bytes. ``whole``: no value of it lives in a blob."""
 
     session_id: str
     offset: int
     length: int
     record: Record
+    whole: bool = field(default=False, compare=False)
 
     @property
     def place(self) -> str:

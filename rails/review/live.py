@@ -122,10 +122,11 @@ def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
     facts = record.details
     match record.event_type:
         case "AGENT_ENGAGE":
-            yield "agent", {"agent": one_line(record.agent_role, 60), "task": one_line(d.beginning(facts, "task"))}
+            yield "agent", {"agent": one_line(record.agent_role, 60), "words": one_line(d.beginning(facts, "task"))}
         case "LLM_CALL":
             number = int(d.number(facts, "turn"))
-            yield "turn", {"turn": number, "words": f"Turn {number}: asking {one_line(record.llm_model_used, 60)}"}
+            who = f"{one_line(record.agent_role, 60)} · turn {number}"
+            yield "turn", {"turn": number, "words": f"{who}: asking {one_line(record.llm_model_used, 60)}"}
         case "LLM_RESPONSE":
             usage = d.inner(facts, "usage")
             used: dict[str, Json] = {name: int(d.number(usage, f"{name}_tokens")) for name in ("input", "output")}

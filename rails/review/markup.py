@@ -6,6 +6,7 @@ text is seen on a page as it is in a terminal. There is no way to pass raw marku
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import NewType, TypeAlias
 
@@ -15,6 +16,8 @@ from rails.core.text import printable
 Html = NewType("Html", str)
 Child: TypeAlias = "Html | Text | list[Html] | None"
 
+#: Neither escaped nor made printable: most of what the pages are made of.
+_SAFE = re.compile(r"[A-Za-z0-9_ .,:;/#+*=()@-]*")
 _VOID = frozenset({"meta", "br", "hr", "input"})
 
 
@@ -51,7 +54,8 @@ def _child(child: Child) -> str:
     if child is None:
         return ""
     if isinstance(child, Text):
-        return escape(printable(child.value), quote=False)
+        shown = printable(child.value)
+        return shown if _SAFE.fullmatch(shown) else escape(shown, quote=False)
     if isinstance(child, list):
         return "".join(child)
     return child
@@ -59,4 +63,6 @@ def _child(child: Child) -> str:
 
 def _attribute(key: str, value: str | int | float | bool) -> str:
     name = key.rstrip("_").replace("_", "-")
+    if isinstance(value, str) and _SAFE.fullmatch(value):
+        return f' {name}="{value}"'
     return f" {name}" if value is True else f' {name}="{escape(printable(str(value), keep=""))}"'

@@ -197,9 +197,12 @@ class TurnBuilder:
         )
 
     def _asked(self, details: Details, record: Record) -> None:
+        # The same without an answer yet is asked anew, after an interruption.
+        request_id = d.beginning(details, "id")
+        self._approvals = [asked for asked in self._approvals if asked.answer or asked.id != request_id]
         self._approvals.append(
             ApprovalView(
-                id=d.beginning(details, "id"),
+                id=request_id,
                 digest=d.beginning(details, "digest"),
                 kind=d.beginning(details, "kind"),
                 tools=d.texts(details, "tools"),

@@ -1,13 +1,15 @@
-"""Figures of the review: folding a log, the HTML file, the page's first window, and drawing an approval.
+"""Figures of the review: folding a log, the HTML file, the page's first window, drawing and deciding.
 
 python tests/benchmarks/review.py [RECORDS]     default 100000; Chromium is measured where Playwright is installed
 """
 
 import importlib.util
+import json
 import shutil
 import statistics
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -15,16 +17,20 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from rails.approval.decision import request_for_changes  # noqa: E402
+from rails.approval.queue import Queue  # noqa: E402
 from rails.approval.screen import draw_request  # noqa: E402
 from rails.core.changes import ChangeSet, FileChange  # noqa: E402
 from rails.core.events import Event  # noqa: E402
 from rails.core.paths import WorkspacePath  # noqa: E402
 from rails.core.verdict import Verdict  # noqa: E402
+from rails.log.answers import Answers  # noqa: E402
 from rails.log.reader import read_lenient  # noqa: E402
 from rails.log.writer import SessionLog  # noqa: E402
 from rails.review.html import render_html  # noqa: E402
 from rails.review.queries import session_view  # noqa: E402
 from rails.review.web.server import ReviewServer  # noqa: E402
+
+KEY = b"k" * 32
 
 
 def row(name, value, unit="ms"):
@@ -122,9 +128,53 @@ def approval_figures():
         row(f"approval: drawing {name}", median(lambda asked=request: draw_request(asked)))
 
 
+def decision_figures(state, rounds=20):
+    """From the click to the run's own word that it has taken the answer: another process would take as long."""
+    request = request_for_changes(
+        "t1.1", "coder", (), Verdict("pass", ChangeSet((FileChange(WorkspacePath("a.py"), None, b"a = 1\n"),)))
+    )
+    log = SessionLog.create(state)
+    box, queue = Answers(state, log.session_id, KEY), Queue(page_waits=True)
+    box.listen()
+    queue.open(box, log.append)
+
+    def run():
+        for _ in range(rounds):
+            decision = queue.decide(request)
+            log.append(Event("HUMAN_DECISION", "x", {"id": request.id, "answer": decision.answer}))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    with ReviewServer(state, key=KEY) as server:
+        host, token = f"127.0.0.1:{server.port}", server.url_for("decide").partition("token=")[2]
+        headers = {"Host": [host], "Origin": [f"http://{host}"], "X-AI-Rails-Token": [token]}
+        headers["Content-Type"] = ["application/json"]
+
+        def get(name):
+            return headers.get(name, [])
+
+        def decide(asked):
+            names = {"session": log.session_id, "question": asked["question"], "digest": asked["digest"]}
+            body = json.dumps({**names, "do": "deny", "reason": "no"}).encode()
+            headers["Content-Length"] = [str(len(body))]
+            answer = server.take("/api/decide", get, lambda _: body)
+            assert answer.status == 200, answer.body
+
+        took = []
+        while len(took) < rounds:
+            asked = json.loads(server.answer(f"/api/session/{log.session_id}/question", get).body)
+            if asked["question"]:
+                took.append(timed(lambda asked=asked: decide(asked))[1])
+        row(f"decision: from the page into the run's log (median of {rounds})", statistics.median(took))
+    thread.join()
+    log.close()
+
+
 def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     approval_figures()
+    with tempfile.TemporaryDirectory() as folder:
+        decision_figures(Path(folder) / ".rails")
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / ".rails"
         log, took = timed(lambda: write_log(state, count))

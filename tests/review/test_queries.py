@@ -314,3 +314,11 @@ def test_a_request_names_its_files_wherever_they_stand(log):
     ):
         view = session_view(log.records(log.call(1), (kind, {**details, "parameters": parameters})))
         assert view.turns[0].requests[0].paths == expected
+
+
+def test_what_is_asked_again_after_an_interruption_is_asked_once(log):
+    events = [log.START, log.call(1), log.answer(), log.formulated(), log.valid(), log.gate(), log.asked()]
+    resumed = ("SESSION_RESUMED", {"turns": 1})
+    view = session_view(log.records(*events, resumed, log.gate(), log.asked(), log.decided(), log.written(), log.END))
+    assert [approval.answer for approval in view.turns[0].approvals] == ["approve"]
+    assert view.turns[0].outcome == "applied"

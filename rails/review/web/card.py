@@ -25,10 +25,11 @@ _LISTED: Final = 40
 _ESCAPE: Final = re.compile(r"\\.")
 
 
-def question_json(question: Question, facts: Details, decides: str) -> dict[str, Json]:
+def question_json(question: Question, facts: Details, decides: str, *, full: bool = False) -> dict[str, Json]:
     """Return a question for the page: its card, and the texts of the files that can be edited there.
 
     ``decides`` is "yes", "read" (this address only looks) or "not running" (nobody would take the answer).
+    ``full`` leaves no line of a difference out.
     """
     return {
         "question": question.number,
@@ -38,11 +39,11 @@ def question_json(question: Question, facts: Details, decides: str) -> dict[str,
         "risky": bool(d.texts(facts, "risks")),
         "grant": dict(d.inner(facts, "grant")),
         "texts": dict(editable_texts(facts)) if d.flag(facts, "can_edit") else {},
-        "html": card_html(question, facts, decides),
+        "html": card_html(question, facts, decides, full=full),
     }
 
 
-def card_html(question: Question, facts: Details, decides: str) -> Html:
+def card_html(question: Question, facts: Details, decides: str, *, full: bool = False) -> Html:
     """Return the card; its head has the id ``card-title``."""
     asks = "Change these files?" if d.text(facts, "kind") == "changes" else "Run this tool?"
     parts: list[Html | None] = [
@@ -56,7 +57,7 @@ def card_html(question: Question, facts: Details, decides: str) -> Html:
         _note(facts),
         _list("Look twice", d.texts(facts, "risks"), "risks-box"),
         _facts(question, facts),
-        files_html(facts),
+        files_html(facts, can_edit=decides == "yes" and d.flag(facts, "can_edit"), full=full),
         *_requests(facts),
         *_verdict(d.inner(facts, "verdict"), [d.text(f, "path") for f in d.objects(facts, "files")]),
         bar_html(facts, decides),

@@ -24,12 +24,11 @@ _BY_TOOL: Final = ("tool_add", "tool_remove")
 _CHANGED: Final = ("add", "remove", *_BY_TOOL)
 
 
-def files_html(facts: Details) -> Html:
-    """Return every file of a question, drawn; what cannot be drawn is said."""
+def files_html(facts: Details, *, can_edit: bool, full: bool = False) -> Html:
+    """Return every file of a question, drawn; what cannot be drawn is said. ``full`` leaves nothing out."""
     findings = [_finding(one) for one in d.objects(d.inner(facts, "verdict"), "findings")]
-    can_edit = d.flag(facts, "can_edit")
     editable = dict(editable_texts(facts)) if can_edit else {}
-    drawn = [_file(one, findings, editable, can_edit=can_edit) for one in d.objects(facts, "files")]
+    drawn = [_file(one, findings, editable, can_edit=can_edit, full=full) for one in d.objects(facts, "files")]
     by_tools = any(isinstance(file.get("proposed"), str) for file in d.objects(facts, "files"))
     return join(*drawn, el("p", text(LEGEND), class_="meta") if by_tools else None)
 
@@ -63,14 +62,14 @@ def _change(file: Details) -> FileChange | None:
     return FileChange(path, before, after, int(d.number(file, "mode")) or 0o644, proposed)
 
 
-def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], *, can_edit: bool) -> Html:
+def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], *, can_edit: bool, full: bool) -> Html:
     change = _change(file)
     path = one_line(d.text(file, "path"), 300)
     if change is None:
         digest = d.text(file, "after_sha256") or "none"
         words = f"{path} ({d.text(file, 'kind')}): not text, or too large to show here. SHA-256 after: {digest}"
         return el("p", text(words), class_="box bad")
-    diff = file_diff(change, findings, max_lines=_FILE_LINES)
+    diff = file_diff(change, findings, max_lines=None if full else _FILE_LINES)
     pieces = Pieces(change) if can_edit else None
     counts = f" {diff.kind} +{diff.added} −{diff.removed}"
     counts += f", {diff.by_tools} of these lines by a formatter" if diff.by_tools else ""
@@ -93,7 +92,8 @@ def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], 
 def _hidden(diff: FileDiff) -> Html | None:
     if not diff.hidden:
         return None
-    return el("p", text(f"{diff.hidden} lines are not shown here; the terminal (v) shows them all."), class_="box bad")
+    every = el("button", text("Show every line"), type="button", data_do="full")
+    return el("p", text(f"{diff.hidden} lines are not shown. "), every, class_="box bad")
 
 
 class Pieces:

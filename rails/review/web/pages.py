@@ -31,7 +31,7 @@ from rails.review.questions import Question
 from rails.review.sessions import outcome_words
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
-WINDOW: Final = 500
+WINDOW: Final = 300
 _LOOK_BACK: Final = 200
 _SESSIONS: Final = 200
 _HITS: Final = 50
@@ -160,7 +160,7 @@ class Pages:
         records: list[Record] = []
         while count > 0 and first > 0:
             part = self._index.window(session_id, first, min(count, limits.PAGE_ROWS))
-            records += [self._whole(hit.record) for hit in part]
+            records += [hit.record if hit.whole else self._whole(hit.record) for hit in part]
             if len(part) < limits.PAGE_ROWS:
                 break
             first, count = first + len(part), count - len(part)

@@ -179,7 +179,7 @@ class ReviewServer:
             seen = last_seen[0] if last_seen else query.get("after", "0")
             return self._stream(session_id, int(seen) if re.fullmatch("[0-9]{1,12}", seen) else 0)
         if what == "question":
-            return self._question(session_id, int(number) if number else None, asked)
+            return self._question(session_id, int(number) if number else None, asked, full="full" in query)
         first = query.get("first", "")
         window = self._pages.window(session_id, int(first) if first.isascii() and first.isdigit() else None)
         return Answer.json(window.to_json()) if window else Answer.words(404, "There is no such session.")
@@ -191,7 +191,7 @@ class ReviewServer:
             return Answer.words(404, "There is no such session.")
         return Answer(200, "text/event-stream", b"", self._streams.follow(session_id, seen))
 
-    def _question(self, session_id: str, number: int | None, asked: Asked) -> Answer:
+    def _question(self, session_id: str, number: int | None, asked: Asked, *, full: bool) -> Answer:
         if not self._pages.knows(session_id):
             return Answer.words(404, "There is no such session.")
         question = self._desk.find(session_id, number) if number else self._desk.open(session_id)
@@ -204,7 +204,7 @@ class ReviewServer:
             decides = "not running"
         else:
             decides = "yes" if self._guard.decides(asked) else "read"
-        return Answer.json(question_json(question, facts, decides))
+        return Answer.json(question_json(question, facts, decides, full=full))
 
 
 def _asked(path: str, headers: Headers) -> Asked:

@@ -202,3 +202,33 @@ def served(state):
         client.client, client.tool = Client, tool
         client.server, client.write, client.append = server, write, append
         yield client
+
+
+CHROMIUM = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+    # A name that an attacker owns and lets point here: DNS rebinding.
+    "--host-resolver-rules=MAP rebound.example 127.0.0.1",
+]
+
+
+@pytest.fixture(scope="session")
+def chromium(chromium_path):
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=CHROMIUM)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, served):
+    context = chromium.new_context(viewport={"width": 1000, "height": 800})
+    page = context.new_page()
+    page.problems, page.asked = [], []
+    page.on("console", lambda message: page.problems.append(message.text))
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("request", lambda request: page.asked.append(request.url))
+    yield page
+    context.close()
+    assert [url for url in page.asked if not url.startswith("http://127.0.0.1:")] == []

@@ -7,37 +7,11 @@ skipped, loudly; where ``CI`` is set they fail.
 from dataclasses import replace
 
 import pytest
-from playwright import sync_api
 
 from rails.review.web.server import ReviewServer
 
 # Every test of the browser runs in one process, so that one Chromium serves them all.
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.timeout(300)]
-QUIET = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
-
-
-@pytest.fixture(scope="module")
-def chromium(chromium_path):
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def page(chromium, served):
-    context = chromium.new_context(viewport={"width": 1000, "height": 800})
-    page = context.new_page()
-    page.problems, page.asked = [], []
-    page.on("console", lambda message: page.problems.append(message.text))
-    page.on("pageerror", lambda error: page.problems.append(str(error)))
-    page.on("request", lambda request: page.asked.append(request.url))
-    yield page
-    context.close()
-    assert [url for url in page.asked if not url.startswith("http://127.0.0.1:")] == []
 
 
 def test_from_the_list_to_a_turn_by_keys_alone(page, served, state, log):

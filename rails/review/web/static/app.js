@@ -95,18 +95,20 @@ async function showSession(id, seq, signal) {
   const first = seq ? `?first=${Math.max(1, Number(seq) - CONTEXT)}` : "";
   draw(await get(`/api/session/${id}${first}`, signal), true);
   if (seq) goTo(turnOf(Number(seq)));
-  if (!shown.running || shown.last < shown.total) return;
+  if (!shown.running) return;
   await approval.refresh(id, signal);
-  const from = Number(page.querySelector("section.turn:last-of-type")?.dataset.first ?? 1) - 1;
+  if (shown.last < shown.total) return;
+  // From the turn before the last one, whose end says which attempt this is.
+  const from = Number([...page.querySelectorAll("section.turn")].at(-2)?.dataset.first ?? 1) - 1;
   await live.follow(id, from, token, signal, (kind, data) => take(kind, data, id, signal), say);
 }
 
 // A signal of the stream: shown on the strip at once, and the turns are fetched anew, not more often than needed.
 function take(kind, data, id, signal) {
   if (signal.aborted) return;
-  if (kind === "approval") approval.refresh(id, signal).catch(() => {});
+  if (kind === "approval" || kind === "look") approval.refresh(id, signal).catch(() => {});
   else if (kind === "record" || kind === "end" || kind === "reset") renew(id, signal);
-  if (kind !== "record" && kind !== "reset") live.draw(kind, data);
+  if (!["record", "reset", "look"].includes(kind)) live.draw(kind, data);
 }
 
 function renew(id, signal) {
@@ -144,11 +146,12 @@ function draw(part, fresh) {
     if (old) old.replaceWith(place.firstElementChild);
     else document.getElementById("turns").append(place.firstElementChild);
   }
+  const news = fresh || shown.running !== part.running;
   shown = part;
   const waits = document.title.startsWith("✋") ? "✋ " : "";
   document.title = `${waits}${page.querySelector("h1")?.textContent ?? "Session"} · AI-Rails`;
   status.classList.toggle("live", part.running);
-  say(part.running ? "This session has no end yet; what comes is shown as it comes." : "");
+  if (news) say(part.running ? "This session has no end yet; what comes is shown as it comes." : fresh ? "" : "The session is over.");
 }
 
 function turnOf(seq) {

@@ -8,6 +8,7 @@ const waitingButton = document.getElementById("waiting");
 let shown = null; // {session, question, digest, decides, risky, grant, texts}
 let shownAt = 0;
 let lastKey = 0;
+let latest = 0;
 let sending = false;
 let tools = null; // {get, token, put, say}
 
@@ -20,10 +21,12 @@ export function setUp(given) {
   waitingButton.addEventListener("click", goToCard);
 }
 
-export async function refresh(session, signal) {
-  const found = await tools.get(`/api/session/${session}/question`, signal);
+export async function refresh(session, signal, full = "") {
+  const mine = ++latest;
+  const found = await tools.get(`/api/session/${session}/question${full}`, signal);
+  if (mine !== latest || signal?.aborted) return; // a later look has seen more
   if (!found.question) return clear();
-  if (shown && shown.session === session && shown.question === found.question && shown.decides === found.decides) return;
+  if (shown && shown.session === session && shown.question === found.question && shown.decides === found.decides && !full) return;
   shown = { session, ...found };
   shownAt = lastKey = performance.now();
   sending = false;
@@ -38,6 +41,7 @@ export async function refresh(session, signal) {
 }
 
 export function clear() {
+  latest += 1;
   shown = null;
   slot.hidden = true;
   slot.replaceChildren();
@@ -98,7 +102,7 @@ function clicked(event) {
   const button = event.target.closest("button");
   if (!button) return;
   if (button.dataset.edit !== undefined) return openText(button);
-  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort };
+  const acts = { approve, deny: openDeny, "deny-now": deny, grant, "grant-now": grantNow, edit, original, abort, full };
   if (!Object.hasOwn(acts, button.dataset.do)) return;
   if (!isArmed()) return tools.say("Too quick: the buttons work after a moment.");
   acts[button.dataset.do]();
@@ -151,6 +155,10 @@ function grantNow() {
 
 function original() {
   send({ do: "edit", original: true });
+}
+
+function full() {
+  refresh(shown.session, undefined, "?full=1").catch((error) => tools.say(error.message));
 }
 
 function abort() {
@@ -207,7 +215,9 @@ function changed(event) {
   }
   const { any, files } = edits();
   slot.querySelector(".bar-answer")?.classList.toggle("edited", any);
-  sessionStorage.setItem("draft", JSON.stringify({ digest: shown.digest, files }));
+  try {
+    sessionStorage.setItem("draft", JSON.stringify({ digest: shown.digest, files }));
+  } catch { /* too large to keep: a reload loses it, as everywhere */ }
 }
 
 // What was typed before a reload is put back, if the same thing is asked.
@@ -249,7 +259,6 @@ async function send(answer) {
 // The question is over, or another one has taken its place.
 async function settled(asked) {
   if (shown !== asked) return;
-  shown = null;
+  clear();
   await refresh(asked.session).catch((error) => tools.say(error.message));
-  if (!shown) clear();
 }

@@ -4,15 +4,18 @@
 const strip = document.getElementById("live");
 const pills = document.getElementById("pills");
 const facts = document.getElementById("live-facts");
-const said = { agent: "", turn: "", attempt: "", cost: "" };
+const said = { turn: "", attempt: "", cost: "" };
 let tokens = { input: 0, output: 0 };
 
 export async function follow(session, after, token, signal, take, say) {
   let seen = after;
   let pause = 500;
+  let lost = false;
   while (!signal.aborted) {
     if (document.hidden) {
-      await shown(signal);
+      // No stream for a tab that nobody sees: a browser has six connections. What waits is still looked for.
+      await Promise.race([shown(signal), new Promise((done) => setTimeout(done, 3000))]);
+      take("look", {}, seen);
       continue;
     }
     const mine = new AbortController();
@@ -27,7 +30,11 @@ export async function follow(session, after, token, signal, take, say) {
       if (answer.status === 401) return say("The server was started anew. Open the address that it printed; nothing is lost.");
       if (answer.status === 404) return;
       if (!answer.ok) throw new Error(await answer.text());
-      say("");
+      if (lost) {
+        say("Connected again; nothing was missed.");
+        take("look", {}, seen);
+      }
+      lost = false;
       pause = 500;
       strip.dataset.state = "on";
       for await (const event of events(answer.body)) {
@@ -37,6 +44,7 @@ export async function follow(session, after, token, signal, take, say) {
       }
     } catch (error) {
       if (!mine.signal.aborted) say("The connection is lost; trying again.");
+      lost = !mine.signal.aborted;
     } finally {
       mine.abort();
       signal.removeEventListener("abort", stop);
@@ -94,7 +102,7 @@ export function draw(kind, data) {
   if (kind === "turn") {
     pills.replaceChildren();
     said.turn = data.words;
-  } else if (kind === "agent") said.agent = data.agent;
+  } else if (kind === "agent") said.turn = `${data.agent} starts: ${data.words}`;
   else if (kind === "attempt") said.attempt = data.words;
   else if (kind === "cost") {
     tokens = { input: tokens.input + data.input, output: tokens.output + data.output };
@@ -121,6 +129,7 @@ function pill(kind, data) {
   if (kind === "json-tool-block" && item.dataset.state === "failed") return;
   item.dataset.state = data.status ?? (data.verdict === "failed" ? "failed" : "checking");
   item.dataset.seen = `${item.dataset.seen ?? ""} ${data.status ?? "block"}`.trim();
-  item.textContent = data.words;
-  item.title = [data.toolType, data.path].filter(Boolean).join(" ");
+  const name = data.path || data.toolType || "";
+  item.textContent = data.words.includes(name) ? data.words : `${data.words} · ${name}`;
+  item.title = data.toolType ?? "";
 }
