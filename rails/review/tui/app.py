@@ -32,7 +32,7 @@ class ReviewApp(App[None]):
     .narrow #timeline { width: 100%; height: 9; border: none; border-bottom: solid $primary; }
     #panes { height: 1fr; layout: horizontal; } .narrow #panes { layout: vertical; }
     Help, Ask { align: center middle; }
-    #dialog { width: auto; max-width: 96%; min-width: 60; height: auto; padding: 1 2; }
+    #dialog { width: auto; max-width: 96%; min-width: 76; height: auto; padding: 1 2; }
     #dialog { background: $surface; border: round $primary; }
     #dialog .title { text-style: bold; margin-bottom: 1; } Input { width: 100%; }
     """
