@@ -94,12 +94,33 @@ def test_search_leads_to_the_turn_of_a_hit(state, review, settled):
     async def steps(pilot):
         await pilot.press("slash", *"limit")
         await pilot.press("space", *"type", "colon", *"CORRECTION", "enter")
-        await pilot.pause()
+        await settled(pilot)
         assert isinstance(pilot.app.screen, Hits)
         assert pilot.app.screen.rows.count == 1
         await pilot.press("enter")
         await settled(pilot)
         assert pilot.app.screen.rows.index == 7
+
+    review(steps)
+
+
+def test_sessions_that_the_index_lacks_are_listed_at_once_and_counted_as_it_goes(state, review, settled, monkeypatch):
+    from rails.log.index import Index
+
+    budgets, whole = [], Index.refresh
+
+    def slow(self, budget_s=float("inf")):
+        budgets.append(budget_s)
+        return whole(self, budget_s) if len(budgets) > 2 else False
+
+    monkeypatch.setattr(Index, "refresh", slow)
+
+    async def steps(pilot):
+        assert budgets[0] <= 0.2
+        await settled(pilot)
+        assert len(budgets) > 2
+        assert "✕✕✕✕✕✕·■·✓" in text(pilot)
+        assert "2 sessions" in status(pilot)
 
     review(steps)
 
