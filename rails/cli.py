@@ -310,7 +310,7 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     log.add_argument("action", choices=("search", "verify", "export"), help="what to do")
     log.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
     log.add_argument("--limit", type=int, default=50, metavar="N", help="hits at most (default: 50)")
-    log.add_argument("--format", default="markdown", help="markdown, transcript, atif or recording")
+    log.add_argument("--format", default="markdown", help="markdown, html, sarif, transcript, atif or recording")
     _project(log)
 
     serve = _verb(verbs, "serve", "the sessions as a page in the browser, on this machine only")

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from rails.commands import common
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.events import Record
 from rails.core.text import one_line, printable
 from rails.log.export import FORMATS
 from rails.log.index import Index
@@ -23,11 +26,31 @@ def run(options: argparse.Namespace) -> int:
         report = verify(chosen.path)
         print(printable(str(report)))
         return EXIT_OK if report else EXIT_BROKEN
-    if options.format not in FORMATS:
-        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
-    records, _ = read_lenient(chosen.path)
-    print(FORMATS[options.format]([full(record, state) for record in records]), end="")
+    return _export(state, chosen, options.format)
+
+
+def _export(state: Path, chosen: SessionSummary, form: str) -> int:
+    formats = {**FORMATS, "html": _html, "sarif": _sarif}
+    if form not in formats:
+        raise UsageError(f"--format takes one of {', '.join(sorted(formats))}, not {one_line(form)!r}.")
+    records, damages = read_lenient(chosen.path)
+    print(formats[form]([full(record, state) for record in records]), end="")
+    for damage in damages:
+        print(f"Not in the export: {one_line(str(damage), 300)}", file=sys.stderr)
     return EXIT_OK
+
+
+def _html(records: Sequence[Record]) -> str:
+    from rails.review.html import render_html
+    from rails.review.queries import session_view
+
+    return render_html(session_view(records))
+
+
+def _sarif(records: Sequence[Record]) -> str:
+    from rails.review.export_sarif import to_sarif
+
+    return to_sarif(records)
 
 
 def _search(state: Path, line: str, limit: int) -> int:

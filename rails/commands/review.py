@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from rails.review.table import Table
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
+#: How long the list waits for logs that the index has not taken in yet.
+_PATIENCE_S: Final = 3.0
 _NO_TUI: Final = "For lists, diffs and keys in the terminal: pip install 'ai-rails[tui]'"
 
 
@@ -52,13 +55,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _wants_app(options: argparse.Namespace) -> bool:
     """Whether the terminal app is what the user means; where it only lacks Textual, say how to get it."""
-    if (
-        options.plain
-        or options.json
-        or options.html
-        or options.filter
-        or not (sys.stdin.isatty() and sys.stdout.isatty())
-    ):
+    wanted = not (options.plain or options.json or options.html or options.filter)
+    if not wanted or os.environ.get("TERM") == "dumb" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     if importlib.util.find_spec("textual"):
         return True
@@ -83,13 +81,16 @@ def _list(options: argparse.Namespace, state: Path) -> int:
     if options.json and not options.filter:
         common.print_json([to_json(session) for session in sessions(state)])
         return EXIT_OK
-    cards = _library(state).cards(options.filter)
+    library = _library(state)
+    cards = library.cards(options.filter, _PATIENCE_S if not options.filter else float("inf"))
     if options.json:
         common.print_json([to_json(card.to_json()) for card in cards[::-1]])
     elif not cards:
         print("No session is like that." if options.filter else _EMPTY)
     else:
         _print((sessions_table(cards[::-1]),))
+    if not library.complete:
+        print("The logs are long: some verdicts are not counted yet. Ask again, and more of them are.", file=sys.stderr)
     return EXIT_OK
 
 

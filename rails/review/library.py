@@ -33,6 +33,7 @@ class Library:
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
         self.state = state
+        self.complete = True
         self._prices = prices
         self._lock = threading.Lock()
         self._kept: OrderedDict[str, tuple[int, SessionView]] = OrderedDict()
@@ -40,10 +41,6 @@ class Library:
     def prices(self) -> Prices:
         """Return what tokens cost. Raises UsageError for a file that cannot be understood."""
         return load(self._prices) if self._prices else Prices()
-
-    def records(self, session_id: str) -> tuple[Record, ...]:
-        """Return the records of a session with their large values. Raises UsageError, LogError."""
-        return tuple(self._whole(record) for record in read_lenient(self._log(session_id))[0])
 
     def view(self, session_id: str) -> SessionView:
         """Return a session as people see it. Raises UsageError for one that is not there, LogError."""
@@ -66,12 +63,15 @@ class Library:
             except (LogError, UsageError):
                 continue
 
-    def cards(self, line: str = "") -> tuple[Card, ...]:
-        """Return the cards of the sessions that a line asks for, the newest first. Raises UsageError."""
+    def cards(self, line: str = "", within_s: float = float("inf")) -> tuple[Card, ...]:
+        """Return the cards of the sessions that a line asks for, the newest first. Raises UsageError.
+
+        What is new is taken in for at most about ``within_s`` seconds; ``complete`` says whether that was enough.
+        """
         if not self.state.is_dir():
             return chosen((), line)
         with Index(self.state) as index:
-            index.refresh()
+            self.complete = index.refresh(within_s)
             return chosen(index.cards(_CARDS), line)
 
     def report(self, name: str, line: str = "") -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from textual.app import App
 
@@ -16,6 +17,8 @@ from rails.review.tui.dialogs import Ask, Help
 from rails.review.tui.listing import Sessions
 from rails.review.tui.pages import Compare, Hits, Open, Switch, Told
 from rails.review.why import as_text as story_text
+
+_HITS: Final = 200
 
 
 class ReviewApp(App[None]):
@@ -32,7 +35,7 @@ class ReviewApp(App[None]):
     .narrow #timeline { width: 100%; height: 9; border: none; border-bottom: solid $primary; }
     #panes { height: 1fr; layout: horizontal; } .narrow #panes { layout: vertical; }
     Help, Ask { align: center middle; }
-    #dialog { width: auto; max-width: 96%; min-width: 60; height: auto; padding: 1 2; }
+    #dialog { width: auto; max-width: 96%; min-width: 76; height: auto; padding: 1 2; }
     #dialog { background: $surface; border: round $primary; }
     #dialog .title { text-style: bold; margin-bottom: 1; } Input { width: 100%; }
     """
@@ -93,13 +96,17 @@ class ReviewApp(App[None]):
         )
 
     def _search(self, line: str) -> None:
-        try:
-            with Index(self.library.state) as index:
-                hits = index.search(line, limit=200).hits
-        except RailsError as error:
-            self.notify(one_line(str(error), 300), severity="error", markup=False)
-            return
-        self.push_screen(Hits(line, hits))
+        def look() -> None:
+            try:
+                with Index(self.library.state) as index:
+                    hits = index.search(line, limit=_HITS).hits
+            except RailsError as error:
+                words = one_line(str(error), 300)
+                self.call_from_thread(self.notify, words, severity="error", markup=False)
+                return
+            self.call_from_thread(self.push_screen, Hits(line, hits))
+
+        self.run_worker(look, thread=True, exclusive=True)
 
     def action_why(self) -> None:
         """Ask for a line, and tell its story."""

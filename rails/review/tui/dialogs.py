@@ -19,7 +19,7 @@ KEYS: Final = (
     ("i", "only sessions that a line asks for: is:failed rule:F821 …"),
     ("x", "mark a session; with two marked, compare them"),
     ("r", "reports: models, rules, weeks, drift, decisions (1 to 5)"),
-    ("w", "why is this line so: FILE:LINE"),
+    ("y", "why is this line so: FILE:LINE"),
     ("l, Escape", "back to the list, back"),
     ("?", "these keys"),
     ("q", "quit"),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from rich.text import Text
 from textual.binding import Binding
+from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line
@@ -15,6 +16,10 @@ from rails.review.sessions import SPARK, outcome_words
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import INK, Compare, Open, Page
 from rails.review.tui.rows import Rows
+
+#: How long the first look at the index may take, and each further one.
+_FIRST_S: Final = 0.1
+_STEP_S: Final = 1.0
 
 
 class Sessions(Page):
@@ -33,16 +38,27 @@ class Sessions(Page):
         self._cards: tuple[Card, ...] = ()
 
     def on_mount(self) -> None:
-        """Read the list."""
-        self._read()
+        """Read the list; what the index has not taken in yet is added as it comes."""
+        self._read(within_s=_FIRST_S)
+        if not self._library.complete:
+            self.say("Reading the logs …")
+            self.run_worker(self._take_in, thread=True)
 
-    def _read(self, index: int = 0) -> bool:
+    def _take_in(self) -> None:
+        worker = get_current_worker()
+        while not worker.is_cancelled:
+            self._library.cards(within_s=_STEP_S)
+            self.app.call_from_thread(self._read, within_s=0)
+            if self._library.complete:
+                return
+
+    def _read(self, within_s: float = float("inf")) -> bool:
         try:
-            self._cards = self._library.cards(self._line)
+            self._cards = self._library.cards(self._line, within_s)
         except RailsError as error:
             self.say(str(error))
             return False
-        self.rows.show(len(self._cards), self._row, index=index)
+        self.rows.show(len(self._cards), self._row, index=self.rows.index)
         words = f"{len(self._cards)} sessions" + (f" for {self._line}" if self._line else "")
         self.say(
             words if self._cards or self._line else "No session yet. Start one with ai-rails run or ai-rails apply."

@@ -60,7 +60,7 @@ class Page(Screen[None]):
         Binding("enter", "choose", "open"),
         Binding("slash", "app.search", "search"),
         Binding("r", "app.report('models')", "reports"),
-        Binding("w", "app.why", "why", show=False),
+        Binding("y", "app.why", "why", show=False),
         Binding("l", "app.home", "list", show=False),
         Binding("escape,backspace", "back", "back"),
         Binding("question_mark", "app.help", "keys"),

@@ -55,19 +55,19 @@ class Rows(ScrollView, can_focus=True):
         """Show lines that carry our own colours."""
         drawn = [Text.from_ansi(line) for line in lines]
         self.show(len(drawn), drawn.__getitem__)
-        self.scroll_to(0, 0, animate=False)
+        self.scroll_to(0, 0, animate=False, force=True, immediate=True)
 
     def move(self, by: int) -> None:
         """Go so many lines on, or scroll where no line is the current one."""
         if self.pick:
             self.go(self.index + by)
         else:
-            self.scroll_relative(y=by, animate=False)
+            self.scroll_relative(y=by, animate=False, force=True, immediate=True)
 
     def go(self, index: int) -> None:
         """Make a line the current one."""
         if not self.pick:
-            self.scroll_to(y=index, animate=False)
+            self.scroll_to(y=index, animate=False, force=True, immediate=True)
             return
         before, self.index = self.index, max(0, min(index, self.count - 1))
         self.refresh()
@@ -102,4 +102,4 @@ class Rows(ScrollView, can_focus=True):
 
     def _reveal(self) -> None:
         if self.pick:
-            self.scroll_to_region(Region(0, self.index, 1, 1), animate=False)
+            self.scroll_to_region(Region(0, self.index, 1, 1), animate=False, force=True, immediate=True)

@@ -1,0 +1,209 @@
+"""Reports, comparisons, stories of lines and filtered lists: by HTTP, and by keys in a real Chromium."""
+
+from urllib.parse import quote
+
+import pytest
+from playwright import sync_api
+
+HARD, EASY = "20261118-091500-aa01", "20261119-101500-aa02"
+
+
+@pytest.fixture
+def told(state, stories):
+    stories.hard(state, HARD)
+    stories.easy(state, EASY)
+    (state.parent / "todo").mkdir()
+    (state.parent / "todo" / "cli.py").write_text("x = 1\n")
+    return state
+
+
+def test_every_report_has_its_tables_and_tabs(told, served):
+    for name, words in (
+        ("models", "95 % interval"),
+        ("rules", "heat-"),
+        ("weeks", "by week"),
+        ("drift", "limit = 100"),
+        ("decisions", "Add a test for --json"),
+    ):
+        html = served.json(f"/api/report/{name}")["html"]
+        assert words in html, name
+        assert f'href="#/r/{name}" aria-current="page"' in html
+    assert served.json("/api/report/decisions?q=" + quote(f"session:{EASY}"))["html"].count("<tr>") == 2
+    assert served.ask("/api/report/nothing")[0] == 400
+    assert served.ask("/api/report/models?q=is:happy")[0] == 400
+
+
+def test_links_lead_to_the_record_of_the_turn(told, served):
+    html = served.json(f"/api/compare?a={HARD}&b={EASY}")["html"]
+    assert f'href="#/s/{HARD}/3"' in html
+    assert "The first turn is the same" in html
+    for wrong in (f"a={HARD}&b={HARD}", f"a={HARD}&b=nobody", "a=&b=", "a=..%2F..%2Fetc&b=x"):
+        assert served.ask(f"/api/compare?{wrong}")[0] == 400, wrong
+
+
+def test_why_a_line_is_so_and_what_is_no_place(told, served):
+    html = served.json("/api/why?at=" + quote("todo/cli.py:4"))["html"]
+    assert "was written in session" in html
+    assert "also changed outside" in html
+    assert f'href="#/s/{EASY}/' in html
+    assert 'data-target="y"' in served.json("/api/why?at=")["html"]
+    for place in ("todo/cli.py", "todo/cli.py:0", ":3", "x:99999999999"):
+        assert served.ask(f"/api/why?at={quote(place)}")[0] == 400, place
+
+
+def test_no_file_outside_the_project_is_looked_at(told, served, tmp_path, monkeypatch):
+    from pathlib import Path
+
+    read = []
+    whole = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda self: (read.append(self), whole(self))[1])
+    for place in ("../outside.txt:1", "/etc/passwd:1"):
+        assert "no session wrote this line" in served.json(f"/api/why?at={quote(place)}")["html"]
+    assert [path for path in read if path.name in ("outside.txt", "passwd")] == []
+
+
+def test_the_list_is_filtered(told, served):
+    html = served.json("/api/list?q=is:denied")["html"]
+    assert f"#/s/{HARD}" in html
+    assert f"#/s/{EASY}" not in html
+    assert "No session is like that." in served.json("/api/list?q=nothing")["html"]
+    assert served.ask("/api/list?q=is:happy")[0] == 400
+
+
+def test_the_next_failure_is_found_in_both_directions(told, served):
+    first = served.json(f"/api/failure/{HARD}?from=0")["seq"]
+    second = served.json(f"/api/failure/{HARD}?from={first}")["seq"]
+    assert served.json(f"/api/failure/{HARD}?from={second}&by=-1")["seq"] == first
+    assert served.json(f"/api/failure/{HARD}?from=100000")["seq"] is None
+    assert served.json("/api/failure/nobody?from=x")["seq"] is None
+
+
+def test_reports_need_the_token_like_everything_else(told, served):
+    for path in ("/api/report/models", "/api/why?at=x:1", f"/api/compare?a={HARD}&b={EASY}", "/api/list"):
+        assert served.ask(path, token=False)[0] == 401, path
+    assert served.ask("/reports.js", token=False)[0] == 200
+
+
+def test_hostile_text_in_reports_is_escaped(state, served, stories):
+    evil = "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e"
+    story = stories.Story(state, HARD, evil, evil, prompt=evil, agent=evil)
+    story.ask(evil, path=evil).corrected('{"a": "b"}', '{"a": "<script>"}').found("F821")
+    story.ask(evil).decided("deny", evil)
+    story.end("gave_up", evil)
+    stories.easy(state, EASY)
+    paths = [f"/api/report/{name}" for name in ("models", "rules", "weeks", "drift", "decisions")]
+    for path in (*paths, f"/api/compare?a={HARD}&b={EASY}", "/api/list", f"/api/list?q={quote('text:<script>')}"):
+        html = served.json(path)["html"]
+        assert "<script" not in html, path
+        assert "<img" not in html, path
+        assert "\u202e" not in html, path
+
+
+QUIET = [
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+]
+
+
+@pytest.fixture(scope="module")
+def chromium(chromium_path):
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, served):
+    context = chromium.new_context(viewport={"width": 1000, "height": 800})
+    page = context.new_page()
+    problems = []
+    page.on("console", lambda message: problems.append(message.text))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    context.close()
+    assert problems == []
+
+
+@pytest.mark.browser
+@pytest.mark.xdist_group("browser")
+@pytest.mark.timeout(300)
+class TestInChromium:
+    """The keys are the terminal application's."""
+
+    def test_two_sessions_are_marked_and_compared_by_keys(self, page, served, told):
+        page.goto(served.server.url)
+        page.wait_for_selector(".card")
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+        assert page.locator(".card.marked").count() == 1
+        page.keyboard.press("j")
+        page.keyboard.press("x")
+        page.wait_for_selector("h1:has-text('compared')")
+        assert "only in B" in page.locator("#page").inner_text()
+        page.locator("#page a[href^='#/s/']").first.click()
+        page.wait_for_selector("section.turn.current")
+
+    def test_reports_are_a_key_away_and_the_heat_map_leads_to_its_session(self, page, served, told):
+        page.goto(served.server.url)
+        page.wait_for_selector(".card")
+        page.keyboard.press("r")
+        page.wait_for_selector(".report svg.span")
+        page.locator(".tabs a", has_text="Rules").click()
+        page.wait_for_selector(".heat td a")
+        page.locator(".heat td a").first.click()
+        page.wait_for_selector("section.turn")
+
+    def test_why_and_filter_are_typed(self, page, served, told):
+        page.goto(served.server.url)
+        page.wait_for_selector(".card")
+        page.keyboard.press("y")
+        page.wait_for_selector("form.ask input:focus")
+        page.keyboard.type("todo/cli.py:4")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("a:has-text('Open this turn')")
+        page.keyboard.press("Escape")
+        page.keyboard.press("l")
+        page.wait_for_selector(".card")
+        page.keyboard.press("i")
+        page.wait_for_selector("form.ask input:focus")
+        page.keyboard.type("is:denied")
+        page.keyboard.press("Enter")
+        sync_api.expect(page.locator(".card")).to_have_count(1)
+
+    def test_next_failure_goes_on_beyond_the_window(self, page, served, state, log):
+        events = [log.START]
+        for number in range(1, 320):
+            events += [log.call(number), log.answer(), log.formulated(f"t{number}.1"), log.told()]
+            if number in (5, 300):
+                events += [log.invalid(f"t{number}.1")]
+        writer = served.write(state, log.records(*events))
+        writer.close()
+        page.goto(f"{served.server.url}")
+        page.wait_for_selector(".card")
+        page.evaluate(f"location.hash = '#/s/{writer.session_id}/1'")
+        page.wait_for_selector("section.turn")
+        page.keyboard.press("n")
+        page.wait_for_selector(".current h2:has-text('Turn 5')")
+        page.keyboard.press("n")
+        page.wait_for_selector(".current h2:has-text('Turn 300')")
+
+    def test_the_help_names_every_key_of_the_page(self, page, served, told):
+        page.goto(served.server.url)
+        page.wait_for_selector(".card")
+        page.keyboard.press("?")
+        shown = page.locator("#help").inner_text()
+        for words in ("next, previous failure", "reports: models", "mark a session", "why is this line so"):
+            assert words in shown
+
+    @pytest.mark.parametrize("width", [320, 1280])
+    def test_nothing_runs_out_of_the_window(self, page, served, told, width):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.goto(served.server.url)
+        page.wait_for_selector(".card")
+        places = [f"#/r/{name}" for name in ("models", "rules", "drift", "decisions")]
+        for place in (*places, f"#/c/{HARD}/{EASY}", "#/y/todo%2Fcli.py%3A4", "#/f/is%3Adone"):
+            page.evaluate(f"location.hash = {place!r}")
+            sync_api.expect(page.locator("#page .report, #page .why, #page .ask").first).to_be_visible()
+            sync_api.expect(page.locator("#status")).to_have_text("")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, place
