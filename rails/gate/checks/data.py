@@ -56,8 +56,12 @@ def _outcome(job: Job, desk: Desk, workflows: set[str]) -> Outcome:
         after, fixed = _tidied(job)
         found, reason = _check(job.path, after, desk.profile, workflows) if fixed else (found, reason)
     before, _ = _check(job.path, job.before, desk.profile, set()) if job.before is not None else ((), "")
-    not_checked = (NotChecked(job.path, "data", reason),) if reason else ()
-    return Outcome(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=not_checked)
+    not_checked = [NotChecked(job.path, "data", reason)] if reason else []
+    if job.path in workflows:
+        from rails.gate.checks.n8n import unjudged
+
+        not_checked += [NotChecked(job.path, "n8n parameters", why, required=False) for why in unjudged()]
+    return Outcome(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
 def _tidied(job: Job) -> tuple[bytes, tuple[Fixed, ...]]:
