@@ -9,7 +9,7 @@
     nodetypes                      types and versions, by the ``catalogue``
     fields, requirements           parameters, as ``parameters`` and ``display`` fill and show them
     wiring                         connections against ``ports``
-    dynamic, code, secrets         expressions, Code nodes, literal secrets
+    dynamic, code, secrets         expressions, Code nodes (``javascript``, ``early``), literal secrets
     findings, positions            from JSON paths to lines and columns
 
 ``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``compare`` and ``account`` say what a
