@@ -93,7 +93,7 @@ def unjudged() -> tuple[str, ...]:
     """Say what of a workflow cannot be judged here, and why; empty where everything can."""
     if catalogue.current().is_full:
         return ()
-    return ("there is no catalogue of your own n8n's nodes; `ai-rails n8n catalogue` says how to build one",)
+    return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
 
 
 def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
