@@ -345,7 +345,7 @@ def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     n8n = _verb(
         verbs,
         "n8n",
-        "n8n workflows: rules, node catalogue, picture, diff",
+        "workflows of n8n: rules, node catalogue, picture, diff",
         more=(
             "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
             ".tgz files), draw FLOW.json [--before OLD.json] [-o FILE.svg], diff OLD.json NEW.json."

@@ -46,9 +46,15 @@ def sarif(verdict: Verdict) -> str:
 
 def _sarif_rule(rule: str, findings: Sequence[Finding]) -> Json:
     first = next(finding for finding in findings if finding.rule == rule)
-    described: dict[str, Json] = {"id": rule, "shortDescription": {"text": masked(first.message) or rule}}
-    if first.remedy:
-        described["help"] = {"text": first.remedy}
+    if first.tool == "n8n":
+        from rails.gate.checks.n8n.rules import RULES
+
+        about, help_text = RULES[rule].reason, f"For example: {RULES[rule].example}"
+    else:
+        about, help_text = masked(first.message), first.remedy
+    described: dict[str, Json] = {"id": rule, "shortDescription": {"text": about or rule}}
+    if help_text:
+        described["help"] = {"text": help_text}
     return described
 
 

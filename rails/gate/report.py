@@ -26,6 +26,8 @@ _SHOWN: Final = (
     "tool",
     "fixable",
     "new",
+    "remedy",
+    "json_path",
 )
 #: The forms that :func:`render` knows.
 FORMATS: Final = ("text", "json", "sarif", "github", "junit", "rdjson")
@@ -117,7 +119,8 @@ def _one(finding: Finding, paint: _Paint) -> Iterator[str]:
     place = f"{finding.line}:{finding.column}" if finding.line else "-"
     old = "" if finding.new else paint(_DIM, " (was there before)")
     colour = _RED if finding.severity == "error" and finding.new else _YELLOW
-    yield f"  {place:<8} {paint(colour, finding.rule)} {printable(finding.message, keep='')}{old}"
+    mild = "" if finding.severity == "error" else f"{'note' if finding.severity == 'info' else 'warning'}: "
+    yield f"  {place:<8} {paint(colour, finding.rule)} {mild}{printable(finding.message, keep='')}{old}"
     if finding.source.strip():
         yield from _quoted(finding, finding.source, paint)
     if finding.remedy and finding.remedy not in finding.message:

@@ -102,3 +102,28 @@ def test_a_removed_workflow_is_told_too(world):
 
     change = FileChange(WorkspacePath("flow.json"), text(SOUND).encode(), None)
     assert world.gate.judge(ChangeSet((change,))).outlines[0].title == "2 nodes removed; 1 wire removed"
+
+
+def test_without_a_catalogue_it_is_said_that_parameters_were_not_judged(world):
+    (skipped,) = world.judge(("flow.json", text(SOUND))).not_checked
+    assert (skipped.path, skipped.check, skipped.required) == ("flow.json", "n8n parameters", False)
+    assert "ai-rails n8n catalogue" in skipped.reason
+
+
+def test_reports_for_programs_carry_the_json_path_the_remedy_and_the_rules_reason(world):
+    from rails.gate.report import render
+
+    verdict = world.judge(("flow.json", text(SOUND).replace('"node": "End"', '"node": "Edn"')))
+    (found,) = json.loads(render(verdict, "json"))["findings"]
+    assert found["json_path"] == "connections.Start.main[0][0].node"
+    assert found["remedy"] == 'Did you mean "End"?'
+    (rule,) = json.loads(render(verdict, "sarif"))["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["shortDescription"]["text"] == "Connections end at a node that exists."
+
+
+def test_a_warning_is_called_one(world):
+    from rails.gate.report import render
+
+    lone = flow(node("Start", "manualTrigger"))
+    lone["nodes"].append(node("Lone"))
+    assert "N8N037 warning: No trigger leads to" in render(world.judge(("flow.json", text(lone))), "text")

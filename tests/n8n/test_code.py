@@ -126,3 +126,45 @@ def test_code_that_returns_nothing_is_a_warning():
     assert the_one(with_code("const a = 1;"), "N8N073").severity == "warning"
     assert "return _items" in the_one(with_python("a = 1"), "N8N073").remedy
     assert not [f for f in findings(with_code("")) if f.rule == "N8N073"]
+
+
+EARLY = [
+    ("return f(1, , 2);", "a value is missing before this comma"),
+    ("return { a: 1, , b: 2 };", "a value is missing before this comma"),
+    ("a?.b.c = 1;\nreturn a;", 'nothing can be assigned to a place with "?."'),
+    ("const a = 1;\nconst a = 2;\nreturn a;", "'a' is declared a second time"),
+    ("let a;\nfunction a() {}\nreturn a;", "'a' is declared a second time"),
+    ("return items.map((item) => { const item = 1; return item; });", "'item' is declared a second time"),
+    ("return items.map((i) => { const x = await f(i); return x; });", "await is in a function that is not async"),
+    ("return 'a'.replace(/(b/g, '');", "the regular expression has a ( without its )"),
+    ("return /a)/.test(b);", "the regular expression has a ) without its ("),
+    ("return /a/gg.test(b);", "a regular expression has no flags 'gg'"),
+]
+
+
+@pytest.mark.parametrize(("script", "said"), EARLY)
+def test_what_javascript_refuses_before_it_runs_is_found(script, said):
+    found = the_one(with_code(script), "N8N070")
+    assert said in found.message
+    assert found.severity == "error"
+
+
+SOUND = [
+    "const [a, , b] = [1, , 2];\nreturn [a, b,];",
+    "return f(1, 2,);",
+    "const a = 1;\n{ const a = 2; }\nfor (const a of b) { const c = a; }\nreturn a;",
+    "function a() {}\nfunction a() {}\nvar b; var b;\nreturn a;",
+    "switch (x) { case 1: { const y = 1; break } case 2: { const y = 2 } }\nreturn x;",
+    "const f = async () => { await g(); };\nawait f();\nfor await (const x of y) { await x; }\nreturn [];",
+    "class A { async m() { await 1 } static { const m = 1 } }\nreturn [];",
+    "return items.map(async function (item) { return await item; });",
+    r"return /[(\]]+\(\/(?<n>a)(?:b|[^)])/gimsuy.test(a);",
+    "a.b = c?.d;\na.b ||= c?.d === e;\nreturn { a, ...b, };",
+    "try { f() } catch (e) { const g = e }\nreturn [];",
+    "const { a, b: { c } } = d;\nconst e = (a) => { const c = a; return c };\nreturn e;",
+]
+
+
+@pytest.mark.parametrize("script", SOUND)
+def test_sound_code_has_no_early_error(script):
+    assert errors(with_code(script)) == []

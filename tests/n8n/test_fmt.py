@@ -142,3 +142,12 @@ def test_many_nodes_without_a_position_are_laid_out_in_time(cpu_seconds):
         return cpu_seconds(lambda: fmt.complete(data, "x.json"), rounds=2)
 
     assert work(5_000) < 40 * work(500) + 0.5
+
+
+def test_a_list_of_workflows_and_windows_line_ends_keep_their_form():
+    data = json.dumps([chain("A"), 7], indent=2).replace("\n", "\r\n").encode() + b"\r\n"
+    made = fmt.canonical(data)
+    assert json.loads(made) == json.loads(data)
+    assert made.count(b"\n") == made.count(b"\r\n") > 20
+    assert fmt.canonical(made) == made
+    assert b'"parameters": {},\r\n        "type"' in made

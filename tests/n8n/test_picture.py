@@ -56,6 +56,19 @@ def test_nodes_wires_notes_and_what_is_switched_off_are_in_the_picture():
     assert "flow-off" in svg
 
 
+@pytest.mark.parametrize(
+    ("version", "labels"), [(2, ["loop", "done"]), (3, ["done", "loop"]), (None, ["done", "loop"])]
+)
+def test_outputs_are_called_as_the_nodes_version_calls_them(version, labels):
+    value = workflow(
+        node("Loop", "n8n-nodes-base.splitInBatches", version),
+        node("A", position=[300, 0]),
+        node("B", position=[300, 300]),
+        connections={"Loop": {"main": [[to("A")], [to("B")]]}},
+    )
+    assert [text for text in texts(draw(value)) if text in labels] == labels
+
+
 def test_what_is_added_removed_changed_and_renamed_is_marked():
     new = json.loads(json.dumps(AGENT))
     new["nodes"][0] |= {"parameters": {"path": "x"}}

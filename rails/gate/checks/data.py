@@ -58,8 +58,12 @@ def _outcome(job: Job, desk: Desk, workflows: set[str]) -> Outcome:
         after, fixed = _tidied(job)
         found, missing = _check(job.path, after, desk, workflows) if fixed else (found, missing)
     before, _ = _check(job.path, job.before, desk, set()) if job.before is not None else ((), None)
-    not_checked = (NotChecked(job.path, missing.check, missing.reason, missing.required),) if missing else ()
-    return Outcome(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=not_checked)
+    not_checked = [NotChecked(job.path, missing.check, missing.reason, missing.required)] if missing else []
+    if job.path in workflows:
+        from rails.gate.checks.n8n import unjudged
+
+        not_checked += [NotChecked(job.path, "n8n parameters", why, required=False) for why in unjudged()]
+    return Outcome(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
 def _tidied(job: Job) -> tuple[bytes, tuple[Fixed, ...]]:

@@ -9,7 +9,7 @@
     nodetypes                      types and versions, by the ``catalogue``
     fields, requirements           parameters, as ``parameters`` and ``display`` fill and show them
     wiring                         connections against ``ports``
-    dynamic, code, secrets         expressions, Code nodes, literal secrets
+    dynamic, code, secrets         expressions, Code nodes (``javascript``, ``early``), literal secrets
     findings, positions            from JSON paths to lines and columns
 
 ``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``compare`` and ``account`` say what a
@@ -60,6 +60,7 @@ __all__ = [
     "check",
     "looks_like_workflow",
     "rules_table",
+    "unjudged",
     "version",
 ]
 
@@ -86,6 +87,13 @@ def version() -> str:
     """Return which n8n ``check`` judges by, and how much of it is known: "2.30.7", or "2.30 names only"."""
     known = catalogue.current()
     return known.n8n if known.is_full else f"{known.n8n} names only"
+
+
+def unjudged() -> tuple[str, ...]:
+    """Say what of a workflow cannot be judged here, and why; empty where everything can."""
+    if catalogue.current().is_full:
+        return ()
+    return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
 
 
 def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:

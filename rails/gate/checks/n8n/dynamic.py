@@ -151,6 +151,8 @@ class _Checker:
 
 
 def _remedy(segment: Segment) -> str:
+    if not segment.closed:
+        return 'The expression has no end: close it with "}}".'
     if "{{" in segment.code:
         return "Do not nest {{ }}: write one expression."
     if segment.code.count("{") > segment.code.count("}"):

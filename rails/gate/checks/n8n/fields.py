@@ -80,6 +80,7 @@ def _lack(node: Node, lack: Lack) -> Issue:
     name = ".".join(str(part) for part in lack.path if isinstance(part, str))
     message = f"{node.title}: parameter `{name}`: {lack.said}"
     remedy = f"Give `{lack.path[-1]}` a value." if lack.kind == "required" else f"Correct `{lack.path[-1]}`."
+    remedy = f"{remedy} {lack.hint}".rstrip()
     return Issue(rule, (*node.path, "parameters", *lack.path), message, remedy)
 
 
@@ -269,8 +270,10 @@ class _Walker:
 
 
 def _one_of(values: Any) -> str:  # noqa: ANN401
-    plain = [value if isinstance(value, str) else json.dumps(value) for value in values if not isinstance(value, dict)]
-    return " or ".join(shown(value) for value in plain[:6]) or "in a certain range"
+    plain = [
+        shown(value) if isinstance(value, str) else json.dumps(value) for value in values if type(value) is not dict
+    ]
+    return " or ".join(plain[:6]) or "in a certain range"
 
 
 def is_kept(values: Mapping[str, Any] | None, path: JsonPath) -> bool:

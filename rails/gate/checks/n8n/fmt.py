@@ -78,7 +78,7 @@ def tidied(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
 def canonical(data: bytes) -> bytes:
     """Return a file of workflows in n8n's form; ``data`` itself where it is none or repeats a key.
 
-    Values never change; a last line end and a byte-order mark stay as they are. Formatting twice gives
+    Values never change; line ends, a last line end and a byte-order mark stay as they are. Formatting twice gives
     the same bytes as formatting once.
     """
     read = document.read(data)
@@ -124,11 +124,12 @@ def _each(value: Json, work: Callable[[Mapping[str, Json]], dict[str, Json]]) ->
 
 
 def _as_before(data: bytes, value: Json) -> bytes:
-    """Return ``value`` in n8n's form, with the byte-order mark and the last line end of ``data``."""
+    """Return ``value`` in n8n's form, with the byte-order mark, line ends and last line end of ``data``."""
     text, decoded = _dump(_each(value, _ordered_workflow)), decode(data)
     if decoded is None:
         return data
-    return decoded.encode(text + "\n" if decoded.text.endswith("\n") else text)
+    whole = text + "\n" if decoded.text.endswith("\n") else text
+    return decoded.encode(whole.replace("\n", decoded.eol) if decoded.eol == "\r\n" else whole)
 
 
 def _completed(value: Mapping[str, Json], counts: dict[str, int]) -> dict[str, Json]:

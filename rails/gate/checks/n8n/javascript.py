@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from rails.gate.checks.n8n import early
+
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Tree
 
@@ -97,7 +99,15 @@ def parse(code: str) -> Parsed | None:
         return None
     tree = _parser().parse(data)
     parsed = Parsed(code, tree, _fault(code, data, tree) if tree.root_node.has_error else None)
-    return parsed if parsed.fault else replace(parsed, fault=_curly_quote(parsed))
+    return parsed if parsed.fault else replace(parsed, fault=_curly_quote(parsed) or _early(code, data, tree))
+
+
+def _early(code: str, data: bytes, tree: Tree) -> Fault | None:
+    found = next(early.errors(code, tree), None)
+    if found is None:
+        return None
+    start, end = (len(data[:offset].decode(errors="ignore")) for offset in (found.start, found.end))
+    return Fault(start, end, found.message)
 
 
 def _curly_quote(parsed: Parsed) -> Fault | None:

@@ -47,7 +47,9 @@ def check(workflow: Workflow, catalogue: Catalogue) -> Iterator[Issue]:
             yield _unknown(node, catalogue)
         if node.version is None and "typeVersion" not in node.raw and not node.is_sticky:
             message = f"{node.title} has no `typeVersion`: n8n takes the newest, which may behave differently"
-            yield Issue("N8N043", node.path, message, "Write the version that the parameters are meant for.", "warning")
+            newest = f"; the newest is {versions[-1]:g}" if versions else ""
+            remedy = f"Write the version that the parameters are meant for{newest}."
+            yield Issue("N8N043", node.path, message, remedy, "warning")
 
 
 def _known(node: Node, versions: tuple[float, ...], catalogue: Catalogue) -> Iterator[Issue]:

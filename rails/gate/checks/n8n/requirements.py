@@ -28,11 +28,15 @@ _Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """One thing that n8n flags. ``kind`` is "required", "form" or "count"; ``said`` what is wrong in words."""
+    """One thing that n8n flags. ``kind`` is "required", "form" or "count"; ``said`` what is wrong in words.
+
+    ``hint`` says what is allowed, where that is known.
+    """
 
     kind: str
     path: _Path
     said: str
+    hint: str = ""
 
 
 def lacks(level: Level, values: Mapping[str, Any], context: Context) -> Iterator[Lack]:
@@ -56,7 +60,7 @@ class _Checker:
         if item.required and shown:
             several = value if item.multiple is not None else [value]
             if isinstance(several, list) and any(_is_missing(item, one) for one in several):
-                yield Lack("required", place, "it is required but empty")
+                yield Lack("required", place, "it is required but empty", _allowed(item))
         yield from self._form(item, value, place, shown)
         if item.children is not None and item.type == "collection":
             for child in item.children.judged:
@@ -68,7 +72,7 @@ class _Checker:
         if item.type in _LOCATORS:
             said = _locator_fault(item, value) if shown else None
             if said:
-                yield Lack("form", place, said)
+                yield Lack("form", place, said, _allowed(item))
         elif item.type == "resourceMapper":
             yield from _mapper(item, value, place) if shown else ()
         elif item.type != "filter" and item.raw.get("validate"):
@@ -94,6 +98,16 @@ class _Checker:
             else:
                 for child in level.judged:
                     yield from self.check(child, entries, (*place, name))
+
+
+def _allowed(item: Property) -> str:
+    """Say what a value of this parameter looks like."""
+    if item.modes:
+        return f'Write {{"__rl": true, "mode": {" or ".join(json.dumps(mode) for mode in item.modes)}, "value": "…"}}.'
+    values = item.raw.get("values")
+    if not isinstance(values, list) or not values or item.raw.get("dynamic"):
+        return ""
+    return f"Allowed: {', '.join(json.dumps(value, ensure_ascii=False) for value in values[:12])}."
 
 
 def _is_missing(item: Property, value: Any) -> bool:  # noqa: ANN401

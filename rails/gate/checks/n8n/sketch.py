@@ -100,6 +100,8 @@ def _label(wire: WireChange, source: model.Node) -> str:
     if wire.type != "main":
         return ""
     names = _OUTPUT_NAMES.get(source.type.rpartition(".")[2], ())
+    if names == _OUTPUT_NAMES["splitInBatches"] and (source.version or 3) < 3:
+        names = names[::-1]  # until version 3 the loop came first
     if wire.output < len(names):
         return names[wire.output]
     if source.raw.get("onError") == "continueErrorOutput" and wire.output == max(len(names), 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rails.gate.checks.n8n import ports
 from rails.gate.checks.n8n.catalogue import Catalogue, Port
@@ -23,6 +23,17 @@ class _Sides:
     outputs: _Ports | None
 
 
+#: A node for each kind of input that can be required.
+_EXAMPLES: Final = {
+    "ai_languageModel": "@n8n/n8n-nodes-langchain.lmChatOpenAi",
+    "ai_memory": "@n8n/n8n-nodes-langchain.memoryBufferWindow",
+    "ai_embedding": "@n8n/n8n-nodes-langchain.embeddingsOpenAi",
+    "ai_document": "@n8n/n8n-nodes-langchain.documentDefaultDataLoader",
+    "ai_textSplitter": "@n8n/n8n-nodes-langchain.textSplitterRecursiveCharacterTextSplitter",
+    "ai_vectorStore": "@n8n/n8n-nodes-langchain.vectorStoreInMemory",
+    "ai_retriever": "@n8n/n8n-nodes-langchain.retrieverVectorStore",
+    "ai_reranker": "@n8n/n8n-nodes-langchain.rerankerCohere",
+}
 _NOT_KNOWN = _Sides(None, None)
 
 
@@ -125,7 +136,9 @@ def _inputs(node: Node, inputs: _Ports, wires: tuple[Wire, ...]) -> Iterator[Iss
     for kind in dict.fromkeys(port.type for port in inputs if port.required):
         if kind not in kinds:
             message = f"{node.title} needs a node at its {shown(kind)} input: it cannot run without"
-            remedy = f'Add one and connect it: "connections": {{"Its name": {{"{kind}": [[{{"node": …}}]]}}}}.'
+            target = f'{{"node": {shown(node.name)}, "type": "{kind}", "index": 0}}'
+            example = f", such as {_EXAMPLES[kind]}," if kind in _EXAMPLES else ""
+            remedy = f'Add one{example} and connect it: "connections": {{"Its name": {{"{kind}": [[{target}]]}}}}.'
             yield Issue("N8N039", node.path, message, remedy)
     numbers: Counter[str] = Counter()
     for port in inputs:
