@@ -91,23 +91,36 @@ class Gate:
                 verdict = self._verdict(fresh(files), gone, agent=agent)
             return self._modes.attempted(verdict, agent)
 
-    def check_files(self, paths: Sequence[WorkspacePath], *, base: str | None = None, fix: bool = False) -> Verdict:
-        """Judge files as they are on disk.
+    def check_files(
+        self,
+        paths: Sequence[WorkspacePath],
+        *,
+        base: str | None = None,
+        fix: bool = False,
+        staged: bool = False,
+        deleted: Sequence[WorkspacePath] = (),
+    ) -> Verdict:
+        """Judge files as they are on disk, or, if ``staged``, as git's index has them.
 
         ``base`` is a git revision to compare with; without one every finding counts, except that nothing can
         be known to be new of comments and configuration that switch checks off. ``fix`` puts safe
-        fixes and formatting into the verdict's proposal (from the bytes on disk to the repaired bytes);
-        nothing is written here. Raises UsageError for an unknown revision.
+        fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones);
+        nothing is written here. ``deleted`` are files that ``base`` had: what they configured is gone. Raises
+        UsageError for an unknown revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
-        if base is not None and names:
+        index: dict[str, bytes | None] = {}
+        if (base is not None or staged) and (names or deleted):
             from rails.gate import revisions
 
-            old = revisions.contents(self.project, base, names)
+            old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
+            index = revisions.contents(self.project, revisions.INDEX, names) if staged else {}
         files, not_checked = [], []
         for path in paths:
             read = read_from_disk(self.project, path)
+            if isinstance(read, tuple) and (content := index.get(str(path))) is not None:
+                read = content, read[1]
             if isinstance(read, str):
                 not_checked.append(NotChecked(str(path), "read", read))
             else:
@@ -118,8 +131,9 @@ class Gate:
             self._desk.fix = fix
             self._desk.patience = Patience()
             self._desk.exclusions_stand = base is None or not self._reconfigured(base, names)
-            verdict = self._verdict(files, [], not_checked)
-        repaired = [change for change in verdict.proposal.changes if change.after != change.before]
+            gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
+            verdict = self._verdict(files, gone, not_checked)
+        repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
     def _reconfigured(self, base: str, names: Sequence[str]) -> bool:

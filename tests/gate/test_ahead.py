@@ -40,7 +40,9 @@ def test_what_is_on_disk_is_known_when_the_edit_is_judged(world):
 def test_a_whole_file_is_judged_before_the_answer_ends(world):
     world.put("pyproject.toml", BLACK)
     world.gate.ahead("new.py", "import os\nprint( 1 )\n")
-    wait_until(lambda: any(key[:1] == ("black",) and key[-1] == b"print( 1 )\n" for key in list(world.gate._desk.known)))
+    wait_until(
+        lambda: any(key[:1] == ("black",) and key[-1] == b"print( 1 )\n" for key in list(world.gate._desk.known))
+    )
     verdict = world.judge(("new.py", "import os\nprint( 1 )\n"))
     assert cached(verdict)["black"] >= 1
     assert verdict.proposal.changes[0].after == b"print(1)\n"
