@@ -131,9 +131,8 @@ def _compared(path: str, after: bytes | None, old: Flat, new: Flat) -> Iterator[
     changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     weaker = [(key, words) for key in changed if (words := _weaker(key, old.get(key), new.get(key)))]
     told = " ".join(key for key, _ in weaker)
-    for tool in sorted(_tools(old) - _tools(new)):
-        if tool not in told:
-            weaker.append((tool, f"{tool} is no longer configured, so it may no longer run"))
+    gone = (tool for tool in sorted(_tools(old) - _tools(new)) if tool not in told)
+    weaker += [(tool, f"{tool} is no longer configured, so it may no longer run") for tool in gone]
     for key, words in weaker:
         yield _finding(path, after, key, words, weaker=True)
     if changed and not weaker:
