@@ -29,6 +29,8 @@ _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", 
 
 def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
+    if options.all and (options.diff or options.staged or options.paths):
+        raise UsageError("--all means every file; leave --diff, --staged and the paths away.")
     if options.format not in FORMATS:
         raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
     project = common.project_of(options)
@@ -48,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
         verdict = gate.check_files(chosen, base=base, fix=options.fix, staged=options.staged, deleted=deleted)
     if options.fix:
         _write(project, verdict)
-    print(render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain))
+    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    print(report.rstrip("\n"))
     return _EXIT[verdict.status]
 
 
@@ -91,7 +94,7 @@ def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> lis
     if base:
         changed = _changed(project, base, staged=options.staged)
         names = [name for name in changed if not options.paths or name in set(names)]
-    elif not options.paths:
+    elif options.all or not options.paths:
         names = _known(project)
     parsed = [workspace.parse(name) for name in dict.fromkeys(names)]
     return [path for path in parsed if not isinstance(path, Refusal)]
@@ -138,5 +141,5 @@ def _git(project: Path, *words: str) -> list[str]:
     command = [git, "-C", str(project), *_SAFE, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     if done.returncode != 0:
-        raise UsageError(f"git {words[0]} failed: {one_line(done.stderr, 300)}")
+        raise UsageError(f"git {words[0]} failed: {one_line(done.stderr.strip(), 300)}")
     return [name for name in done.stdout.split("\0") if name]

@@ -37,7 +37,8 @@ IMPORTS = [
 ]
 HELPERS = [
     'def load(path, mode = None):\n    """Load the items."""\n    if mode is None: mode = "r"\n'
-    "    # Open the file and read all of its lines so that they can be processed by the caller of this function later on\n"
+    "    # Open the file and read all of its lines so that they can be processed by the caller of this "
+    "function later on\n"
     "    with open(path, mode) as f:\n        return [line for line in f]",
     "def describe(name: Optional[str]=None) -> Dict[str, List[int]]:\n"
     '    message = "The values were computed and are being returned to the caller as a dictionary of lists of '
