@@ -215,6 +215,7 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     gate.add_argument("paths", nargs="*", help="files or folders (default: what git knows of)")
     gate.add_argument("--diff", metavar="REF", help="only files changed since REF, and only what is new since then")
     gate.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
+    gate.add_argument("--all", action="store_true", help="every file that git knows of (this is the default)")
     gate.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
     gate.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
     words = "let the project's own commands and executable configuration run as they are now, and remember it"

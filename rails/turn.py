@@ -28,9 +28,9 @@ from rails.core.requests import ToolRequest
 from rails.edits.apply import apply
 from rails.edits.planned import Plan
 from rails.feedback import Outcome
-from rails.intake import Intake, Reader
+from rails.intake import Completed, Intake, Reader, Signal, Started
 from rails.placing import planned_with
-from rails.setting import Setting
+from rails.setting import Setting, whole_file
 from rails.tools import runners
 
 
@@ -93,10 +93,21 @@ def _listen(setting: Setting, reader: Reader, messages: Sequence[Message]) -> An
     for delta in setting.model.stream(system=setting.system, messages=messages, tools=setting.tools):
         if isinstance(delta, TextDelta):
             setting.on_text(delta.text)
-            tell.begun(setting, reader.feed(delta.text))
+            begun = reader.feed(delta.text)
+            tell.begun(setting, begun)
+            _begin(setting, begun)
         else:
             return delta
     raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
+
+
+def _begin(setting: Setting, signals: Sequence[Signal]) -> None:
+    """Let the gate begin on files whose edits are still coming: its answers are known when they are judged."""
+    for signal in signals:
+        if isinstance(signal, Started) and signal.path and setting.is_edit(signal.tool_name):
+            setting.gate.ahead(signal.path)
+        elif isinstance(signal, Completed) and (whole := whole_file(signal.outcome)):
+            setting.gate.ahead(*whole)
 
 
 def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -> Outcome:

@@ -20,6 +20,7 @@ from rails.core.verdict import Verdict
 from rails.edits.apply import apply
 from rails.gate.gate import Gate
 from rails.gate.report import FORMATS, render
+from rails.gate.revisions import EMPTY_TREE
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
 # Listing files must not run what a repository's own configuration names.
@@ -28,21 +29,29 @@ _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", 
 
 def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
+    if options.all and (options.diff or options.staged or options.paths):
+        raise UsageError("--all means every file; leave --diff, --staged and the paths away.")
     if options.format not in FORMATS:
         raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
     project = common.project_of(options)
     if options.trust:
         _trust(project)
     base = "HEAD" if options.staged and not options.diff else options.diff
-    chosen = _chosen(project, options, base)
-    if not chosen:
+    first = bool(base) and base == "HEAD" and not _git_knows(project, "HEAD")
+    if first:  # nothing was committed yet, so everything is new
+        base = EMPTY_TREE
+    chosen, deleted = _chosen(project, options, base), _deleted(project, options, base) if base else []
+    if first:
+        base = None
+    if not chosen and not deleted:
         print("gate: no file to check", file=sys.stderr)
-        return EXIT_OK if base else EXIT_BROKEN
+        return EXIT_OK if base or first else EXIT_BROKEN
     with Gate(project, strict=options.strict, profile=options.profile) as gate:
-        verdict = gate.check_files(chosen, base=base, fix=options.fix)
+        verdict = gate.check_files(chosen, base=base, fix=options.fix, staged=options.staged, deleted=deleted)
     if options.fix:
         _write(project, verdict)
-    print(render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain))
+    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    print(report.rstrip("\n"))
     return _EXIT[verdict.status]
 
 
@@ -85,7 +94,7 @@ def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> lis
     if base:
         changed = _changed(project, base, staged=options.staged)
         names = [name for name in changed if not options.paths or name in set(names)]
-    elif not options.paths:
+    elif options.all or not options.paths:
         names = _known(project)
     parsed = [workspace.parse(name) for name in dict.fromkeys(names)]
     return [path for path in parsed if not isinstance(path, Refusal)]
@@ -110,6 +119,21 @@ def _changed(project: Path, base: str, *, staged: bool) -> list[str]:
     return [name for name in names if (project / name).is_file()]
 
 
+def _deleted(project: Path, options: argparse.Namespace, base: str) -> list[WorkspacePath]:
+    """The files of ``base`` that are gone: configuration among them is a check that disappears."""
+    diff = ["diff", "-z", "--name-only", "--no-ext-diff", "--no-renames", "--diff-filter=D", "--relative"]
+    names = _git(project, *diff, *(["--cached"] if options.staged else []), base, "--")
+    parsed = [workspace.parse(name) for name in names]
+    return [path for path in parsed if not isinstance(path, Refusal)]
+
+
+def _git_knows(project: Path, revision: str) -> bool:
+    try:
+        return bool(_git(project, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
+    except UsageError:
+        return False
+
+
 def _git(project: Path, *words: str) -> list[str]:
     git = shutil.which("git")
     if git is None:
@@ -117,5 +141,5 @@ def _git(project: Path, *words: str) -> list[str]:
     command = [git, "-C", str(project), *_SAFE, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     if done.returncode != 0:
-        raise UsageError(f"git {words[0]} failed: {one_line(done.stderr, 300)}")
+        raise UsageError(f"git {words[0]} failed: {one_line(done.stderr.strip(), 300)}")
     return [name for name in done.stdout.split("\0") if name]

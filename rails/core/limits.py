@@ -68,6 +68,8 @@ PAGE_DECISION_SECONDS: Final = 5.0
 
 # -- time, in seconds -----------------------------------------------------------------------------
 CHECK_SECONDS: Final = 60.0
+#: For the slow checks of a proposal that goes back to the agent anyway; what has no answer by then is pending.
+PENDING_SECONDS: Final = 0.5
 COMMAND_SECONDS: Final = 60.0
 MODEL_SILENCE_SECONDS: Final = 300.0
 #: Reaching a model's server; a proxy that does not answer should be noticed soon.

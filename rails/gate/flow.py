@@ -35,6 +35,9 @@ _BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign
 _LONG: Final = "E501"
 _ROOM: Final = re.compile(r"> (\d+)\)")
 
+#: Families of rules that a formatter or a fix may still settle.
+_LAYOUT: Final = ("E1", "E2", "E3", "E5", "E7", "W", "I", "D", "Q", "COM")
+
 T = TypeVar("T")
 
 
@@ -84,6 +87,7 @@ class Road:
 
     def _broken(self, error: Finding) -> Outcome:
         """One finding, whatever the linters would say about the rest of the file."""
+        self.desk.patience.end()
         was = self._syntax(self.job.before) if self.job.before is not None else None
         if was is not None:
             self._miss(self.tools.linter, "the file does not parse, as before this change")
@@ -101,6 +105,7 @@ class Road:
         seen, settled = {data}, False
         for _ in range(_ROUNDS):
             fixed = self._fixes(data, decoded, before, unknown)
+            self._hurry(fixed, before, unknown)
             if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
@@ -155,6 +160,13 @@ class Road:
         marked = mark(old, Text(split_lines(text), found.findings), old_is_broken=unknown)
         new = {(finding.rule, finding.line, finding.column) for finding in marked if finding.new}
         return [diagnostic for diagnostic in some if (diagnostic.rule, *diagnostic.start) in new]
+
+    def _hurry(self, data: bytes, before: Findings, unknown: bool) -> None:
+        """Say so when it is plain already that the change goes back: what no layout can correct."""
+        found = self._lint(data)
+        wrong = [one for one in found.diagnostics if not one.rule.startswith(_LAYOUT)]
+        if wrong and not self.desk.patience.ended and self._new(wrong, plain(data) or "", found, before, unknown):
+            self.desk.patience.end()
 
     def _shortened(self, data: bytes, before: Findings, unknown: bool) -> bytes:
         """Break the long lines that the change brought and that neither a fix nor the formatter can break."""

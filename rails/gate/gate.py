@@ -7,40 +7,34 @@ A check that is missing, crashes, hangs or did not look at a file makes the verd
 
 from __future__ import annotations
 
-import os
-import stat
+import contextlib
 import threading
 import time
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
-from rails.core.paths import WorkspacePath
+from rails.core.paths import WorkspacePath, parse
 from rails.core.text import one_line
-from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
+from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
 from rails.gate import options
-from rails.gate.baseline import Text, identity, line_map, mark, split_lines
-from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, Outcome, load, wanted
+from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, load, wanted
+from rails.gate.files import File, fresh, left_elsewhere, read_from_disk, taken_away, with_baselines
+from rails.gate.language import PENDING
 from rails.gate.modes import Modes
 from rails.gate.outlines import outlines
 from rails.gate.overlay import Overlay
-from rails.gate.ruff import plain
+from rails.gate.patience import Patience
 from rails.gate.workers import PythonPool
 
 if TYPE_CHECKING:
     from rails.gate.commands import Command
 
-#: A created file that shares this much of its lines with a deleted one is that file, moved.
-_MOVED: Final = 0.5
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
-#: A source line in a finding is cut here; minified files have lines of megabytes.
-_SOURCE: Final = 1_000
 
 
 class Gate:
@@ -73,6 +67,7 @@ class Gate:
         self._overlay = Overlay()
         self._turn = threading.RLock()
         self._trusted = trusted
+        self._begun: set[tuple[str, str | None]] = set()
         self._modes = Modes()
         self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
 
@@ -82,44 +77,65 @@ class Gate:
         ``agent`` is the role that proposes them: how much a finding counts may depend on it.
         """
         files = [
-            _File(str(change.path), change, before, change.after, change.mode)
-            for change, before in _with_baselines(changes)
+            File(str(change.path), change, before, change.after, change.mode)
+            for change, before in with_baselines(changes)
             if change.after is not None
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
             self._desk.fix = self._desk.exclusions_stand = True
-            verdict = self._modes.attempted(self._verdict(files, gone, agent=agent), agent)
+            self._desk.patience = Patience(limited=True)
+            verdict = self._verdict(fresh(files), gone, agent=agent)
+            if verdict.status != "fail" and any(miss.reason == PENDING for miss in verdict.not_checked):
+                # Nothing goes back after all (a mode excuses it), so a human is asked: that waits for everything.
+                self._desk.patience = Patience()
+                verdict = self._verdict(fresh(files), gone, agent=agent)
+            verdict = self._modes.attempted(verdict, agent)
         return replace(verdict, outlines=outlines(verdict.proposal))
 
-    def check_files(self, paths: Sequence[WorkspacePath], *, base: str | None = None, fix: bool = False) -> Verdict:
-        """Judge files as they are on disk.
+    def check_files(
+        self,
+        paths: Sequence[WorkspacePath],
+        *,
+        base: str | None = None,
+        fix: bool = False,
+        staged: bool = False,
+        deleted: Sequence[WorkspacePath] = (),
+    ) -> Verdict:
+        """Judge files as they are on disk, or, if ``staged``, as git's index has them.
 
         ``base`` is a git revision to compare with; without one every finding counts, except that nothing can
         be known to be new of comments and configuration that switch checks off. ``fix`` puts safe
-        fixes and formatting into the verdict's proposal (from the bytes on disk to the repaired bytes);
-        nothing is written here. Raises UsageError for an unknown revision.
+        fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones);
+        nothing is written here. ``deleted`` are files that ``base`` had: what they configured is gone. Raises
+        UsageError for an unknown revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
-        if base is not None and names:
+        index: dict[str, bytes | None] = {}
+        if (base is not None or staged) and (names or deleted):
             from rails.gate import revisions
 
-            old = revisions.contents(self.project, base, names)
+            old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
+            index = revisions.contents(self.project, revisions.INDEX, names) if staged else {}
         files, not_checked = [], []
         for path in paths:
-            read = _read(self.project, path)
+            read = read_from_disk(self.project, path)
+            if isinstance(read, tuple) and (content := index.get(str(path))) is not None:
+                read = content, read[1]
             if isinstance(read, str):
                 not_checked.append(NotChecked(str(path), "read", read))
             else:
                 data, mode = read
                 change = FileChange(path, data, data, mode)
-                files.append(_File(str(path), change, old.get(str(path)), data, mode, compared=base is not None))
+                files.append(File(str(path), change, old.get(str(path)), data, mode, compared=base is not None))
         with self._turn:
             self._desk.fix = fix
+            self._desk.patience = Patience()
             self._desk.exclusions_stand = base is None or not self._reconfigured(base, names)
-            verdict = self._verdict(files, [], not_checked)
-        repaired = [change for change in verdict.proposal.changes if change.after != change.before]
+            gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
+            verdict = self._verdict(files, gone, not_checked)
+        repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
         return replace(verdict, proposal=ChangeSet(tuple(repaired)))
 
     def _reconfigured(self, base: str, names: Sequence[str]) -> bool:
@@ -133,6 +149,29 @@ class Gate:
             for name, data in now.items()
             if (then[name] or b"") != data
         )
+
+    def ahead(self, path: str, content: str | None = None) -> None:
+        """Begin with a file that an edit is being written for; returns at once, decides nothing, never fails.
+
+        The tools for its kind are started, and what they say of the text as it is on disk is known when the
+        edit is judged; with the whole new ``content``, what they say of that, too. A model needs seconds to go on
+        with its answer; this takes none of ours.
+        """
+        parsed = parse(path)
+        if isinstance(parsed, WorkspacePath) and (path, content) not in self._begun:
+            self._begun.add((path, content))
+            job = (parsed, None if content is None else content.encode(errors="replace"))
+            threading.Thread(target=self._look_ahead, args=job, daemon=True, name="the gate, ahead").start()
+
+    def _look_ahead(self, path: WorkspacePath, after: bytes | None) -> None:
+        read = read_from_disk(self.project, path)
+        before, mode = (None, 0o644) if isinstance(read, str) else read
+        data = (before or b"") if after is None else after
+        file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
+        with contextlib.suppress(Exception), self._turn:
+            if not self._closed:
+                self._desk.fix, self._desk.patience = after is not None, Patience()
+                self._verdict([file], [], executing=False)
 
     def close(self) -> None:
         """Stop every tool."""
@@ -155,11 +194,12 @@ class Gate:
 
     def _verdict(
         self,
-        files: Sequence[_File],
+        files: Sequence[File],
         gone: Sequence[FileChange],
         not_checked: Sequence[NotChecked] = (),
         *,
         agent: str = "",
+        executing: bool = True,
     ) -> Verdict:
         runs: list[CheckRun] = []
         unset = self._settings()
@@ -173,11 +213,11 @@ class Gate:
             jobs = [file.job for file in files if name in wanted(file.path)]
             if jobs:
                 runs += self._run(name, jobs, by_path)
-        left = _left_elsewhere(files)
+        left = left_elsewhere(files)
         findings = [finding for file in files for finding in file.judged(left)]
-        findings += _taken_away(gone)
+        findings += taken_away(gone)
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
-        executed, unable, more = self._execute(files, gone, findings)
+        executed, unable, more = self._execute(files, gone, findings) if executing else ([], [], [])
         findings += executed
         missed += unable
         runs += more
@@ -209,7 +249,7 @@ class Gate:
         ]
 
     def _execute(
-        self, files: Sequence[_File], gone: Sequence[FileChange], found: Sequence[Finding]
+        self, files: Sequence[File], gone: Sequence[FileChange], found: Sequence[Finding]
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands that are wanted for these files on a copy of the project."""
         commands = (*self.commands, *self._desk.options.commands)
@@ -231,6 +271,9 @@ class Gate:
             if any(finding.new and _weight(finding) == 0 for finding in found):
                 missed.append(NotChecked(".", command.name, "a file does not parse", command.blocking))
                 continue
+            if self._desk.patience.ended:
+                missed.append(NotChecked(".", command.name, PENDING, command.blocking))
+                continue
             start = time.perf_counter()
             try:
                 findings += check(command, self.project, before, after)
@@ -241,7 +284,7 @@ class Gate:
             )
         return findings, missed, runs
 
-    def _run(self, name: str, jobs: Sequence[Job], files: dict[str, _File]) -> Sequence[CheckRun]:
+    def _run(self, name: str, jobs: Sequence[Job], files: dict[str, File]) -> Sequence[CheckRun]:
         try:
             report = load(name).run(jobs, self._desk)
         except CheckError as error:
@@ -257,56 +300,7 @@ class Gate:
         return report.runs
 
 
-@dataclass(slots=True)
-class _File:
-    """One file and everything the checks said about it."""
-
-    path: str
-    change: FileChange
-    before: bytes | None
-    after: bytes
-    mode: int
-    #: Whether there is something to compare with; ``before`` is ``None`` for a new file, too.
-    compared: bool = True
-    outcomes: list[Outcome] = field(default_factory=list)
-    fixed: list[Fixed] = field(default_factory=list)
-    not_checked: list[NotChecked] = field(default_factory=list)
-
-    @property
-    def job(self) -> Job:
-        return Job(self.path, self.before, self.after)
-
-    def take(self, outcome: Outcome) -> None:
-        self.after = outcome.after
-        self.outcomes.append(outcome)
-        self.fixed += outcome.fixed
-        self.not_checked += outcome.not_checked
-
-    def proposal(self) -> FileChange:
-        written = self.change.after
-        return replace(self.change, after=self.after, proposed=None if self.after == written else written)
-
-    def judged(self, moved: Sequence[tuple[str, str, str]]) -> list[Finding]:
-        """Return the findings with ``new`` decided, and the new suppressions."""
-        findings = [finding for outcome in self.outcomes for finding in outcome.found]
-        if self.before is not None:
-            broken = any(outcome.before_is_broken for outcome in self.outcomes)
-            findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
-        if self.compared:
-            from rails.gate import suppressions, weakening
-
-            findings += suppressions.new_ones(self.path, self.before, self.after)
-            findings += weakening.findings(self.path, self.before, self.after)
-        lines = _lines(self.after)
-        return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
-
-    @property
-    def old(self) -> Text:
-        before = [finding for outcome in self.outcomes for finding in outcome.before]
-        return Text(_lines(self.before or b""), before)
-
-
-def _all_missed(name: str, jobs: Sequence[Job], files: dict[str, _File], reason: str) -> Sequence[CheckRun]:
+def _all_missed(name: str, jobs: Sequence[Job], files: dict[str, File], reason: str) -> Sequence[CheckRun]:
     for job in jobs:
         files[job.path].not_checked.append(NotChecked(job.path, name, reason))
     return ()
@@ -334,66 +328,3 @@ def _weight(finding: Finding) -> int:
     if rule.startswith(("F", "E9")):
         return 1
     return 3 if rule.startswith(("E", "W", "I", "D")) else 2
-
-
-def _taken_away(gone: Sequence[FileChange]) -> list[Finding]:
-    """Return what deleted files mean for the checks' configuration."""
-    if not gone:
-        return []
-    from rails.gate import weakening
-
-    return [found for change in gone for found in weakening.findings(str(change.path), change.before, None)]
-
-
-def _left_elsewhere(files: Sequence[_File]) -> list[tuple[str, str, str]]:
-    """Return identities of old findings whose lines left their file: code that may have moved to another."""
-    left: list[tuple[str, str, str]] = []
-    if sum(file.before is not None for file in files) == 0 or len(files) < 2:
-        return left
-    for file in files:
-        old = file.old
-        kept = set(line_map(old.lines, _lines(file.after)))
-        left += [identity(finding, old.lines) for finding in old.findings if finding.line - 1 not in kept]
-    return left
-
-
-def _with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
-    """Pair each change with the bytes to compare it with: its own old ones, or a deleted file's it came from."""
-    gone = [change.before for change in changes.changes if change.after is None and change.before]
-    pairs = []
-    for change in changes.changes:
-        before = change.before
-        if before is None and change.after is not None:
-            before = next((old for old in gone if _alike(old, change.after)), None)
-        pairs.append((change, before))
-    return pairs
-
-
-def _alike(old: bytes, new: bytes) -> bool:
-    if old == new:
-        return True
-    ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
-    return (ours & theirs).total() >= _MOVED * max(ours.total(), theirs.total(), 1)
-
-
-def _lines(data: bytes) -> Sequence[str]:
-    text = plain(data)
-    return split_lines(data.decode("latin-1") if text is None else text)
-
-
-def _read(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
-    """Return a file's bytes and permission bits, or why it is not read. Links are not followed."""
-    place = project.joinpath(*path.parts)
-    try:
-        if project not in place.parent.resolve(strict=True).parents and place.parent.resolve() != project:
-            return "it is outside the project"
-        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        return f"it cannot be read: {error.strerror}"
-    with os.fdopen(handle, "rb") as file:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            return "it is not a regular file"
-        if facts.st_size > limits.FILE_BYTES:
-            return f"it is larger than {limits.FILE_BYTES} bytes"
-        return file.read(), stat.S_IMODE(facts.st_mode)

@@ -10,9 +10,9 @@ from __future__ import annotations
 import fnmatch
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeVar
 
 from rails.core.errors import CheckError
 from rails.core.requests import Json
@@ -27,6 +27,7 @@ from rails.gate.ruffserver import Asked, Question
 from rails.gate.rufftool import Ruff
 from rails.gate.settings import PythonSettings, RuffSettings
 
+T = TypeVar("T")
 #: Breaks at least one rule of nearly every family a project can select.
 _LINT_CANARY: Final = b"""import sys,os
 from os.path import *
@@ -245,7 +246,7 @@ class PythonTools:
         options = {**self.config.black, "requires-python": self.config.requires_python}
         request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
         key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), data)
-        return self.desk.once(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+        return self._slowly(key, lambda: decoded.encode(str(self._asked(request)["text"])))
 
     # -- flake8 -----------------------------------------------------------------------------------
 
@@ -290,9 +291,8 @@ class PythonTools:
         arguments = list(self.config.flake8 or ())
         request: dict[str, Json] = {"op": "flake8", "text": text, "path": path, "arguments": list[Json](arguments)}
         version = self.flake8_tool.version if self.flake8_tool else ""
-        return self.desk.once(
-            ("flake8", version, tuple(arguments), path, text), lambda: self._flake8_now(path, request)
-        )
+        key = ("flake8", version, tuple(arguments), path, text)
+        return self._slowly(key, lambda: self._flake8_now(path, request))
 
     def _flake8_now(self, path: str, request: Mapping[str, Json]) -> tuple[Finding, ...]:
         answer = self._asked(request)
@@ -306,6 +306,12 @@ class PythonTools:
             Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
             for code, line, column, text in found
         )
+
+    def _slowly(self, key: tuple[object, ...], work: Callable[[], T]) -> T:
+        """Return a known result, or wait for it as long as it matters."""
+        if key in self.desk.known:
+            return self.desk.once(key, work)
+        return self.desk.patience.wait_for(lambda: self.desk.once(key, work))
 
     def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
         answer = self.desk.pool.ask(request)

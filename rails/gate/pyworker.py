@@ -9,12 +9,10 @@ A private protocol between this file and ``rails.gate.workers``, run as ``python
 
 from __future__ import annotations
 
+import gc
 import io
-import itertools
 import json
-import pathlib
 import sys
-import urllib.parse
 import warnings
 from collections.abc import Mapping
 from functools import cache
@@ -31,14 +29,22 @@ def main() -> None:
     # Whatever a plugin prints must not get between the answers.
     sys.stdout = sys.stderr
     warnings.simplefilter("ignore")
+    known: set[str] = set()
     for line in source:
         request = json.loads(line)
+        op = request.pop("op")
         try:
-            answer = _OPERATIONS[request.pop("op")](**request)
+            answer = _OPERATIONS[op](**request)
         except Exception as error:
             answer = {"ok": False, "error": f"{type(error).__name__}: {error}"[:500]}
         sink.write(json.dumps(answer).encode() + b"\n")
         sink.flush()
+        del request, answer
+        # The syntax trees of a text are megabytes of cycles. What was imported is not looked at again.
+        gc.collect()
+        if op not in known:
+            known.add(op)
+            gc.freeze()
 
 
 def _ping() -> dict[str, Any]:
@@ -108,6 +114,8 @@ _ERRORS = 50
 
 def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, Any]:
     """Validate ``value``; an empty ``schema`` means that it is a schema itself. Nothing is fetched."""
+    import itertools
+
     from jsonschema import validators
     from jsonschema.exceptions import SchemaError
     from referencing.exceptions import Unresolvable
@@ -137,11 +145,16 @@ def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, An
 def _located(rules: _Anything, base: str) -> _Anything:
     """Give a schema its file's address, against which it names others."""
     if isinstance(rules, dict) and not str(rules.get("$id", "")).partition(":")[2]:
+        import pathlib
+
         return {**rules, "$id": pathlib.Path(base).as_uri()}
     return rules
 
 
 def _registry(root: str) -> _Anything:
+    import pathlib
+    from urllib.parse import unquote
+
     from jsonschema_specifications import REGISTRY
     from referencing import Registry, Resource
     from referencing.exceptions import NoSuchResource
@@ -149,7 +162,7 @@ def _registry(root: str) -> _Anything:
 
     def retrieve(uri: str) -> _Anything:
         """Read another schema of the project."""
-        place = pathlib.Path(urllib.parse.unquote(uri.removeprefix("file://").partition("#")[0])).resolve()
+        place = pathlib.Path(unquote(uri.removeprefix("file://").partition("#")[0])).resolve()
         if not uri.startswith("file:///") or pathlib.Path(root) not in place.parents or not place.is_file():
             raise NoSuchResource(uri)
         return Resource.from_contents(json.loads(place.read_text("utf-8")), default_specification=DRAFT202012)

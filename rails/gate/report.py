@@ -166,7 +166,9 @@ def _not_checked(verdict: Verdict) -> Iterator[str]:
 def _summary(verdict: Verdict) -> str:
     blocking, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
     if verdict.status == "fail":
-        return f"Fail: {_count(blocking, 'new finding')} in {_count(files, 'file')}."
+        mended = sum(finding.fixable or finding.rule == "format" for finding in verdict.blocking)
+        hint = f" ai-rails gate --fix corrects {mended} of them." if mended else ""
+        return f"Fail: {_count(blocking, 'finding')} in {_count(files, 'file')}.{hint}"
     if verdict.status == "error":
         return "Error: something required could not be checked. This is not a pass."
     return "Pass: every required check ran and found nothing new."

@@ -15,17 +15,24 @@ from rails.gate import tools
 _SAFE: Final = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 
 
+#: Instead of a revision: what is staged.
+INDEX: Final = ":"
+#: The tree without a file, which every repository has.
+EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+
 def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-    """Return each path's bytes at ``revision``, ``None`` where it had no such file.
+    """Return each path's bytes at ``revision`` (or in the :data:`INDEX`), ``None`` where it had no such file.
 
     Raises UsageError when there is no repository or no such revision, CheckError when git fails.
     """
     root, git_dir = _repository(project)
     prefix = project.resolve().relative_to(root).as_posix()
     prefix = "" if prefix == "." else f"{prefix}/"
-    if not revision or "\n" in revision:
+    if revision != INDEX and (not revision or "\n" in revision):
         raise UsageError(f"{one_line(revision)!r} is not a git revision.")
-    names = [f"{revision}^{{commit}}", *(f"{revision}:{prefix}{path}" for path in paths)]
+    tree = "" if revision == INDEX else revision
+    names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
     git = shutil.which("git", path=os.defpath)
     if git is None:
         raise CheckError("git is not installed, so there is nothing to compare with.")
@@ -36,7 +43,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     if ran.code != 0:
         raise CheckError(f"git cat-file ended with code {ran.code}: {ran.complaint}")
     objects = _objects(ran.out, len(names))
-    if objects[0] is None:
+    if objects[0] is None and tree:
         raise UsageError(f"There is no git revision {one_line(revision)!r} in {root}.")
     return dict(zip(paths, objects[1:], strict=True))
 

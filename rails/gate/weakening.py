@@ -37,6 +37,8 @@ _SECTIONS: Final = re.compile(
 _INI: Final = frozenset(
     {"setup.cfg", "tox.ini", ".flake8", "mypy.ini", ".mypy.ini", "pytest.ini", ".pylintrc", ".coveragerc"}
 )
+#: Tools whose configuration is what makes them run; a formatter that goes away is only a matter of taste.
+_FINDERS: Final = frozenset({"ruff", "flake8", "mypy", "pylint", "pyright", "pytest", "bandit"})
 _RUFF: Final = ("pyproject.toml", "ruff.toml", ".ruff.toml")
 _IGNORE_FILES: Final = frozenset({".eslintignore", ".prettierignore"})
 _CODE: Final = re.compile(
@@ -128,11 +130,20 @@ def _gate_entries(data: bytes | None) -> set[tuple[str, str, bool]]:
 def _compared(path: str, after: bytes | None, old: Flat, new: Flat) -> Iterator[Finding]:
     changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
     weaker = [(key, words) for key in changed if (words := _weaker(key, old.get(key), new.get(key)))]
+    told = " ".join(key for key, _ in weaker)
+    gone = (tool for tool in sorted(_tools(old) - _tools(new)) if tool not in told)
+    weaker += [(tool, f"{tool} is no longer configured, so it may no longer run") for tool in gone]
     for key, words in weaker:
         yield _finding(path, after, key, words, weaker=True)
     if changed and not weaker:
         names = one_line(", ".join(sorted(changed)), 80)
         yield _finding(path, after, changed[0], f"It changes how files are checked: {names}", weaker=False)
+
+
+def _tools(options: Flat) -> set[str]:
+    """Return the tools that find mistakes and that these options configure."""
+    names = (re.split(r"[.:]", key.removeprefix("tool:"))[0].lower() for key in options)
+    return {name for name in names if name in _FINDERS}
 
 
 def _weaker(key: str, old: Json, new: Json) -> str:

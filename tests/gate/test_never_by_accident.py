@@ -11,6 +11,7 @@ import pytest
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.gate import Gate
+from rails.gate.report import as_text
 
 BAD = "import os\n\nprint(undefined)\n"
 
@@ -29,6 +30,7 @@ def assert_excluded(world, path, text, *checks):
     verdict = world.judge((path, text))
     assert verdict.status == "pass", verdict
     assert {(miss.check, miss.required) for miss in verdict.not_checked} == {(check, False) for check in checks}
+    assert f"{path}: {', '.join(checks)}: the project's configuration excludes this file" in as_text(verdict)
     with Gate(world.project, strict=True, pool=world.gate._desk.pool) as strict:
         changes = ChangeSet((FileChange(WorkspacePath(path), None, text.encode()),))
         assert strict.judge(changes).status == "error"

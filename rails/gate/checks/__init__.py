@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.options import Options
+from rails.gate.patience import Patience
 from rails.gate.workers import PythonPool
 
 T = TypeVar("T")
@@ -62,7 +63,8 @@ class Report:
 class Desk:
     """What checks share: the project, warm tools, and answers that are already known.
 
-    ``fix`` is whether fixes and formatting may change the text. ``exclusions_stand`` is whether the project's
+    ``fix`` is whether fixes and formatting may change the text. ``patience`` is how long slow tools are waited
+    for. ``exclusions_stand`` is whether the project's
     own exclusions were there before what is judged, so that nobody waits for the checks they take away.
     ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
     where n8n workflows shall go (import, api, publish, strict). ``options`` are the settings. ``created`` and
@@ -75,6 +77,7 @@ class Desk:
     project: Path
     pool: PythonPool
     fix: bool = True
+    patience: Patience = field(default_factory=Patience)
     exclusions_stand: bool = True
     trusted: bool = False
     profile: str = "import"

@@ -1,0 +1,145 @@
+"""The files of a change on their way through the checks: what was, what is proposed, and what was said of each."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.paths import WorkspacePath
+from rails.core.verdict import Finding, Fixed, NotChecked
+from rails.gate.baseline import Text, identity, line_map, mark, split_lines
+from rails.gate.checks import Job, Outcome
+from rails.gate.ruff import plain
+
+#: A created file that shares this much of its lines with a deleted one is that file, moved.
+_MOVED: Final = 0.5
+#: A source line in a finding is cut here; minified files have lines of megabytes.
+_SOURCE: Final = 1_000
+
+
+@dataclass(slots=True)
+class File:
+    """One file and everything the checks said about it."""
+
+    path: str
+    change: FileChange
+    before: bytes | None
+    after: bytes
+    mode: int
+    #: Whether there is something to compare with; ``before`` is ``None`` for a new file, too.
+    compared: bool = True
+    outcomes: list[Outcome] = field(default_factory=list)
+    fixed: list[Fixed] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+
+    @property
+    def job(self) -> Job:
+        """What a check is told of it."""
+        return Job(self.path, self.before, self.after)
+
+    def take(self, outcome: Outcome) -> None:
+        """Keep what a check said; the next one sees the text as this one left it."""
+        self.after = outcome.after
+        self.outcomes.append(outcome)
+        self.fixed += outcome.fixed
+        self.not_checked += outcome.not_checked
+
+    def proposal(self) -> FileChange:
+        """The change with what the checks repaired."""
+        written = self.change.after
+        return replace(self.change, after=self.after, proposed=None if self.after == written else written)
+
+    def judged(self, moved: Sequence[tuple[str, str, str]]) -> list[Finding]:
+        """Return the findings with ``new`` decided, and the new suppressions."""
+        findings = [finding for outcome in self.outcomes for finding in outcome.found]
+        if self.before is not None:
+            broken = any(outcome.before_is_broken for outcome in self.outcomes)
+            findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
+        if self.compared:
+            from rails.gate import suppressions, weakening
+
+            findings += suppressions.new_ones(self.path, self.before, self.after)
+            findings += weakening.findings(self.path, self.before, self.after)
+        lines = _lines(self.after)
+        return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
+
+    @property
+    def old(self) -> Text:
+        """The old text and what was found in it."""
+        before = [finding for outcome in self.outcomes for finding in outcome.before]
+        return Text(_lines(self.before or b""), before)
+
+
+def fresh(files: Sequence[File]) -> list[File]:
+    """Return files about which nothing was said yet."""
+    return [File(file.path, file.change, file.before, file.job.after, file.mode, file.compared) for file in files]
+
+
+def taken_away(gone: Sequence[FileChange]) -> list[Finding]:
+    """Return what deleted files mean for the checks' configuration."""
+    if not gone:
+        return []
+    from rails.gate import weakening
+
+    return [found for change in gone for found in weakening.findings(str(change.path), change.before, None)]
+
+
+def left_elsewhere(files: Sequence[File]) -> list[tuple[str, str, str]]:
+    """Return identities of old findings whose lines left their file: code that may have moved to another."""
+    left: list[tuple[str, str, str]] = []
+    if sum(file.before is not None for file in files) == 0 or len(files) < 2:
+        return left
+    for file in files:
+        old = file.old
+        kept = set(line_map(old.lines, _lines(file.after)))
+        left += [identity(finding, old.lines) for finding in old.findings if finding.line - 1 not in kept]
+    return left
+
+
+def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
+    """Pair each change with the bytes to compare it with: its own old ones, or a deleted file's it came from."""
+    gone = [change.before for change in changes.changes if change.after is None and change.before]
+    pairs = []
+    for change in changes.changes:
+        before = change.before
+        if before is None and change.after is not None:
+            before = next((old for old in gone if _alike(old, change.after)), None)
+        pairs.append((change, before))
+    return pairs
+
+
+def _alike(old: bytes, new: bytes) -> bool:
+    if old == new:
+        return True
+    ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
+    return (ours & theirs).total() >= _MOVED * max(ours.total(), theirs.total(), 1)
+
+
+def _lines(data: bytes) -> Sequence[str]:
+    text = plain(data)
+    return split_lines(data.decode("latin-1") if text is None else text)
+
+
+def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
+    """Return a file's bytes and permission bits, or why it is not read. Links are not followed."""
+    place = project.joinpath(*path.parts)
+    try:
+        if project not in place.parent.resolve(strict=True).parents and place.parent.resolve() != project:
+            return "it is outside the project"
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    with os.fdopen(handle, "rb") as file:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            return "it is not a regular file"
+        if facts.st_size > limits.FILE_BYTES:
+            return f"it is larger than {limits.FILE_BYTES} bytes"
+        return file.read(), stat.S_IMODE(facts.st_mode)

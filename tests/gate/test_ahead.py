@@ -1,0 +1,121 @@
+"""The gate begins while an edit is still being written, and does not wait for slow checks that cannot matter."""
+
+import time
+
+import pytest
+
+from rails.core import limits
+from rails.gate import Gate
+from rails.gate.commands import Command
+
+BLACK = "[tool.ruff.lint]\nselect = ['F']\n[tool.black]\nline-length = 88\n"
+
+
+def wait_until(condition):
+    for _ in range(500):
+        if condition():
+            return
+        time.sleep(0.02)
+    raise AssertionError("it never happened")
+
+
+def cached(verdict):
+    return {run.name: run.cached for run in verdict.checks}
+
+
+# -- looking ahead ---------------------------------------------------------------------------------
+
+
+def test_what_is_on_disk_is_known_when_the_edit_is_judged(world):
+    world.put("pyproject.toml", BLACK)
+    world.put("a.py", "x = 1\n")
+    world.put(".flake8", "[flake8]\n")
+    world.gate.ahead("a.py")
+    wait_until(lambda: any(key[0] == "flake8" and key[-1] == "x = 1\n" for key in list(world.gate._desk.known)))
+    verdict = world.judge(("a.py", "x = 1\n", "x = 2\n"))
+    assert verdict.status == "pass"
+    assert cached(verdict)["flake8"] >= 2  # the canary and the old text
+
+
+def test_a_whole_file_is_judged_before_the_answer_ends(world):
+    world.put("pyproject.toml", BLACK)
+    world.gate.ahead("new.py", "import os\nprint( 1 )\n")
+    wait_until(
+        lambda: any(key[:1] == ("black",) and key[-1] == b"print( 1 )\n" for key in list(world.gate._desk.known))
+    )
+    verdict = world.judge(("new.py", "import os\nprint( 1 )\n"))
+    assert cached(verdict)["black"] >= 1
+    assert verdict.proposal.changes[0].after == b"print(1)\n"
+    assert not (world.project / "new.py").exists()
+
+
+def test_looking_ahead_executes_no_command_and_decides_nothing(world, project, pool, tmp_path):
+    mark = tmp_path / "ran"
+    command = Command("touch", ("/usr/bin/touch", str(mark)))
+    with Gate(project, commands=[command], pool=pool) as gate:
+        gate.ahead("a.txt", "x\n")
+        gate.ahead("../outside.txt", "x\n")
+        wait_until(lambda: gate._turn.acquire(blocking=False) and gate._turn.release() is None)
+    assert not mark.exists()
+
+
+# -- pending ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def slow(world, monkeypatch):
+    """Black and flake8 that take a second for each text."""
+    world.put("pyproject.toml", BLACK)
+    world.put(".flake8", "[flake8]\n")
+    world.judge(("warm.py", "x = 1\n"))
+    monkeypatch.setattr(limits, "PENDING_SECONDS", 0.05)
+    real = world.gate._desk.pool.ask
+
+    def ask(message):
+        time.sleep(0.4)
+        return real(message)
+
+    monkeypatch.setattr(world.gate._desk.pool, "ask", ask)
+    return world
+
+
+def test_a_slow_check_of_what_goes_back_anyway_is_pending_and_never_a_pass(slow):
+    verdict = slow.judge(("a.py", "print( undefined )\n"))
+    assert verdict.status == "fail"
+    pending = {miss.check for miss in verdict.not_checked if miss.reason.startswith("pending")}
+    assert pending >= {"flake8"}
+    assert all(miss.required for miss in verdict.not_checked)
+
+
+def test_what_was_pending_is_known_at_the_next_attempt(slow):
+    slow.judge(("a.py", "print( undefined )\n"))
+    wait_until(lambda: any(key[:1] == ("black",) and b"undefined" in key[-1] for key in list(slow.gate._desk.known)))
+
+
+def test_before_a_human_is_asked_every_check_is_awaited(slow):
+    verdict = slow.judge(("a.py", "print( 1 )\n"))
+    assert (verdict.status, verdict.not_checked) == ("pass", ())
+
+
+def test_a_mode_that_excuses_the_finding_waits_for_every_check(slow):
+    slow.put(".rails.toml", '[[gate.mode]]\nmode = "advisory"\npath = "a.py"\nrule = "F821"\n')
+    verdict = slow.judge(("a.py", "print( undefined )\n"))
+    assert (verdict.status, verdict.not_checked) == ("pass", ())
+    assert verdict.proposal.changes[0].after == b"print(undefined)\n"
+
+
+def test_the_command_line_waits_for_every_check(slow):
+    slow.put("a.py", "print(undefined)\n")
+    assert slow.check("a.py").not_checked == ()
+
+
+def test_a_command_is_not_started_for_what_goes_back_anyway(project, pool, world, tmp_path):
+    mark = tmp_path / "ran"
+    world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n")
+    with Gate(project, commands=[Command("touch", ("/usr/bin/touch", str(mark)))], pool=pool) as gate:
+        world.gate = gate
+        verdict = world.judge(("a.py", "print(undefined)\n"))
+        assert [miss.check for miss in verdict.not_checked] == ["touch"]
+        assert not mark.exists()
+        assert world.judge(("a.py", "x = 1\n")).status == "pass"
+        assert mark.exists()
