@@ -44,7 +44,7 @@ _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name"
 _TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
 _S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
-_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
+_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data", "syntax"})
 #: How many places for missing brackets are tried before there are too many to be sure.
 _MOVES: Final = 400
 #: A tool key and a name, with any of the quotation marks and the colon lost.
