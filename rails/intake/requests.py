@@ -23,7 +23,7 @@ from rails.core.requests import Json, RawRequest, Repair
 from rails.core.text import one_line
 from rails.intake import shape
 from rails.intake.coerce import Coercion
-from rails.intake.dialects import Call, NotACall, read_value
+from rails.intake.dialects import Call, NotACall, read_value, tool_calls
 from rails.intake.extras import translate
 from rails.intake.jsontext import Fault, Parsed, prefix, strict
 from rails.intake.places import explain
@@ -73,12 +73,7 @@ def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
     """Decide what an XML call is."""
     follower = span.follower
     if follower is None or not span.closed:
-        message = (
-            f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
-        )
-        return Refusal(
-            "unterminated", message, "Send the whole call again; shorten it if it was cut off.", span.start, span.end
-        )
+        return _unclosed_call(span)
     fault = Fault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
     read = fault if span.stray else read_call(follower, raw)
     if isinstance(read, Fault):
@@ -97,6 +92,18 @@ def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
     )
     mended = any(not note.name.startswith("text_to_") for note in read.repairs)
     return _unfit(request) if mended and not _fits_call(read, tools) else request
+
+
+def _unclosed_call(span: Span) -> Refusal:
+    """Refuse an XML call without its end, and name the element behind which its end was not seen."""
+    follower = span.follower
+    message = f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
+    hint = "Send the whole call again; shorten it if it was cut off."
+    if follower is not None and follower.stranger:
+        known = ", ".join(sorted(follower.names)) or "none"
+        message += f" <{follower.stranger}> is not a parameter of '{one_line(follower.tool, 60)}' (known: {known})."
+        hint = "Send the whole call again, with known parameters only."
+    return Refusal("unterminated", message, hint, span.start, span.end)
 
 
 def _known_keys(tools: Shapes, tool: str) -> frozenset[str]:
@@ -158,6 +165,7 @@ def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
     value, dialect = parsed.value, ""
     if block.dialects:
         value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
+    value = tool_calls(value, tools)
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
         if not any(isinstance(read, Call | Fault) for read in reads):
@@ -260,7 +268,7 @@ def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in tracker.keys or tracker.found.get("type") == "tool_request" or _S4_MARK.search(body):
         return True
-    if names_tool(body, tools):
+    if names_tool(body, tools) or "&quot;tool&quot;" in body:
         return True
     found = _TOOL_KEY.search(body)
     return bool(found) and (tracker.odd or not tracker.keys or bool(tracker.quote))

@@ -17,8 +17,10 @@ from rails.intake.xmlform import Follower
 
 Kind = Literal["json", "xml", "quote"]
 
-FENCE: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
-JSON_INFO: Final = re.compile(r"(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
+FENCE: Final = re.compile(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
+JSON_INFO: Final = re.compile(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
+#: JSON on the line of its fence, told from attributes such as {1,3} or {.numbered}.
+INLINE: Final = re.compile(r"[{\[]\s*(?:[\"'“{\[\]}/#]|\Z|[A-Za-z_$][\w$-]*\s*:)")
 _BARE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
 _BARE_LINE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*(?:\n|\Z)")
 #: How far a fence may be indented for the shortcut to see it.
@@ -350,6 +352,6 @@ class XmlCall(Stretch):
 
     def span(self, *, closed: bool) -> Span:
         """Return the finished call with its follower."""
-        done = Stretch.span(self, closed=closed)
+        done = Stretch.span(self, closed=closed or self.follower.end >= 0)
         done.follower = self.follower
         return done

@@ -53,12 +53,28 @@ def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
 def _lost(raw: str, mark: str, inner: list[int], *, item: bool) -> bool:
     """A mark without a partner, unless it is an inch mark; one with a wrong partner at an edge; or an item's own."""
     edges = raw.strip()
-    inches = [at for at in inner if raw[at - 1 : at].isdigit() and not raw[at + 1 : at + 2].isalnum()]
     if len(inner) % 2 == 1:
-        paired = (len(inner) - len(inches)) % 2 == 0
-        return item or not paired or edges.startswith(mark) or edges.endswith(mark) or _near_structure(raw, mark)
-    first_pair = edges.startswith(mark) and (_opens(raw, inner[1]) or inner[1] in inches)
+        at_edge = edges.startswith(mark) or edges.endswith(mark)
+        return item or at_edge or not _pairs(raw, inner) or _near_structure(raw, mark)
+    first_pair = edges.startswith(mark) and (_opens(raw, inner[1]) or _is_inch(raw, inner[1]))
     return first_pair or (edges.endswith(mark) and not _opens(raw, inner[-2])) or (item and _near_structure(raw, mark))
+
+
+def _pairs(raw: str, inner: list[int]) -> bool:
+    """Return whether the marks are pairs and inch marks."""
+    within = False
+    for at in inner:
+        if within:
+            within = False
+        elif _opens(raw, at):
+            within = True
+        elif not _is_inch(raw, at):
+            return False
+    return not within
+
+
+def _is_inch(raw: str, at: int) -> bool:
+    return raw[at - 1 : at].isdigit() and not raw[at + 1 : at + 2].isalnum()
 
 
 def _opens(raw: str, at: int) -> bool:
