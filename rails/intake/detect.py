@@ -21,8 +21,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from rails.intake import extras, xmlform
+from rails.intake.fences import FENCE, INLINE, JSON_INFO
+from rails.intake.marked import MarkedJson
 from rails.intake.results import Shapes
-from rails.intake.stretches import FENCE, INLINE, JSON_INFO, JsonFence, MarkedJson, Quote, Span, Stretch, XmlCall
+from rails.intake.stretches import JsonFence, Quote, Span, Stretch, XmlCall
 
 _REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
 #: The start of every line that is worth a look.

@@ -177,6 +177,12 @@ def _words(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
+def fits_call(call: Call, tools: Shapes) -> bool:
+    """Return whether the call's tool exists and takes its parameters, as far as ``shape`` checks."""
+    schema = tools.get(call.tool)
+    return schema is not None and shape.fits(schema, dict(call.parameters))
+
+
 def tool_calls(value: Json, tools: Shapes) -> Json:
     """Return the list of calls in an OpenAI message that a model wrote as text; any other value as it is."""
     calls = value.get("tool_calls") if type(value) is dict and "tool" not in value else None

@@ -15,10 +15,10 @@ from rails.core.requests import RawRequest
 from rails.intake import requests, shape
 from rails.intake.detect import NOTABLE
 from rails.intake.doubt import REMNANT
+from rails.intake.fences import closing_line
 from rails.intake.jsontext import Fault, Parsed, strict
 from rails.intake.requests import Block
 from rails.intake.results import Completed, Intake, Shapes, Started
-from rails.intake.stretches import closing_line
 from rails.intake.torn import REST_LINE
 from rails.intake.tracker import Tracker, told
 
