@@ -216,7 +216,7 @@ class LenientReader(Tokens):
                 raise Stop("syntax", "a comma seems to have slipped into a string", value_end - 2)
             self.note("missing_comma", value_end, "", ",")
             return self._member if in_object else self._value
-        code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" else "syntax"
+        code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" or char == '"' else "syntax"
         raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
 
     def _comma(self, in_object: bool) -> Step | None:

@@ -43,7 +43,7 @@ _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name"
 _TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
 _S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
-_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data", "syntax"})
+_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
 _NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
 HINT: Final = "Correct the JSON and send the whole block again."
