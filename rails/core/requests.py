@@ -13,6 +13,20 @@ from typing import Literal, TypeAlias
 #: A JSON value as Python holds it. The one place where "anything JSON" is named.
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
+
+def json_type(value: object) -> str:
+    """Return JSON's own name for the type of a value: null, boolean, string, integer, number, array or object."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int | float):
+        return "integer" if isinstance(value, int) else "number"
+    return "object" if isinstance(value, Mapping) else "array"
+
+
 #: What running a tool can do: look, change files of the project, or execute something.
 Effect = Literal["read", "edit", "run"]
 

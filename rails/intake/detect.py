@@ -21,12 +21,14 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from rails.intake import extras, xmlform
+from rails.intake.fences import FENCE, INLINE, JSON_INFO
+from rails.intake.marked import MarkedJson
 from rails.intake.results import Shapes
-from rails.intake.stretches import FENCE, JSON_INFO, JsonFence, MarkedJson, Quote, Span, Stretch, XmlCall
+from rails.intake.stretches import JsonFence, Quote, Span, Stretch, XmlCall
 
 _REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
 #: The start of every line that is worth a look.
-NOTABLE: Final = re.compile(r"^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
+NOTABLE: Final = re.compile(r"^[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
 _MARKED: Final = re.compile(rf"{NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
 #: The end of prose that looks like the end of a JSON block.
 _REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
@@ -228,13 +230,15 @@ class Scanner:
             return None
         tool, element, used = call
         follower = xmlform.Follower(tool, element, self._tools.get(tool, {}))
+        if line.endswith("/>", 0, used):
+            follower.end = used
         return XmlCall(self.offset, self.offset + used, tool, follower=follower), used
 
     def _fence(self, line: str, fence: re.Match[str]) -> tuple[Stretch, int] | None:
         mark, info = fence[1], fence[2]
         language = JSON_INFO.match(info)
         rest = info[language.end() :] if language else ""
-        inline = rest[:1] in ("{", "[")
+        inline = INLINE.match(rest) is not None
         if language and (inline or mark[0] != "`" or "`" not in rest):
             used = len(line) - len(rest) if inline else len(line)
             return self._json(mark, used), used

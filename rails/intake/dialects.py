@@ -177,6 +177,21 @@ def _words(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
+def fits_call(call: Call, tools: Shapes) -> bool:
+    """Return whether the call's tool exists and takes its parameters, as far as ``shape`` checks."""
+    schema = tools.get(call.tool)
+    return schema is not None and shape.fits(schema, dict(call.parameters))
+
+
+def tool_calls(value: Json, tools: Shapes) -> Json:
+    """Return the list of calls in an OpenAI message that a model wrote as text; any other value as it is."""
+    calls = value.get("tool_calls") if type(value) is dict and "tool" not in value else None
+    if not isinstance(calls, list) or not calls:
+        return value
+    own = all(isinstance(one, dict) and _native_block(one, tools) is not None for one in calls)
+    return calls if own else value
+
+
 def _native_block(value: dict[str, Json], tools: Shapes) -> Call | Fault | None:
     """Read a provider's block that a model wrote as text; only for tools that exist."""
     if value.get("type") == "tool_use" and value.get("name") in tools:

@@ -202,6 +202,9 @@ class LenientReader(Tokens):
         char = self.text[self.pos : self.pos + 1]
         in_object = isinstance(self.stack[-1], dict)
         if char == ",":
+            raw_lines = new_line and any(note.name == "raw_control" for note in self.repairs)
+            if raw_lines or "\\n" in self.text[value_end : self.pos]:
+                raise Stop("syntax", "a quotation mark seems to be missing before a line end", value_end)
             return self._comma(in_object)
         if char == ("}" if in_object else "]"):
             self.pos += 1
@@ -213,7 +216,7 @@ class LenientReader(Tokens):
                 raise Stop("syntax", "a comma seems to have slipped into a string", value_end - 2)
             self.note("missing_comma", value_end, "", ",")
             return self._member if in_object else self._value
-        code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" else "syntax"
+        code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" or char == '"' else "syntax"
         raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
 
     def _comma(self, in_object: bool) -> Step | None:

@@ -1,4 +1,4 @@
-"""The short way through the most common answer: prose, and closed JSON fences with one call in each.
+"""The short way through the most common answer: prose around one closed JSON fence with one call in it.
 
 What it returns is what :class:`rails.intake.Reader` would have returned, made by the same functions; it only knows
 beforehand that nothing in such an answer needs a second thought. For every other answer it returns None.
@@ -10,16 +10,15 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
 from rails.intake import requests, shape
 from rails.intake.detect import NOTABLE
 from rails.intake.doubt import REMNANT
+from rails.intake.fences import closing_line
 from rails.intake.jsontext import Fault, Parsed, strict
 from rails.intake.requests import Block
-from rails.intake.results import Completed, Intake, Shapes, Signal, Started
-from rails.intake.stretches import closing_line
+from rails.intake.results import Completed, Intake, Shapes, Started
 from rails.intake.torn import REST_LINE
 from rails.intake.tracker import Tracker, told
 
@@ -28,32 +27,21 @@ _OPENING: Final = re.compile(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
 
 def plain(text: str, tools: Shapes, prefix: str) -> Intake | None:
     """Read a whole answer that ended normally; None if anything in it is not plain. ``prefix`` begins the ids."""
-    signals: list[Signal] = []
-    prose: list[str] = []
-    blocks: dict[str, tuple[int, int]] = {}
-    pos = 0
-    while True:
-        notable = NOTABLE.search(text, pos)
-        stop = notable.start() if notable else len(text)
-        if blocks and (REST_LINE.search(text, pos, stop) or REMNANT.search(text, pos, stop)):
-            return None  # a block before may have been torn
-        prose.append(text[pos:stop])
-        if notable is None:
-            return _intake(signals, "".join(prose), blocks) if blocks else None
-        name = f"{prefix}{len(blocks) + 1}"
-        found = _block(text, stop, tools, name)
-        if found is None or len(blocks) == limits.REQUESTS_PER_ANSWER:
-            return None
-        started, completed, pos = found
-        signals += (started, completed)
-        blocks[name] = (stop, pos)
-
-
-def _intake(signals: list[Signal], prose: str, blocks: dict[str, tuple[int, int]]) -> Intake:
-    outcomes = [one.outcome for one in signals if type(one) is Completed]
-    requested = tuple([one for one in outcomes if isinstance(one, RawRequest)])
-    refused = tuple([one for one in outcomes if isinstance(one, Refusal)])
-    return Intake(requested, refused, prose=prose, blocks=blocks, late=tuple(signals))
+    notable = NOTABLE.search(text)
+    found = _block(text, notable.start(), tools, f"{prefix}1") if notable else None
+    if found is None:
+        return None
+    started, completed, end = found
+    if NOTABLE.search(text, end) or REST_LINE.search(text, end) or REMNANT.search(text, end):
+        return None  # there is more, or the block may have been torn
+    outcome, start = completed.outcome, started.offset
+    return Intake(
+        (outcome,) if isinstance(outcome, RawRequest) else (),
+        (outcome,) if isinstance(outcome, Refusal) else (),
+        prose=text[:start] + text[end:],
+        blocks={started.id: (start, end)},
+        late=(started, completed),
+    )
 
 
 def _block(text: str, start: int, tools: Shapes, name: str) -> tuple[Started, Completed, int] | None:

@@ -4,10 +4,7 @@ Looking at the text alone, such a block nearly always has several readings. With
 no others, required keys, enums, no key twice) there is often exactly one. The search tries, for every string,
 each quotation mark that could end it, and stops at the second complete reading that fits.
 
-Vetoes, each for a way in which the only reading could still be wrong: the string is a joined expression
-(``"a" + b``), two strings stand side by side, a quotation mark is tripled or doubled, the whole string is quoted
-twice, the text of a known key would be swallowed (``", "path":``), an array's item could be two, a mark without
-a partner stands where structure could be, or some inner marks are escaped and some are not.
+What speaks against even the only reading is in ``rails.intake.vetoes``.
 """
 
 from __future__ import annotations
@@ -25,6 +22,7 @@ from rails.intake.jsontext import Fault, Parsed
 from rails.intake.repairs import repair
 from rails.intake.results import Shapes
 from rails.intake.tokens import CONFIDENCE, Stop, decode_string
+from rails.intake.vetoes import doubtful, marks
 
 #: Bounds that keep the search short: characters, quotation marks, steps, complete readings looked at.
 _CHARS: Final = 40_000
@@ -78,9 +76,9 @@ def settle(text: str, tools: Shapes) -> Parsed | Fault:
         return Fault("inner_quotes", "a quotation mark inside a string is not escaped")
     reading, ends = found[0]
     for begin, end, item in ends:
-        if _veto(text[begin + 1 : end], text[begin], keys, item=item):
+        if doubtful(text[begin + 1 : end], text[begin], keys, item=item):
             return Fault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
-    at = next((begin for begin, end, _ in ends if _marks(text[begin + 1 : end], text[begin])), -1)
+    at = next((begin for begin, end, _ in ends if marks(text[begin + 1 : end], text[begin])), -1)
     if at < 0:
         return Fault("inner_quotes", "the strings end where they seem to, and something else is wrong")
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
@@ -135,7 +133,7 @@ class _Search:
         self.dead: set[_State] = set()
         self.steps = 0
         self.exhausted = False
-        self.marks = {mark: _marks(text, mark) for mark in "\"'"}
+        self.marks = {mark: marks(text, mark) for mark in "\"'"}
 
     def readings(self, start: int) -> Iterator[_Ends]:
         """Yield the string ends of every reading that has the right structure."""
@@ -234,41 +232,3 @@ class _Search:
             return (pos, schema, stack, True, False) if not types or "string" in types else None
         scalar = _SCALAR.match(text, pos)
         return (scalar.end(), schema, stack, False, False) if scalar else None
-
-
-def _marks(text: str, mark: str) -> list[int]:
-    """Return the places of all unescaped quotation marks of one kind."""
-    return [m.start() for m in re.finditer(rf"\\.|{mark}", text, re.S) if m[0] == mark]
-
-
-def _veto(raw: str, mark: str, keys: frozenset[str], *, item: bool) -> bool:
-    """Return whether a string with these inner quotation marks may have been meant otherwise."""
-    inner = _marks(raw, mark)
-    if item and re.search(r",\s*\n", raw):
-        return True
-    if not inner:
-        return False
-    if f"\\{mark}" in raw or mark * 3 in f"{mark}{raw}{mark}":
-        return True
-    edges, odd = raw.strip(), len(inner) % 2 == 1
-    if odd and (item or edges.startswith(mark) or edges.endswith(mark) or _near_structure(raw, mark)):
-        return True
-    if len(inner) == 2 and edges.startswith(mark) and edges.endswith(mark):
-        return True
-    if item and re.search(rf",\s*{mark}|{mark}\s*,|\n", raw):
-        return True
-    bounds = [*inner, len(raw)]
-    outside = [raw[a + 1 : b] for a, b in zip(bounds[::2], bounds[1::2], strict=False)]
-    first = outside[0]
-    if first.lstrip()[:1] == "+" or (first and not first.strip()) or not any(piece.strip() for piece in outside):
-        return True
-    # A known key with a quotation mark on either side and a colon soon after, even if one mark was lost.
-    swallowed = re.finditer(rf"(?:{mark}([\w$-]{{1,100}})|\b([\w$-]{{1,100}}){mark})[^\n]{{0,2}}?\s*:", raw)
-    if any(key[1] in keys or key[2] in keys for key in swallowed):
-        return True
-    return any(key[1] in keys for key in re.finditer(rf"[,{{]\s*{mark}([\w$-]{{1,100}}){mark}", raw))
-
-
-def _near_structure(raw: str, mark: str) -> bool:
-    """Return whether an unescaped mark stands beside something that could be JSON's own."""
-    return re.search(rf"[,:{{}}\[\]]\s*{mark}|{mark}\s*[,:{{}}\[\]]", raw) is not None

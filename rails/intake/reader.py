@@ -15,6 +15,7 @@ from rails.core.requests import RawRequest
 from rails.intake import doubt, extras, requests, shape
 from rails.intake.detect import Scanner
 from rails.intake.jsontext import Parsed, strict
+from rails.intake.native import judge_native
 from rails.intake.plain import plain
 from rails.intake.requests import NORMAL_STOPS, Block, Outcome
 from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
@@ -105,7 +106,7 @@ class Reader:
         elif self._watch.lost() >= 0:
             self._complete([self._numbered(doubt.torn(self._watch.lost()))], late)
         for call in calls:
-            outcome = self._numbered(requests.judge_native(call, finish))
+            outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._complete([outcome], late)
         if self._size > limits.ANSWER_CHARS:

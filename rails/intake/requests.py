@@ -17,13 +17,14 @@ import re
 from typing import Final, NamedTuple
 
 from rails.core import limits
-from rails.core.conversation import NativeCall, StopReason
+from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.requests import Json, RawRequest, Repair
 from rails.core.text import one_line
 from rails.intake import shape
+from rails.intake.closers import only_reading
 from rails.intake.coerce import Coercion
-from rails.intake.dialects import Call, NotACall, read_value
+from rails.intake.dialects import Call, NotACall, fits_call, read_value, tool_calls
 from rails.intake.extras import translate
 from rails.intake.jsontext import Fault, Parsed, prefix, strict
 from rails.intake.places import explain
@@ -38,15 +39,11 @@ Outcome = RawRequest | Refusal | Ignored
 
 #: Stop reasons after which an answer is whole.
 NORMAL_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use", "stop_sequence"})
-#: Stop reasons after which native calls may run.
-NATIVE_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use"})
 _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name", "type", "explanation")
 _TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
 _S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
-#: How many places for missing brackets are tried before there are too many to be sure.
-_MOVES: Final = 400
 #: A tool key and a name, with any of the quotation marks and the colon lost.
 _NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
 HINT: Final = "Correct the JSON and send the whole block again."
@@ -73,12 +70,7 @@ def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
     """Decide what an XML call is."""
     follower = span.follower
     if follower is None or not span.closed:
-        message = (
-            f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
-        )
-        return Refusal(
-            "unterminated", message, "Send the whole call again; shorten it if it was cut off.", span.start, span.end
-        )
+        return _unclosed_call(span)
     fault = Fault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
     read = fault if span.stray else read_call(follower, raw)
     if isinstance(read, Fault):
@@ -96,7 +88,19 @@ def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
         "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
     )
     mended = any(not note.name.startswith("text_to_") for note in read.repairs)
-    return _unfit(request) if mended and not _fits_call(read, tools) else request
+    return _unfit(request) if mended and not fits_call(read, tools) else request
+
+
+def _unclosed_call(span: Span) -> Refusal:
+    """Refuse an XML call without its end, and name the element behind which its end was not seen."""
+    follower = span.follower
+    message = f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
+    hint = "Send the whole call again; shorten it if it was cut off."
+    if follower is not None and follower.stranger:
+        known = ", ".join(sorted(follower.names)) or "none"
+        message += f" <{follower.stranger}> is not a parameter of '{one_line(follower.tool, 60)}' (known: {known})."
+        hint = "Send the whole call again, with known parameters only."
+    return Refusal("unterminated", message, hint, span.start, span.end)
 
 
 def _known_keys(tools: Shapes, tool: str) -> frozenset[str]:
@@ -158,6 +162,7 @@ def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
     value, dialect = parsed.value, ""
     if block.dialects:
         value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
+    value = tool_calls(value, tools)
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
         if not any(isinstance(read, Call | Fault) for read in reads):
@@ -207,7 +212,7 @@ def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> O
         (*notes, *coercion.notes),
         block.raw,
     )
-    if notes and not _fits_call(read._replace(parameters=parameters), frame.tools):
+    if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
         return _unfit(request)
     return request
 
@@ -233,7 +238,7 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) ->
     if isinstance(mended, Parsed):
         if not block.closed and (block.cut_short or not block.whole):
             return _cut(block, mended.value, tools)
-        if not mended.closed_by_us or _only_reading(mended, tools):
+        if not mended.closed_by_us or only_reading(mended, tools):
             return _from_value(mended, block, tools)
         mended = Fault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
     elif block.closed and block.whole and fault.code == "syntax" and mended.code in _QUOTE_FAULTS:
@@ -260,7 +265,7 @@ def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in tracker.keys or tracker.found.get("type") == "tool_request" or _S4_MARK.search(body):
         return True
-    if names_tool(body, tools):
+    if names_tool(body, tools) or "&quot;tool&quot;" in body:
         return True
     found = _TOOL_KEY.search(body)
     return bool(found) and (tracker.odd or not tracker.keys or bool(tracker.quote))
@@ -269,65 +274,3 @@ def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
 def names_tool(text: str, tools: Shapes) -> bool:
     """Return whether a tool key with the name of a tool stands in a text, quotation marks or colon lost or not."""
     return any(found[1] in tools for found in _NAMED_TOOL.finditer(text))
-
-
-def _only_reading(mended: Parsed, tools: Shapes) -> bool:
-    """Return whether closers at the very end are the only place for them.
-
-    The lost bracket may have been any of those that close the text, and so a member of an inner object
-    might belong to an outer one. Each such move is tried; if the moved value reads and fits as well, there
-    are two readings.
-    """
-    path, last = [], mended.value
-    while isinstance(last, dict | list) and last:
-        if isinstance(last, dict):
-            path.append(last)
-        last = next(reversed(last.values())) if isinstance(last, dict) else last[-1]
-    moves = [
-        (inner, outer, cut)
-        for index, inner in enumerate(path)
-        for outer in path[:index]
-        for cut in range(1, len(inner))
-    ]
-    return len(moves) <= _MOVES and not any(_fits_moved(mended.value, *move, tools) for move in moves)
-
-
-def _fits_moved(value: Json, inner: dict[str, Json], outer: dict[str, Json], cut: int, tools: Shapes) -> bool:
-    """Move the members of ``inner`` from number ``cut`` on to ``outer``, look, and move them back."""
-    members = list(inner.items())
-    moved = dict(members[cut:])
-    if set(moved) & set(outer):
-        return False
-    for key in moved:
-        del inner[key]
-    outer.update(moved)
-    try:
-        reads = [read_value(item, tools) for item in (value if isinstance(value, list) else [value])]
-        return all(isinstance(read, Call) and _fits_call(read, tools) for read in reads)
-    finally:
-        for key in moved:
-            del outer[key]
-        inner.update(moved)
-
-
-def _fits_call(call: Call, tools: Shapes) -> bool:
-    schema = tools.get(call.tool)
-    return schema is not None and shape.fits(schema, dict(call.parameters))
-
-
-def judge_native(call: NativeCall, finish: StopReason) -> RawRequest | Refusal:
-    """Decide what a provider's own call is. Its arguments are parsed once, strictly, and only after a normal stop."""
-    name = one_line(call.name, 80)
-    if finish not in NATIVE_STOPS:
-        message = (
-            f"The call of {name!r} was not run: the answer stopped with '{finish}', so its arguments may be cut off."
-        )
-        return Refusal("unterminated", message, "Send the call again; make it shorter if it was cut off.")
-    parsed = strict(call.arguments) if call.arguments.strip() else Parsed({})
-    if isinstance(parsed, Fault):
-        message = f"The arguments of {name!r} are not valid JSON: {explain(call.arguments, parsed)}."
-        return Refusal(parsed.code, message, "Send the call again with correct JSON.", path=call.name)
-    if not isinstance(parsed.value, dict):
-        kind = shape.type_name(parsed.value)
-        return Refusal("frame", f"The arguments of {name!r} must be an object, got {kind}.", HINT, path=call.name)
-    return RawRequest("", call.name, parsed.value, dialect="native", raw=call.arguments)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Final, TypeAlias, cast
 
-from rails.core.requests import Json
+from rails.core.requests import Json, json_type
 
 #: A schema, or a part of one; anything that is not a mapping allows everything.
 Schema: TypeAlias = "Mapping[str, Json] | Json"
@@ -30,16 +30,8 @@ _FLAT_KEYWORDS: Final = frozenset(
 
 
 def type_name(value: Json) -> str:
-    """Return JSON's own name for the type of ``value``."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "integer" if isinstance(value, int) or value.is_integer() else "number"
-    return "array" if isinstance(value, list) else "object"
+    """Return the name of a value's type as JSON Schema counts: a number without a fraction is an integer."""
+    return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
 
 
 def types_of(schema: Schema) -> frozenset[str]:

@@ -6,27 +6,19 @@ all do and it goes on. What comes after an end is judged afresh.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from rails.intake.fences import BARE, FENCE, INDENT, JSON_INFO, closing_line
 from rails.intake.jsontext import Fault, Parsed, strict
 from rails.intake.tracker import Tracker
 from rails.intake.xmlform import Follower
 
 Kind = Literal["json", "xml", "quote"]
 
-FENCE: Final = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
-JSON_INFO: Final = re.compile(r"(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
-_BARE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
-_BARE_LINE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*(?:\n|\Z)")
-#: How far a fence may be indented for the shortcut to see it.
-_INDENT: Final = 100
 #: How often, and up to what size, a doubtful end is tested by reading the body so far.
 _TRIES: Final = 3
-#: How many closing tags of an opt-in dialect are looked at, before the rest counts as content.
-_CLOSINGS: Final = 20
 _TRIED_CHARS: Final = 40_000
 
 
@@ -143,23 +135,11 @@ class Quote(Stretch):
         if fence[2].strip():
             if len(fence[1]) <= self.length and "`" not in fence[2] and len(self.nested) < 1_000:
                 self.nested.append(len(fence[1]))
-        elif _BARE.match(line) and len(fence[1]) >= (self.nested[-1] if self.nested else self.length):
+        elif BARE.match(line) and len(fence[1]) >= (self.nested[-1] if self.nested else self.length):
             if not self.nested:
                 return len(line)
             self.nested.pop()
         return -1
-
-
-def closing_line(text: str, pos: int, end: int, mark: str) -> re.Match[str] | None:
-    """Return the first line in ``text[pos:end]`` that can close a fence that ``mark`` opened."""
-    found = max(text.find(mark[0], pos, end), pos)  # one character is found much sooner than three
-    while (found := text.find(mark, found, end)) >= 0:
-        start = text.rfind("\n", max(pos - 1, found - _INDENT), found) + 1 or pos
-        line = _BARE_LINE.match(text, start, end)
-        if line and line.end(1) - line.start(1) >= len(mark):
-            return line
-        found += len(mark)
-    return None
 
 
 @dataclass(slots=True)
@@ -217,7 +197,7 @@ class JsonFence(Stretch):
     def peek(self, text: str) -> None:
         """Follow the JSON text, but not a line that may turn out to be a fence."""
         if not self.flows:
-            self.held += text if len(self.held) < _INDENT else ""
+            self.held += text if len(self.held) < INDENT else ""
             start = self.held.lstrip(" \t")
             if not start or start[0] == self.char:
                 return
@@ -236,7 +216,7 @@ class JsonFence(Stretch):
         if self.char * 3 not in line:
             self._follow(line)
             return -1
-        bare = _BARE.match(line)
+        bare = BARE.match(line)
         if bare and bare[1][0] == self.char and len(bare[1]) >= self.length:
             if not tracker.quote:
                 return self._end(line)
@@ -285,46 +265,6 @@ class JsonFence(Stretch):
 
 
 @dataclass(slots=True)
-class MarkedJson(JsonFence):
-    """A JSON value behind a marker of an opt-in dialect, up to a closing tag or its own end."""
-
-    end_tag: str = ""
-    dialect: str = ""
-    tool: str = ""
-
-    @property
-    def mark(self) -> str:
-        """Any line can be the last one."""
-        return ""
-
-    def take(self, line: str) -> int:
-        """End at the closing tag outside strings, or with the line on which the value is complete."""
-        tracker = self.tracker
-        found = line.find(self.end_tag) if self.end_tag else -1
-        while found >= 0 and self.tries < _CLOSINGS:
-            self.tries += 1
-            follower = Tracker()
-            follower.feed("".join(self.lines)[self.body_start - self.start :] + line[:found])
-            if not follower.quote or follower.odd:
-                self._follow(line)
-                self.body_end = self.start + self.size + found
-                used = found + len(self.end_tag)
-                return used if line[used:].strip() else len(line)
-            found = line.find(self.end_tag, found + 1)
-        self._follow(line)
-        if self.end_tag or not (tracker.done or (not tracker.started and line.strip())):
-            return -1
-        self.body_end = self.start + self.size + len(line)
-        return len(line)
-
-    def span(self, *, closed: bool) -> Span:
-        """Return the finished stretch with its dialect."""
-        done = JsonFence.span(self, closed=closed)
-        done.dialect, done.label = self.dialect, self.tool
-        return done
-
-
-@dataclass(slots=True)
 class XmlCall(Stretch):
     """An XML tool element; its follower knows the parameters."""
 
@@ -350,6 +290,6 @@ class XmlCall(Stretch):
 
     def span(self, *, closed: bool) -> Span:
         """Return the finished call with its follower."""
-        done = Stretch.span(self, closed=closed)
+        done = Stretch.span(self, closed=closed or self.follower.end >= 0)
         done.follower = self.follower
         return done

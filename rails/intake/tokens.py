@@ -109,7 +109,8 @@ class Tokens:
             self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
             char = text[self.pos : self.pos + 1]
             if char in "/#" and char and after_value and self.pos == start and not self.at_end():
-                raise Stop("syntax", "expecting ',' or a closing bracket after a value", self.pos)
+                code = "inner_quotes" if text[start - 1] in "\"'”’" else "syntax"
+                raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
             if char in _PLAIN_NEXT or not (self._comment(after_value) if char in "/#" else self._oddspace()):
                 return "\n" in text[start : self.pos] or "\\n" in text[start : self.pos]
 

@@ -9,6 +9,7 @@ It is not XML: values are raw text, written by a model that escapes nothing. The
     array- and object-typed values are JSON (plain, fenced, entity-escaped; closing tags inside its strings are
     content) or child elements, whose texts have their entities decoded
     number- and boolean-typed values are read by the schema
+    a value that is one CDATA section is what is inside it; <name/> is an empty value, and <tool name="…"/> a whole call
     a value whose own closing tag could end it in more than one place is refused
 """
 
@@ -23,13 +24,18 @@ from rails.intake.results import Shapes
 from rails.intake.shape import PATH_KEYS
 from rails.intake.tracker import Tracker
 
+_ATTRIBUTE: Final = (
+    r"(?:[ \t]+(?!name\b)[A-Za-z_][\w:.-]{0,40}[ \t]*=[ \t]*(?:\"[^\"<>\n]{0,200}\"|'[^'<>\n]{0,200}')){0,8}"
+)
 _OPENER: Final = re.compile(
-    r"[ \t]*(?:<action>[ \t]*)?<(?:tool[ \t]+name[ \t]*=[ \t]*(?:\"([^\"<>\n]{1,100})\"|'([^'<>\n]{1,100})')[ \t]*|"
-    r"([A-Za-z_][\w.-]{0,99}))>"
+    rf"[ \t\ufeff]*(?:<action>[ \t]*)?<(?:tool{_ATTRIBUTE}[ \t]+name[ \t]*=[ \t]*"
+    rf"(?:\"([^\"<>\n]{{1,100}})\"|'([^'<>\n]{{1,100}})'|([\w.-]{{1,100}})){_ATTRIBUTE}|([A-Za-z_][\w.-]{{0,99}}))"
+    r"[ \t]*(/(?=>[ \t]*(?:</action>)?\s*\Z))?>"
 )
 _INVOKE: Final = re.compile(r"[ \t]*<invoke[ \t]+name=\"([^\"<>\n]{1,100})\">")
 _PARAMETER: Final = re.compile(r"<parameter[ \t]+name=\"([A-Za-z_][\w.-]{0,99})\">")
 ELEMENT: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})>")
+_EMPTY: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
 
 
 @dataclass(slots=True)
@@ -52,10 +58,10 @@ def opener(line: str, tools: Shapes, *, invoke: bool = False) -> tuple[str, str,
     found = _OPENER.match(line)
     if not found:
         return None
-    named = found[1] or found[2]
+    named = found[1] or found[2] or found[3]
     if named:
         return named, "tool", found.end()
-    return (found[3], found[3], found.end()) if found[3] in tools else None
+    return (found[4], found[4], found.end()) if found[4] in tools else None
 
 
 class Follower:
@@ -73,6 +79,7 @@ class Follower:
         self.end = -1
         self.prose = False
         self.junk = ""
+        self.stranger = ""  # the first element behind a value that is no parameter
         self.path = ""
         self._fallback: tuple[Value, int] | None = None
         self._fallbacks = 0
@@ -114,6 +121,10 @@ class Follower:
         if element:
             self._begin(element[1], offset + element.end())
             return element.end()
+        empty = _EMPTY.match(line, pos)
+        if empty and empty[1] in self._known():
+            self.values.append(Value(empty[1], offset + empty.end(), offset + empty.end()))
+            return empty.end()
         if self.element not in ("tool", "invoke"):
             self.prose = True
             return len(line)
@@ -179,10 +190,13 @@ class Follower:
         closes_tool = line.startswith(self.closer, pos)
         element = self.opens.match(line, pos)
         known = self._known()
+        empty = _EMPTY.match(line, pos)
         begins_next = element is not None and (element[1] in known or element[1] == "explanation")
+        begins_next = begins_next or (empty is not None and empty[1] in known)
         surely = self._json is not None and not self._json.quote and not self._json.odd and element is not None
         if not closes_tool and not surely and (not begins_next or (element and element[1] == value.name)):
             self._inner = max(self._inner - 1, 0)
+            self.stranger = self.stranger or (element[1] if element else "")
             return pos
         if self._inner and closes_tool:
             self._inner -= 1

@@ -14,6 +14,7 @@ from rails.intake.dialects import Call
 from rails.intake.jsontext import Fault, Parsed, strict
 from rails.intake.xmlform import ELEMENT, Follower, Value, unwrapped
 
+_CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
 _DIALECT: Final = {"invoke": "invoke"}
 
 
@@ -45,6 +46,10 @@ class _Read:
 
 
 def _read_value(text: str, schema: shape.Schema, notes: list[Repair]) -> _Read | Fault:
+    cdata = _CDATA.fullmatch(text)
+    if cdata and "]]>" not in cdata[1]:
+        notes.append(Repair("cdata", -1, "<![CDATA[", "", 0.95))
+        text = cdata[1]
     types = shape.types_of(schema)
     if not types or "string" in types:
         return _Read(unwrapped(text))

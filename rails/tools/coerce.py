@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rails.core.requests import Json
+from rails.core.requests import Json, json_type
 from rails.tools.aliases import unfenced
 from rails.tools.jsonfile import JsonError, Place, parse
 from rails.tools.schemas import TYPES, resolve
@@ -197,7 +197,7 @@ def _from_text(text: str, types: frozenset[str], result: Coerced, place: Place) 
     elif types & {"array", "object"}:
         return _from_json(text, types, result, place)
     if converted is not text:
-        result.notes.append(f"{_name(place)}: text to {_type_name(converted)}")
+        result.notes.append(f"{_name(place)}: text to {json_type(converted)}")
     return converted
 
 
@@ -210,15 +210,9 @@ def _from_json(text: str, types: frozenset[str], result: Coerced, place: Place) 
             result.broken.append((place, f"{error.message} ({where})", error.fix))
         return text
     if (isinstance(value, list) and "array" in types) or (isinstance(value, dict) and "object" in types):
-        result.notes.append(f"{_name(place)}: text to {_type_name(value)}")
+        result.notes.append(f"{_name(place)}: text to {json_type(value)}")
         return value
     return text
-
-
-def _type_name(value: Json) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    return {int: "integer", float: "number", list: "array", dict: "object"}.get(type(value), "text")
 
 
 def _name(place: Place) -> str:

@@ -28,15 +28,20 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
 
 from intake_corpus import SHAPES, F, Row, rows  # noqa: E402
 
+from rails.core.requests import ToolRequest  # noqa: E402
+from rails.core.shipped import builtin_folder  # noqa: E402
 from rails.intake import Reader, read  # noqa: E402
 from rails.intake.jsontext import strict  # noqa: E402
 from rails.intake.repairs import repair  # noqa: E402
+from rails.tools.contract import validate  # noqa: E402
+from rails.tools.definitions import load  # noqa: E402
 
 Parser = Callable[[str], Any]
 
@@ -181,6 +186,7 @@ def peers() -> dict[str, Parser]:
         "partial-json-parser": ("partial_json_parser", lambda m: m.loads),
         "jiter, partial": ("jiter", lambda m: lambda text: m.from_json(text.encode(), partial_mode="trailing-strings")),
         "LangChain, partial": ("langchain_core.utils.json", lambda m: m.parse_partial_json),
+        "BAML, any JSON": ("baml_py", baml),
     }
     found: dict[str, Parser] = {}
     for name, (module, parser) in wanted.items():
@@ -194,6 +200,18 @@ def peers() -> dict[str, Parser]:
     else:
         print("  (not installed: jsonrepair, npm)")
     return found
+
+
+def baml(module: Any) -> Parser:
+    """Return BAML's parser for a function whose result is any JSON value."""
+    source = (
+        "type JSON = string | int | float | bool | null | JSON[] | map<string, JSON>\n"
+        'client<llm> C {\n provider openai\n options {\n  model "x"\n  api_key "x"\n }\n}\n'
+        'function Any(x: string) -> JSON {\n client C\n prompt #"{{ x }}"#\n}\n'
+    )
+    runtime = module.BamlRuntime.from_files(".", {"any.baml": source}, {})
+    context, types = runtime.create_context_manager(), ModuleType("types")
+    return lambda text: runtime.parse_llm_response("Any", text, types, types, types, False, context, None, None, {})
 
 
 def plain(value: Any) -> Any:
@@ -354,6 +372,15 @@ def streaming() -> None:
     typical = f"I will write it.\n\n{F}json\n{long_block(1_000)}\n{F}\nDone.\n"
     median, p99 = microseconds(lambda: read(typical, SHAPES), 400)
     print(f"  a typical 1 kB block, detected, parsed and classified: {median:.0f} µs (p99 {p99:.0f})")
+    registry = load([builtin_folder("mcp_definitions")])
+    typical = typical.replace('"path"', '"file_path"')
+    shapes = registry.shapes()  # made once for each turn
+    request = validate(read(typical, shapes).requests[0], registry, "coder")
+    assert isinstance(request, ToolRequest), request
+    median, p99 = microseconds(lambda: validate(read(typical, shapes).requests[0], registry, "coder"), 400)
+    print(
+        f"  the same, with the shipped tools, and validated by its tool's definition: {median:.0f} µs (p99 {p99:.0f})"
+    )
 
 
 def chunked(text: str, size: int) -> None:
@@ -364,17 +391,27 @@ def chunked(text: str, size: int) -> None:
     reader.flush("end_turn")
 
 
-def peer_speed(parsers: dict[str, Parser]) -> None:
-    """Print the median time of each peer on an extra brace and on raw line ends."""
-    print("\npeers on broken blocks, one long string: ms at 5 and 50 kB (extra brace | raw line ends)")
-    for name, parse in {"rails": lambda text: repair(text, closers=True), **parsers}.items():
-        cells = []
-        for kind in ("extra brace", "raw line ends"):
-            for size in (5_000, 50_000):
+def peer_speed(parsers: dict[str, Parser], sizes: list[int]) -> None:
+    """Print median and p99 of each peer at each size and the growth at the end; a text of over 0.1 s is the last."""
+    print(
+        "\npeers on broken blocks, one long string: µs (median / p99) at "
+        + ", ".join(f"{n / 1000:g}" for n in sizes)
+        + " kB"
+    )
+    for kind in ("extra brace", "raw line ends", "Python repr"):
+        for name, parse in {"rails, repair": partial(repair, closers=True), **parsers}.items():
+            cells: list[str] = []
+            medians: list[float] = []
+            for size in sizes:
+                if medians and medians[-1] > 100_000:
+                    cells.append("-")
+                    continue
                 block = DAMAGE[kind](long_block(size))
-                median = microseconds(partial(silently, parse, block), 3)[0]
-                cells.append(f"{median / 1000:9.2f}")
-        print(f"  {name:22} {' '.join(cells[:2])} | {' '.join(cells[2:])}")
+                median, p99 = microseconds(partial(silently, parse, block), repetitions(size) // 3)
+                medians.append(median)
+                cells.append(f"{median:.0f} / {p99:.0f}")
+            ends = math.log10(medians[-1] / medians[-2])  # each size is ten times the one before
+            print(f"  {kind:14} {name:22} " + " ".join(f"{cell:>19}" for cell in cells) + f"   n^{ends:.2f}")
 
 
 def silently(parse: Parser, text: str) -> None:
@@ -413,7 +450,7 @@ def main() -> None:
     speed([500, 5_000, 50_000, 500_000])
     hostile()
     streaming()
-    peer_speed({name: parse for name, parse in parsers.items() if name != "json.loads"})
+    peer_speed({name: parse for name, parse in parsers.items() if name != "json.loads"}, [500, 5_000, 50_000, 500_000])
 
 
 if __name__ == "__main__":

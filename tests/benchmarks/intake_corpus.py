@@ -365,6 +365,19 @@ INNER = [
     '"}',
     '"}}',
     'x", "y": "z',
+    '@app.route("/", methods=["GET"])\ndef i(): return "ok"\n',
+    '"""A module."""\n\nx = 1\n',
+    'def f():\n    """Doc."""\n    return {"path": "a", "content": b}\n',
+    '{"name": "demo", "scripts": {"test": "jest"}, "private": true}\n',
+    'import React from "react";\nexport default () => <div className="app">Hi</div>;\n',
+    'assert x == "y", "message"\n',
+    '[project]\nname = "demo"\nversion = "0.1"\n',
+    'SELECT "id" FROM "users" WHERE name = \'x\';\n',
+    'RUN ["npm", "install"]\nCMD ["node", "app.js"]\n',
+    'print("a", "b", sep=", ")\n',
+    'path = os.path.join("a", "b", "c")  # "d"\n',
+    'curl -H "Content-Type: application/json" -d \'{"a": "b"}\' http://x',
+    'The 12" board and the "other" one.',
 ]
 
 

@@ -24,9 +24,11 @@ EXACT = {
     "Python repr": repr(DOC),
     "single quotes, raw": f"'{DOC}'",
 }
-REFUSED = {
+SETTLED = {
     "nothing escaped": f'"{DOC}"',
     "raw quotes": '"' + DOC.replace("\n", "\\n") + '"',
+}
+REFUSED = {
     "half escaped": '"' + DOC.replace('"', '\\"', 2) + '"',
     "never closed": json.dumps(DOC)[:-1].replace("\\n", "\n"),
     "triple quotes": f'"""{DOC}"""',
@@ -41,6 +43,14 @@ def test_quoted_calls_are_content(kind):
     assert found.requests[0].parameters["content"] == DOC
 
 
+@pytest.mark.parametrize("kind", SETTLED)
+def test_quoted_calls_are_content_where_only_one_reading_is_a_call(kind):
+    found = read(block(SETTLED[kind]) + GOOD, SHAPES)
+    assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
+    assert found.requests[0].parameters["content"] == DOC
+    assert not read(block(SETTLED[kind], after=""), SHAPES, finish="max_tokens").requests
+
+
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.parametrize("finish", ["end_turn", "max_tokens"])
 def test_quoted_calls_in_a_broken_block_do_not_run(kind, finish):
@@ -50,9 +60,9 @@ def test_quoted_calls_in_a_broken_block_do_not_run(kind, finish):
     assert found.refusals
 
 
-@pytest.mark.parametrize("kind", [*EXACT, *REFUSED])
+@pytest.mark.parametrize("kind", [*EXACT, *SETTLED, *REFUSED])
 def test_quoted_calls_in_a_cut_off_block_do_not_run(kind):
-    text = block({**EXACT, **REFUSED}[kind], after="")
+    text = block({**EXACT, **SETTLED, **REFUSED}[kind], after="")
     for cut in range(60, len(text) - 5):
         found = read(text[:cut], SHAPES, finish="max_tokens")
         assert not found.requests, text[:cut]

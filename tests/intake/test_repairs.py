@@ -85,7 +85,7 @@ def test_c4_06_every_repair_has_a_confidence_and_its_place():
         ('{"a": """x"""}', "inner_quotes"),
         ("{\"a\": '''x'''}", "inner_quotes"),
         ('{"a": `x`}', "syntax"),
-        ('{"a": "x"# y"\n}', "syntax"),
+        ('{"a": "x"# y"\n}', "inner_quotes"),
         ('{"a": }', "syntax"),
         ('{"a": 1, "a": 2,}', "duplicate_key"),
         ('{"a": NaN,}', "not_a_number"),

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Final, TypeAlias
 
+from rails.core.requests import json_type
 from rails.core.text import one_line
 from rails.core.verdict import Severity
 
@@ -66,15 +67,8 @@ def shown(value: object) -> str:
 
 def kind(value: object) -> str:
     """Return the JSON name of a value's type: object, array, string, number, boolean or null."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "number"
-    return "object" if isinstance(value, Mapping) else "array"
+    name = json_type(value)
+    return "number" if name == "integer" else name
 
 
 def listed(names: Iterable[str], limit: int = 12) -> str:
