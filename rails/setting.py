@@ -13,7 +13,7 @@ from rails.core import limits, paths
 from rails.core.conversation import ToolSpec
 from rails.core.errors import WorkspaceError
 from rails.core.events import Event, EventType
-from rails.core.requests import RawRequest, ToolRequest
+from rails.core.requests import ToolRequest
 from rails.core.text import sha256
 from rails.core.wire import json_object
 from rails.edits.apply import read_file
@@ -84,11 +84,6 @@ class Setting:
         except (WorkspaceError, OSError):
             return None
 
-    def is_edit(self, tool_name: str) -> bool:
-        """Whether a tool edits files."""
-        definition = self.registry.get(tool_name)
-        return definition is not None and definition.effect == "edit"
-
     def based(self, request: ToolRequest) -> ToolRequest:
         """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""
         path = request.parameters.get("file_path")
@@ -96,11 +91,3 @@ class Setting:
         if not known or request.tool_name not in _BY_PLACE or "base_hash" in request.parameters:
             return request
         return replace(request, parameters={**request.parameters, "base_hash": known})
-
-
-def whole_file(request: object) -> tuple[str, str] | None:
-    """Return path and content of a request that writes a whole file, as it was found in an answer."""
-    if not isinstance(request, RawRequest) or request.tool_name != "write_file":
-        return None
-    path, content = request.parameters.get("file_path"), request.parameters.get("content")
-    return (path, content) if isinstance(path, str) and isinstance(content, str) else None

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rails import feedback, flows
+from rails import ahead, feedback, flows
 from rails import narration as tell
 from rails.admission import admit
 from rails.agents import check_output
@@ -28,9 +28,9 @@ from rails.core.requests import ToolRequest
 from rails.edits.apply import apply
 from rails.edits.planned import Plan
 from rails.feedback import Outcome
-from rails.intake import Completed, Intake, Reader, Signal, Started
+from rails.intake import Intake, Reader
 from rails.placing import planned_with
-from rails.setting import Setting, whole_file
+from rails.setting import Setting
 from rails.tools import runners
 
 
@@ -95,19 +95,10 @@ def _listen(setting: Setting, reader: Reader, messages: Sequence[Message]) -> An
             setting.on_text(delta.text)
             begun = reader.feed(delta.text)
             tell.begun(setting, begun)
-            _begin(setting, begun)
+            ahead.begin(setting, begun)
         else:
             return delta
     raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
-
-
-def _begin(setting: Setting, signals: Sequence[Signal]) -> None:
-    """Let the gate begin on files whose edits are still coming: its answers are known when they are judged."""
-    for signal in signals:
-        if isinstance(signal, Started) and signal.path and setting.is_edit(signal.tool_name):
-            setting.gate.ahead(signal.path)
-        elif isinstance(signal, Completed) and (whole := whole_file(signal.outcome)):
-            setting.gate.ahead(*whole)
 
 
 def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -> Outcome:

@@ -17,7 +17,7 @@ FLOORS = [
     {"setting", "resume", "budget", "flows", "escalation", "human", "kickoff"},
     {"correction", "handoff", "job", "oversight"},
     {"narration"},
-    {"admission", "asking", "placing"},
+    {"admission", "ahead", "asking", "placing"},
     {"turn"},
     {"engagement"},
     {"session"},

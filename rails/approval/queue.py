@@ -13,12 +13,13 @@ expires; that is no denial, the run pauses and can go on later.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from rails.approval.answer import PageAnswer, read_answer
+from rails.approval.batch import BatchApprover
 from rails.approval.card import card_of
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser, Decision
 from rails.approval.edit import Contents, EditError, Judge, edited, without_hunks
@@ -123,6 +124,17 @@ class Queue:
                 asked = self._put(*self._edited(asked, found), replaces=asked.number)
         finally:
             self._asked = None
+
+    @property
+    def attended(self) -> bool:
+        """Whether somebody is at the terminal; the page is not shown places and batches."""
+        return isinstance(self.here, Chooser) and self.here.attended
+
+    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
+        """Ask at the terminal about all at once; with somebody in the page, they are asked about one by one."""
+        if self.page_waits or not isinstance(self.here, BatchApprover):
+            return [None] * len(requests)
+        return self.here.decide_batch(requests)
 
     def choose(self, offer: Offer) -> str:
         """Let the person at the terminal choose a place for an edit; the page does not offer it."""
