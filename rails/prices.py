@@ -2,6 +2,7 @@
 
 ``prices.toml`` in the user's configuration folder, money for a million tokens::
 
+    as_of = "2026-11"
     currency = "USD"
     [models."claude-sonnet-5-5"]     # the model's name as the session shows it; "anthropic:NAME" means the same
     input = 3.0
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,8 @@ from rails.core.conversation import Usage
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 
-_FILE: Final = "prices.toml"
+PRICES_NAME: Final = "prices.toml"
+_USELESS: Final = "No cost can be worked out."
 _KEYS: Final = {"input", "output", "cached"}
 _MILLION: Final = 1_000_000
 
@@ -44,19 +46,44 @@ class Price:
         return sum(tokens * price for tokens, price in kinds) / _MILLION
 
 
-def read_prices(folder: Path) -> Mapping[str, Price]:
-    """Read the user's prices; no file means none. Raises UsageError that names the entry which is wrong."""
-    file = folder / _FILE
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The user's table: prices by model. Without any, nothing is said of money."""
+
+    models: Mapping[str, Price] = field(default_factory=dict)
+    currency: str = ""
+    as_of: str = ""
+
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """Return what ``usage`` costs, ``None`` where the table does not have the model."""
+        price = price_of(model, self.models)
+        return price.of(usage) if price and self.models else None
+
+    def text(self, cost: float | None) -> str:
+        """Return an amount as people write it; "" for ``None``."""
+        if cost is None:
+            return ""
+        return f"{cost:,.4f} {self.currency}".rstrip() if cost < 1 else f"{cost:,.2f} {self.currency}".rstrip()
+
+
+def load(file: Path) -> Prices:
+    """Read a table of prices; no file means none. Raises UsageError that names the entry which is wrong."""
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
     except FileNotFoundError:
-        return {}
+        return Prices()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{file}: {error}. No money budget can be kept without it.") from error
+        raise UsageError(f"{file}: {error}. {_USELESS}") from error
     models = tables.get("models", {})
     if not isinstance(models, dict):
-        raise UsageError(f'{file}: prices stand in tables such as [models."NAME"].')
-    return {name: _price(f"{file}: the price of {one_line(name)}", given) for name, given in models.items()}
+        raise UsageError(f'{file}: prices stand in tables such as [models."NAME"]. {_USELESS}')
+    prices = {name: _price(f"{file}: the price of {one_line(name)}", given) for name, given in models.items()}
+    return Prices(prices, str(tables.get("currency", "")), str(tables.get("as_of", "")))
+
+
+def read_prices(folder: Path) -> Mapping[str, Price]:
+    """Read the prices by model from the user's configuration ``folder``. Raises UsageError as :func:`load`."""
+    return load(folder / PRICES_NAME).models
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
@@ -70,17 +97,17 @@ def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
 def no_price(model: str, folder: Path) -> UsageError:
     """Return the error for a money budget over a model whose price is not known."""
     return UsageError(
-        f"--max-cost needs the price of {one_line(model)!r}, and {folder / _FILE} has none. Nothing was started. "
+        f"--max-cost needs the price of {one_line(model)!r}, and {folder / PRICES_NAME} has none. Nothing was started. "
         f'Add [models."{one_line(model)}"] with input = … and output = …, money for a million tokens.'
     )
 
 
 def _price(where: str, given: object) -> Price:
     if not isinstance(given, dict) or not {"input", "output"} <= set(given) <= _KEYS:
-        raise UsageError(f"{where} must have input and output, and may have cached.")
+        raise UsageError(f"{where} must have input and output, and may have cached. {_USELESS}")
     money: dict[str, float] = {}
     for key, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MILLION:
-            raise UsageError(f"{where}: {key} must be money for a million tokens, such as 3.00.")
+            raise UsageError(f"{where}: {key} must be money for a million tokens, such as 3.00. {_USELESS}")
         money[str(key)] = float(value)
     return Price(money["input"], money["output"], money.get("cached", money["input"]))

@@ -128,17 +128,20 @@ class Queue:
     @property
     def attended(self) -> bool:
         """Whether somebody is at the terminal; the page is not shown places and batches."""
-        return isinstance(self.here, Chooser) and self.here.attended
+        here = _chooser(self.here)
+        return here is not None and here.attended
 
     def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
         """Ask at the terminal about all at once; with somebody in the page, they are asked about one by one."""
-        if self.page_waits or not isinstance(self.here, BatchApprover):
+        here: object = self.here
+        if self.page_waits or not isinstance(here, BatchApprover):
             return [None] * len(requests)
-        return self.here.decide_batch(requests)
+        return here.decide_batch(requests)
 
     def choose(self, offer: Offer) -> str:
         """Let the person at the terminal choose a place for an edit; the page does not offer it."""
-        return self.here.choose(offer) if isinstance(self.here, Chooser) else ""
+        here = _chooser(self.here)
+        return here.choose(offer) if here else ""
 
     def _put(self, request: ApprovalRequest, original: ApprovalRequest, note: str = "", *, replaces: int = 0) -> _Asked:
         assert self._publish is not None, "the queue is open"
@@ -244,6 +247,10 @@ class Queue:
         message = f"Nobody answered within {(self._patience_s or 0) / 60:g} minutes; nothing was changed."
         self._publish(Event("APPROVAL_CLOSED", message, facts, asked.request.agent))
         raise UnansweredError(message)
+
+
+def _chooser(approver: object) -> Chooser | None:
+    return approver if isinstance(approver, Chooser) else None
 
 
 def _masked(request: ApprovalRequest, record: Record) -> frozenset[str]:

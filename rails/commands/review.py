@@ -15,6 +15,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
 from rails.core.text import one_line, printable
 from rails.core.wire import to_json
 from rails.log.reader import SessionSummary, sessions, verify
+from rails.prices import PRICES_NAME
 from rails.review.queries import as_json
 from rails.review.terminal import render_session
 
@@ -68,7 +69,7 @@ def _library(state: Path) -> Library:
     from rails.approval.policy import config_folder
     from rails.review.library import Library
 
-    return Library(state, config_folder() / "prices.toml")
+    return Library(state, config_folder() / PRICES_NAME)
 
 
 def _summary(state: Path, wanted: str | None) -> SessionSummary:

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from rails.core.conversation import Usage
+from rails.prices import Prices
 from rails.review.align import align
 from rails.review.attempts import causes_of
-from rails.review.prices import Prices
 from rails.review.views import SessionView, TurnView
 
 Likeness = Literal["same", "other answer", "other outcome", "only first", "only second"]
@@ -195,7 +196,9 @@ def _read(view: SessionView) -> int:
 
 
 def _cost(view: SessionView, prices: Prices) -> float | None:
-    costs = [prices.cost(t.model, t.input_tokens, t.output_tokens, t.cached_tokens) for t in view.turns if t.number]
+    costs = [
+        prices.cost(t.model, Usage(t.input_tokens, t.output_tokens, t.cached_tokens)) for t in view.turns if t.number
+    ]
     return None if None in costs or not costs else sum(cost for cost in costs if cost is not None)
 
 

@@ -15,8 +15,8 @@ from rails.log.cards import Card
 from rails.log.index import Index
 from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient
 from rails.log.search import session_ids
+from rails.prices import Prices, load
 from rails.review.compare import Comparison, compare
-from rails.review.prices import Prices, load
 from rails.review.queries import session_view
 from rails.review.reports import REPORT_SESSIONS, REPORTS, Report
 from rails.review.sessions import chosen

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
+from rails.core.conversation import Usage
+from rails.prices import Prices
 from rails.review.attempts import failures_of
-from rails.review.prices import Prices
 from rails.review.table import Cell, Style, Table, cells
 from rails.review.views import SessionView, TurnView
 
@@ -101,7 +102,7 @@ def model_report(views: Iterable[SessionView], prices: Prices | None = None) -> 
             if turn.requests or turn.refusals or turn.failed:
                 fresh[turn.agent] = not (turn.failed or failures_of(turn))
     for row in rows.values():
-        row.cost = prices.cost(row.model, row.input_tokens, row.output_tokens, row.cached_tokens)
+        row.cost = prices.cost(row.model, Usage(row.input_tokens, row.output_tokens, row.cached_tokens))
     ordered = tuple(rows[key] for key in sorted(rows, key=lambda key: (key[1], key[0], key[2])))
     return ModelReport(count, ordered, tuple(_differences(ordered)), prices)
 

@@ -8,11 +8,11 @@ from typing import Final
 
 from rails.core.requests import Json
 from rails.core.wire import to_json
+from rails.prices import Prices
 from rails.review.decisions import decisions, decisions_table
 from rails.review.drift import drift_report, drift_tables
 from rails.review.heat import heat_map, heat_table
 from rails.review.models import model_report, models_table
-from rails.review.prices import Prices
 from rails.review.table import Table
 from rails.review.views import SessionView
 

@@ -120,10 +120,9 @@ class TurnBuilder:
         self._text = d.beginning(details, "prose") or d.beginning(details, "text")
         self._stop = d.beginning(details, "stop_reason")
         usage = d.inner(details, "usage")
-        read, written, cached = (
-            int(d.number(usage, key)) for key in ("input_tokens", "output_tokens", "cache_read_tokens")
-        )
-        self._tokens = (read, written, cached)
+        names = ("input_tokens", "cache_write_tokens", "output_tokens", "cache_read_tokens")
+        read, kept, written, cached = (int(d.number(usage, name)) for name in names)
+        self._tokens = (read + kept, written, cached)
         self._spend("model", d.number(details, "duration_ms") / 1000)
 
     def _request(self, details: Details, record: Record) -> None:

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.core.wire import to_json
+from rails.prices import Price, Prices
 from rails.review.align import align
 from rails.review.compare import compare
 from rails.review.compare_tables import compare_tables, sentences
 from rails.review.library import Library
-from rails.review.prices import Price, Prices
 from rails.review.queries import session_view
 from rails.review.table import as_text
 from rails.review.views import RequestView, TurnView

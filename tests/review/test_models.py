@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rails.core.conversation import Usage
 from rails.core.errors import UsageError
+from rails.prices import Price, Prices, load
 from rails.review.library import Library
 from rails.review.models import Share, model_report, models_table
-from rails.review.prices import Price, Prices, load
 from rails.review.queries import session_view
 from rails.review.table import as_text
 
@@ -121,13 +122,13 @@ def test_tokens_cost_what_the_users_table_says(tmp_path, log):
 def test_prices_that_are_none_are_refused_by_name(tmp_path, text):
     file = tmp_path / "prices.toml"
     file.write_text(text)
-    with pytest.raises(UsageError, match=r"prices\.toml.*No cost is shown"):
+    with pytest.raises(UsageError, match=r"prices\.toml.*No cost can be worked out"):
         load(file)
 
 
 def test_without_prices_nothing_is_said_of_money(tmp_path):
     assert load(tmp_path / "none.toml") == Prices()
-    assert Prices().cost("m", 1, 1) is None
+    assert Prices().cost("m", Usage(1, 1)) is None
     assert Prices({"m": Price(1, 1, 1)}).text(1_234.5) == "1,234.50"
 
 

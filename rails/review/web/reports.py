@@ -22,6 +22,7 @@ from rails.core.requests import Json
 from rails.core.text import one_line, sha256
 from rails.log.cards import Card
 from rails.log.index import Index
+from rails.prices import PRICES_NAME
 from rails.review.html_reports import comparison_parts, report_parts
 from rails.review.library import Library
 from rails.review.markup import Html, el, join, text
@@ -43,7 +44,7 @@ class Reports:
 
     def __init__(self, state: Path, index: Index, draw: Callable[[Card], Html]) -> None:
         self._state, self._index, self._draw = state, index, draw
-        self._library = Library(state, config_folder() / "prices.toml")
+        self._library = Library(state, config_folder() / PRICES_NAME)
 
     def answer(self, path: str, query: Mapping[str, str]) -> dict[str, Json] | None:
         """Return the answer to a GET, ``None`` for a path that is not of this module. Raises RailsError."""
