@@ -226,6 +226,7 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     review.add_argument("session", nargs="?", help="which session, or 'last'")
     review.add_argument("--json", action="store_true", help="the result as JSON")
     review.add_argument("--html", metavar="FILE", help="write the session as one self-contained page")
+    review.add_argument("--web", action="store_true", help="show it in the browser, as ai-rails serve does")
     review.add_argument("--verify", action="store_true", help="check the log's hash chain")
     _project(review)
 

@@ -19,6 +19,10 @@ from rails.review.terminal import render_session, render_sessions
 def run(options: argparse.Namespace) -> int:
     """Print what the log says and return the exit code."""
     state = common.state_of(common.project_of(options))
+    if options.web:
+        from rails.commands import serve
+
+        return serve.run(options)
     known = sessions(state)
     if not options.session and not options.verify and not options.html:
         if options.json:
