@@ -27,6 +27,7 @@ EPILOG: Final = """\
 examples:
   ai-rails demo                                    the shipped example, no key needed
   ai-rails run "add a --json flag" --agent coder   let an agent work on this folder
+  ai-rails run "fix the tests" --web               the same, decided in the browser
   ai-rails apply answer.md                         any saved answer, from any chat
   ai-rails gate --diff main                        only what is new since main
   ai-rails review                                  what happened, session by session
