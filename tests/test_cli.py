@@ -558,13 +558,15 @@ def test_grants_of_a_running_process_are_listed_and_revoked_from_elsewhere(rails
     assert board.revoked() == ("1",)
 
 
-def test_the_page_is_served_on_loopback_and_only_with_its_key(rails, project, environment):
+@pytest.mark.parametrize("words", [["serve"], ["review", "last", "--web"]], ids=["serve", "review"])
+def test_the_page_is_served_on_loopback_and_only_with_its_key(rails, project, environment, words):
     rails("apply", "--json", "--approve", "policy", text=WRITE, code=0)
-    command = [sys.executable, "-m", "rails", "serve"]
+    command = [sys.executable, "-m", "rails", *words]
     process = subprocess.Popen(command, cwd=project, env=environment, stdout=subprocess.PIPE, text=True)
     try:
         url = process.stdout.readline().split()[1]
         assert url.startswith("http://127.0.0.1:")
+        assert ("&s=" in url) is (words[0] == "review")
         base = url.split("#")[0]
         with urllib.request.urlopen(base, timeout=20) as page:
             assert page.status == 200

@@ -9,18 +9,22 @@ from pathlib import Path
 
 from rails.approval.policy import config_folder
 from rails.commands import common
+from rails.commands.log import chosen_session
 from rails.core.errors import EXIT_OK, LogError, UsageError
 from rails.log.answers import answer_key
 from rails.review.web.server import ReviewServer
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until the user stops it."""
+    """Serve until the user stops it; ``ai-rails review SESSION --web`` begins with that session."""
     project = common.project_of(options)
-    if not common.state_of(project).is_dir():
+    state = common.state_of(project)
+    if not state.is_dir():
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
-    server = server_of(project, options.port)
-    print(*addresses(server), "Stop with Ctrl-C.", sep="\n", flush=True)
+    name = getattr(options, "session", None)
+    session_id = chosen_session(state, name).session_id if name else ""
+    server = server_of(project, getattr(options, "port", 0))
+    print(*addresses(server, session_id), "Stop with Ctrl-C.", sep="\n", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:

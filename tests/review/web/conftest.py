@@ -212,7 +212,8 @@ CHROMIUM = [
 ]
 
 
-@pytest.fixture(scope="session")
+# While it is open, an event loop runs in this thread, which other tests need for themselves.
+@pytest.fixture(scope="module")
 def chromium(chromium_path):
     sync_api = pytest.importorskip("playwright.sync_api")
     with sync_api.sync_playwright() as playwright:

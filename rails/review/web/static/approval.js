@@ -19,6 +19,15 @@ export function setUp(given) {
   slot.addEventListener("input", changed);
   for (const type of ["keydown", "keyup"]) slot.addEventListener(type, noEnter, true);
   waitingButton.addEventListener("click", goToCard);
+  // Whoever comes back to this window may still be typing for another one.
+  addEventListener("focus", rearm);
+  document.addEventListener("visibilitychange", rearm);
+}
+
+function rearm() {
+  if (!shown || document.hidden) return;
+  lastKey = performance.now();
+  arm();
 }
 
 export async function refresh(session, signal, full = "") {
