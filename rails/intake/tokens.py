@@ -190,6 +190,10 @@ class Tokens:
         if control:
             if self.in_list() and _ITEM_BREAK.search(self.text, start, end):
                 raise Stop("syntax", "a quotation mark seems to be missing in a list", start - 1)
+            if self.text[start:end].isspace() and "\n" in self.text[start:end]:
+                raise Stop(
+                    "syntax", "a string holds nothing but a line end; a quotation mark may be missing", start - 1
+                )
             self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
 
     def quote_style(self, start: int, mark: str) -> None:

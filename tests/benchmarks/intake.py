@@ -392,7 +392,7 @@ def chunked(text: str, size: int) -> None:
 
 
 def peer_speed(parsers: dict[str, Parser], sizes: list[int]) -> None:
-    """Print median and p99 of each peer at each size and the growth at the end; a text of over 0.1 s is the last."""
+    """Print median and p99 of each peer at each size and the growth at the end; one of over 20 ms is the last."""
     print(
         "\npeers on broken blocks, one long string: µs (median / p99) at "
         + ", ".join(f"{n / 1000:g}" for n in sizes)
@@ -403,7 +403,7 @@ def peer_speed(parsers: dict[str, Parser], sizes: list[int]) -> None:
             cells: list[str] = []
             medians: list[float] = []
             for size in sizes:
-                if medians and medians[-1] > 100_000:
+                if medians and medians[-1] > 20_000:
                     cells.append("-")
                     continue
                 block = DAMAGE[kind](long_block(size))
