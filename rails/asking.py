@@ -22,7 +22,9 @@ def ask(setting: Setting, asked: ApprovalRequest) -> Decision:
 
 def about(setting: Setting, request: ToolRequest) -> ApprovalRequest:
     """Return the question whether to run ``request``."""
-    return request_for_tool(request.id, setting.agent.name, request, from_project=setting.from_project)
+    return request_for_tool(
+        request.id, setting.agent.name, request, from_project=setting.from_project, model=setting.model.name
+    )
 
 
 def batched(setting: Setting, requests: Sequence[ToolRequest]) -> Mapping[str, Decision | None]:

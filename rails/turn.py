@@ -127,6 +127,7 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         planned.notes,
         from_project=setting.from_project,
         doubts=planned.doubts,
+        model=setting.model.name,
     )
     original, decision = asked, ask(setting, asked)
     if decision.answer != "approve":

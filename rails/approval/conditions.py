@@ -19,7 +19,7 @@ _SPAN: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)"
 class Circumstances:
     """What holds while something is asked.
 
-    ``model`` is "anthropic:NAME" or the name alone, ``interactive`` whether a human could answer, ``minute`` the
+    ``model`` is its name as the log has it, ``interactive`` whether a human could answer, ``minute`` the
     minute of the day in local time (``None``: not known), ``seen`` how many things each rule has matched that
     were approved in this run, by the rule's source and number.
     """
@@ -86,8 +86,7 @@ class Conditions:
     def _of_model(self, allows: bool, model: str) -> bool:
         if not self.model or not model:
             return not self.model or not allows
-        names = (model, model.partition(":")[2])
-        return any(fnmatchcase(name, glob) for name in names for glob in self.model)
+        return any(fnmatchcase(model, glob) for glob in self.model)
 
     def _in_time(self, allows: bool, minute: int | None) -> bool:
         if self.between is None or minute is None:

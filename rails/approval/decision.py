@@ -40,7 +40,8 @@ class ApprovalRequest:
 
     ``risks`` come first on the screen, worst first. ``notes`` say what was adjusted on the way (repairs,
     coercions, how an edit was located). ``doubts`` are the risks for which no rule may allow it unasked: a
-    place that is only alike, a merge. ``digest`` binds the answer to all of it.
+    place that is only alike, a merge. ``digest`` binds the answer to all of it. ``model`` is the name of the model
+    that asked, as the log has it.
     """
 
     id: str
@@ -56,6 +57,7 @@ class ApprovalRequest:
     digest: str
     requests: tuple[ToolRequest, ...] = ()
     doubts: tuple[str, ...] = ()
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,7 @@ def request_for_changes(
     *,
     from_project: Collection[str] = (),
     doubts: Sequence[str] = (),
+    model: str = "",
 ) -> ApprovalRequest:
     """Ask about the change set that the gate proposes.
 
@@ -131,6 +134,7 @@ def request_for_changes(
         digest=_digest("changes", agent, requests, changes, verdict),
         requests=tuple(requests),
         doubts=tuple(doubts),
+        model=model,
     )
 
 
@@ -141,6 +145,7 @@ def request_for_tool(
     notes: Sequence[str] = (),
     *,
     from_project: Collection[str] = (),
+    model: str = "",
 ) -> ApprovalRequest:
     """Ask about running one tool. ``from_project`` as in :func:`request_for_changes`."""
     return ApprovalRequest(
@@ -156,6 +161,7 @@ def request_for_tool(
         notes=(*notes, *_adjustments((request,))),
         digest=_digest("tool", agent, (request,), ChangeSet(), None),
         requests=(request,),
+        model=model,
     )
 
 

@@ -63,7 +63,14 @@ def edited(
     verdict = judge(ChangeSet(remaining))
     notes = tuple(dict.fromkeys((EDITED, *request.notes)))
     again = request_for_changes(
-        request.id, request.agent, request.requests, verdict, (), from_project=from_project, doubts=request.doubts
+        request.id,
+        request.agent,
+        request.requests,
+        verdict,
+        (),
+        from_project=from_project,
+        doubts=request.doubts,
+        model=request.model,
     )
     return replace(again, notes=notes)
 
@@ -81,7 +88,7 @@ def edited_run(request: ApprovalRequest, text: str, revalidate: Revalidate) -> A
     if again.parameters == request.tool_request.parameters:
         raise EditError("Nothing was changed.")
     local = [again.tool_name] if any("comes from the project" in risk for risk in request.risks) else []
-    return request_for_tool(request.id, request.agent, again, (EDITED,), from_project=local)
+    return request_for_tool(request.id, request.agent, again, (EDITED,), from_project=local, model=request.model)
 
 
 def parameters_in_editor(request: ApprovalRequest, editor: Editor | None = None) -> str:

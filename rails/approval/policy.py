@@ -8,7 +8,7 @@
     path = "tests/**"
     max_lines = 200               # only with "allow": larger changes are asked about
     # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason;
-    # model = "anthropic:*"; interactive = true (a human could answer); between = "09:00-18:00" (local time);
+    # model = "claude-*"; interactive = true (a human could answer); between = "09:00-18:00" (local time);
     # finding = "S*" and severity = "error": allow needs all new findings to fit, deny and ask need one.
     # Only with "allow": max_bytes; clean = true (nothing was repaired, converted or matched leniently);
     # first = 5 (of a run). Only with "deny" and "ask": adjusted = true; from_nth = 3 (from the third of a run on)
@@ -56,7 +56,6 @@ class PolicyApprover:
     policy: Policy
     fallback: Approver | None = None
     grants: Grants | None = None
-    model: str = ""
     minute: Callable[[], int] = minute_of
     counted: dict[tuple[str, int], int] = field(default_factory=dict)
 
@@ -66,7 +65,7 @@ class PolicyApprover:
         Without anybody to ask the answer is "deny": "no human". A grant stands in for a missing rule
         only: it overrules neither a rule nor a protected path.
         """
-        decision = self._by_rule(request, self._around()) or self._asked(request)
+        decision = self._by_rule(request, self._around(request)) or self._asked(request)
         self._count(request, decision)
         return decision
 
@@ -82,19 +81,19 @@ class PolicyApprover:
         """
         if any(rule.when.counts for rule in self.policy.rules):
             return [None] * len(requests)
-        decisions = [self._by_rule(request, self._around()) for request in requests]
+        decisions = [self._by_rule(request, self._around(request)) for request in requests]
         left = [request for request, decision in zip(requests, decisions, strict=True) if decision is None]
         several = len(left) > 1 and isinstance(self.fallback, BatchApprover)
         answers = iter(cast(BatchApprover, self.fallback).decide_batch(left) if several else ())
         return [decision or next(answers, None) for decision in decisions]
 
-    def _around(self) -> Circumstances:
-        return Circumstances(self.model, self.fallback is not None, self.minute(), dict(self.counted))
+    def _around(self, request: ApprovalRequest) -> Circumstances:
+        return Circumstances(request.model, self.fallback is not None, self.minute(), dict(self.counted))
 
     def _count(self, request: ApprovalRequest, decision: Decision | None) -> None:
         if decision is not None and decision.answer == "approve":
             items = items_of(decision.edited or request)
-            self.counted.update(self.policy.counted(items, self._around()))
+            self.counted.update(self.policy.counted(items, self._around(request)))
 
     def _by_rule(self, request: ApprovalRequest, around: Circumstances) -> Decision | None:
         """Answer from the rules and the grants; ``None``: it has to be asked."""

@@ -25,6 +25,8 @@ _LISTS: Final[Mapping[str, tuple[str, ...]]] = {
     "verdict": _STATUSES,
     "agent": (),
 }
+#: A rule on "anthropic:*" would never match, and a deny that never matches is worse than none.
+_PROVIDERS: Final = ("anthropic:", "openai:")
 _WHEN: Final = ("model", "interactive", "between", "finding", "severity", "max_bytes", "adjusted", "from_nth", "first")
 _RULE_KEYS: Final = ("decision", *_TEXTS, *_LISTS, "max_lines", "clean", *_WHEN)
 _EXAMPLE_KEYS: Final = (
@@ -125,11 +127,15 @@ def _conditions(table: Mapping[str, object], decision: Ruling) -> Conditions:
     for key, why in (_ONLY_ALLOW if decision != "allow" else _NOT_ALLOW).items():
         if key in table:
             raise _Mistake(f"{key} does not belong to {decision}: {why}")
+    model = _words(table, "model", ())
+    if wrong := [name for name in model if name.startswith(_PROVIDERS)]:
+        bare = wrong[0].partition(":")[2]
+        raise _Mistake(f'a model is named as a session shows it, without its provider: model = "{one_line(bare, 60)}"')
     between = _text(table, "between")
     if between and minutes(between) is None:
         raise _Mistake('between has to be a span of local time, for example "09:00-18:00"')
     return Conditions(
-        _words(table, "model", ()),
+        model,
         _flag(table, "interactive"),
         minutes(between) if between else None,
         _words(table, "finding", ()),

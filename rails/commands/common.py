@@ -107,13 +107,6 @@ def human_of(options: argparse.Namespace, screen: Screen) -> Human:
     return AtTerminal(keyboard, screen.out) if keyboard else Nobody()
 
 
-def model_spec(options: argparse.Namespace) -> str:
-    """Return which model the command line, the environment or the default names; a saved answer has none."""
-    if not hasattr(options, "model"):
-        return "saved answer"
-    return str(options.model or os.environ.get("AI_RAILS_MODEL") or DEFAULT_MODEL)
-
-
 def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
     """Return who answers: a person at a terminal or in the page, or the policy file.
 
@@ -157,7 +150,7 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
             choices=choices,
             elsewhere=fallback.answered_elsewhere,
         )
-    return PolicyApprover(load_policy(project), fallback, grants, model_spec(options))
+    return PolicyApprover(load_policy(project), fallback, grants)
 
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:

@@ -1,5 +1,7 @@
 """Deny beats ask beats allow; what no rule foresees is asked; nobody there means no."""
 
+from dataclasses import replace
+
 import pytest
 
 from rails.approval.conditions import Circumstances
@@ -136,14 +138,14 @@ def test_every_tool_of_the_answer_has_to_be_covered(policy, make):
 
 
 def around(**facts):
-    return Circumstances(**{"model": "anthropic:claude-sonnet-5-5", "minute": 12 * 60, **facts})
+    return Circumstances(**{"model": "claude-sonnet-5-5", "minute": 12 * 60, **facts})
 
 
 @pytest.mark.parametrize(
     ("line", "fits", "does_not", "unknown"),
     [
-        ('model = "anthropic:*"', around(), around(model="openai:m"), around(model="")),
-        ('model = ["claude-*"]', around(), around(model="openai:m"), around(model="")),
+        ('model = "claude-*"', around(), around(model="other"), around(model="")),
+        ('model = ["x", "claude-?onnet-*"]', around(), around(model="claude-opus"), around(model="")),
         ("interactive = true", around(), around(interactive=False), None),
         ("interactive = false", around(interactive=False), around(), None),
         ('between = "09:00-18:00"', around(), around(minute=18 * 60), around(minute=None)),
@@ -232,7 +234,7 @@ verdict = ["pass", "fail"]
 finding = "E*"
 max_bytes = 100
 between = "08:00-20:00"
-model = "anthropic:*"
+model = "claude-*"
 first = 2
 
 [[rule]]
@@ -244,7 +246,7 @@ interactive = false
 [[example]]
 path = "tests/a.py"
 tool = "edit_file"
-model = "anthropic:x"
+model = "claude-x"
 at = "09:30"
 verdict = "fail"
 finding = "E501"
@@ -258,7 +260,7 @@ expect = "allow"
 def test_examples_can_name_every_condition(policy):
     policy(EXAMPLES)
     for was, now in (
-        ('"anthropic:x"', '"openai:x"'),
+        ('"claude-x"', '"other-x"'),
         ('"09:30"', '"20:00"'),
         ("E501", "S102"),
         ("\nbytes = 100\n", "\nbytes = 101\n"),
@@ -268,6 +270,18 @@ def test_examples_can_name_every_condition(policy):
             policy(EXAMPLES.replace(was, now))
     with pytest.raises(UsageError, match="expects allow, but: deny"):
         policy(EXAMPLES.replace("before = 1", "before = 1\nadjusted = true\ninteractive = false"))
+
+
+def test_a_model_with_its_provider_would_never_match_and_is_refused(policy):
+    with pytest.raises(UsageError, match='without its provider: model = "claude-\\*"'):
+        policy('[[rule]]\ndecision = "deny"\npath = "**"\nmodel = "anthropic:claude-*"\n')
+
+
+def test_a_rule_looks_at_the_model_that_asks(policy, make):
+    approver = PolicyApprover(policy(f'{ALLOW_TESTS}model = "claude-*"\n'))
+    request = make.ask(make.change(IN_TESTS))
+    answers = [approver.decide(replace(request, model=name)).answer for name in ("claude-x", "other", "")]
+    assert answers == ["approve", "deny", "deny"]
 
 
 def test_nothing_to_match_is_asked():
