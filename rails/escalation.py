@@ -184,7 +184,7 @@ def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: st
     undo = f"\nTake back what was written:\n\n    ai-rails undo {session} --all\n" if tried.written else ""
     other = stronger or "PROVIDER:NAME"
     return (
-        f"# {tried.agent} could not do it; you take over\n\n"
+        f"# Manual Intervention Required: {tried.agent} could not do it\n\n"
         f"Task: {printable(tried.task)}\n\n"
         f"Why it stopped: {printable(why)}\n\n"
         f"What was tried: {tried.answers} answers; then {climbed}.\n\n"
