@@ -477,6 +477,7 @@ def test_the_rules_for_workflows_are_listed(rails):
     assert "N8N025" in rails("n8n", code=0).stdout
     assert "node types" in rails("n8n", "catalogue", code=0).stdout
     assert "catalogue build SOURCE" in rails("n8n", "catalogue", "bulid", code=2).stderr
+    assert "Nothing was built" in rails("n8n", "catalogue", "build", "nowhere", code=2).stderr
 
 
 def test_two_workflows_are_compared_and_drawn(rails, project):
