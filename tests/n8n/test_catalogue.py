@@ -82,10 +82,10 @@ def test_a_source_without_descriptions_is_refused(tmp_path, content):
     [
         b"",
         b"not gzip",
-        gzip.compress(b"{"),
-        gzip.compress(b"[]"),
-        gzip.compress(b'{"format": 0}'),
-        gzip.compress(b"[" * 100_000),
+        gzip.compress(b"{", mtime=0),
+        gzip.compress(b"[]", mtime=0),
+        gzip.compress(b'{"format": 0}', mtime=0),
+        gzip.compress(b"[" * 100_000, mtime=0),
     ],
 )
 def test_a_damaged_catalogue_is_not_used(tmp_path, monkeypatch, data):
