@@ -186,7 +186,7 @@ def test_the_text_report_shows_line_caret_and_remedy(world):
     assert "           |     x = 1\n           |     ^\n" in text
     assert "Remove assignment to unused variable" in text
     assert "F401 (1)" in text
-    assert text.endswith("Fail: 1 new finding in 1 file.\n")
+    assert text.endswith("Fail: 1 finding in 1 file.\n")
     assert "\033[" not in text
     assert "\033[31m" in report.as_text(verdict, colour=True)
 

@@ -151,7 +151,9 @@ def test_a_nested_configuration_written_later_counts(world):
 # -- comments that excuse a file -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("comment", ["# ruff: noqa", "# flake8: noqa", "# fmt: off", "# noqa", "# ruff: noqa: F821"])
+@pytest.mark.parametrize(
+    "comment", ["# ruff: noqa", "# flake8: noqa", "# fmt: off", "# noqa", "# ruff: noqa: F821", "# ruff: ignore[F821]"]
+)
 def test_a_new_excuse_is_a_finding(world, comment):
     verdict = world.judge(("a.py", f"{comment}\nprint(undefined)\n"))
     assert verdict.status == "fail"
