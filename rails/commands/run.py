@@ -49,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
     screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
     gate = Gate(project)
     human = common.human_of(options, screen)
+    approver = common.approver_of(options, screen, project, registry, gate)
     resuming = options.resume is not None
     log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
     before = resumed.limits if resumed else {}
@@ -61,7 +62,6 @@ def run(options: argparse.Namespace) -> int:
         agents = trust.require(agents, roles, project, ask=not options.events)
         players, prices = models.cast_of(options, agents), read_prices(config_folder())
         models.check(players, roles, job, prices, config_folder())
-        approver = common.approver_of(options, screen, project, registry, gate)
         if log is None:
             job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
             log = SessionLog.create(common.state_of(project))

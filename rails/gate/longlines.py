@@ -163,7 +163,10 @@ def _string(token: _Token, line: str, limit: int) -> list[str]:
     pieces = _pieces(found["body"], "f" in found["prefix"].lower(), room, room - len(after) if stacked else room)
     if len(pieces) < 2:
         return []
-    quoted = [f"{inner}{_prefix(found['prefix'], piece)}{found['quote']}{piece}{found['quote']}" for piece in pieces]
+    prefixes = _prefixes(found["prefix"], pieces)
+    quoted = [
+        f"{inner}{one}{found['quote']}{piece}{found['quote']}" for one, piece in zip(prefixes, pieces, strict=True)
+    ]
     if stacked:
         return [*quoted[:-1], quoted[-1] + after]
     if len(before) + 1 > limit or len(indent) + 1 + len(after) > limit:
@@ -171,9 +174,11 @@ def _string(token: _Token, line: str, limit: int) -> list[str]:
     return [f"{before}(", *quoted, f"{indent}){after}"]
 
 
-def _prefix(prefix: str, piece: str) -> str:
-    """Leave the f away where a piece has no replacement field."""
-    return prefix if "{" in piece or "}" in piece else prefix.replace("f", "").replace("F", "")
+def _prefixes(prefix: str, pieces: Sequence[str]) -> list[str]:
+    """Leave the f away where a piece has no replacement field, but not everywhere: the literal stays formatted."""
+    fields = ["{" in piece or "}" in piece for piece in pieces]
+    bare = prefix.replace("f", "").replace("F", "")
+    return [prefix if field or not any(fields) else bare for field in fields]
 
 
 def _pieces(body: str, formatted: bool, room: int, last: int) -> list[str]:

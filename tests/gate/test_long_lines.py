@@ -29,6 +29,7 @@ def cut(text, limit=60):
         f'd = {{\n    "key": "{WORDS}",\n}}\n',
         f'x = f"{{y + 1}} {WORDS} {{z!r:>{{w}}}} {WORDS} {{{{}}}}"\n',
         f"x = rb'{WORDS}'\n",
+        f"x = f'{WORDS}'\n",
         f'x = (\n    "short "\n    "{WORDS}"\n)\n',
         f"x = call(\n    1,\n)  # {WORDS}\n",
     ],

@@ -3,7 +3,6 @@
 
 import * as approval from "./approval.js";
 import * as live from "./live.js";
-
 import * as reports from "./reports.js";
 
 const policy = window.trustedTypes ? trustedTypes.createPolicy("rails", { createHTML: (html) => html }) : { createHTML: (html) => html };
@@ -206,6 +205,7 @@ const keys = {
   l: () => { location.hash = "#/"; },
   "/": () => search.focus(),
   "?": () => help.showModal(),
+  ...reports.keys,
 };
 
 document.addEventListener("keydown", (event) => {

@@ -86,6 +86,12 @@ function isArmed() {
 // Returns whether the key was meant for the card.
 export function key(event) {
   const inside = shown && (slot.contains(document.activeElement) || document.activeElement === document.body);
+  if (inside && event.key === "y") {
+    // Elsewhere y leads away from the page; who types it at a question means yes.
+    lastKey = performance.now();
+    tools.say("y is no answer here. Press a to approve.");
+    return true;
+  }
   if (!inside || event.repeat || !["a", "A", "d", "e"].includes(event.key)) {
     if (shown && !isArmed()) lastKey = performance.now();
     return event.key === "w" && shown ? (goToCard(), true) : false;

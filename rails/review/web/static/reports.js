@@ -21,7 +21,8 @@ export async function show(kind, rest, signal, { get, put, page, say }) {
   return true;
 }
 
-const keys = {
+// Keys that lead to these views.
+export const keys = {
   r: () => { location.hash = "#/r/models"; },
   y: () => ask("y"),
   i: () => ask("f"),
@@ -53,16 +54,6 @@ function mark() {
   card.classList.toggle("marked", marked === id);
   document.getElementById("status").textContent = marked ? "Marked. x on another session compares the two." : "";
 }
-
-document.addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  if (document.querySelector("dialog[open]") || event.target.matches("input, textarea, select, [contenteditable]")) return;
-  const act = Object.hasOwn(keys, event.key) && keys[event.key];
-  if (act) {
-    event.preventDefault();
-    act();
-  }
-});
 
 document.addEventListener("submit", (event) => {
   if (!event.target.matches("form.ask")) return;
