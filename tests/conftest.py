@@ -20,7 +20,6 @@ def cpu_seconds():
     def measure(action, rounds=3):
         times = []
         for _ in range(rounds):
-            gc.collect()
             gc.disable()
             try:
                 start = time.thread_time()
