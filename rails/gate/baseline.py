@@ -13,6 +13,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from rails.core.verdict import Finding
@@ -132,6 +133,7 @@ def _anchors(old: Sequence[str], new: Sequence[str], span: _Span) -> list[tuple[
     return chain[::-1]
 
 
+@lru_cache(4096)
 def masked(message: str) -> str:
     """Return a message without its numbers and help tail: "defined on line 12" is the same at line 14."""
     return _NUMBER.sub("#", _HELP_TAIL.sub("", message)).strip()
@@ -153,6 +155,17 @@ def mark(
     ``old_is_broken``: the old text did not parse, so nothing is known of it; unchanged lines are then
     taken as they were. ``moved``: identities of findings that left other files of the change.
     """
+    verdicts = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
+    return [
+        finding if finding.new == is_new else replace(finding, new=is_new)
+        for finding, is_new in zip(new.findings, verdicts, strict=True)
+    ]
+
+
+def which_are_new(
+    old: Text, new: Text, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
+) -> list[bool]:
+    """Return for each finding of ``new``, in order, whether the change brought it; parameters as in :func:`mark`."""
     return _Comparison(old, new, old_is_broken, moved).run()
 
 
@@ -176,7 +189,7 @@ class _Comparison:
         self.elsewhere = Counter(moved)
         self.tries = _TRIES
 
-    def run(self) -> list[Finding]:
+    def run(self) -> list[bool]:
         """Match unchanged lines first, then exact moves, then touched lines, then moves from other files."""
         verdicts: dict[int, bool] = {}
         pending: list[int] = []
@@ -192,7 +205,7 @@ class _Comparison:
         pending = [index for index in pending if not self._touched(self.new.findings[index], left)]
         for index in pending:
             verdicts[index] = not self._came_from_elsewhere(self.new.findings[index])
-        return [replace(finding, new=verdicts.get(index, False)) for index, finding in enumerate(self.new.findings)]
+        return [verdicts.get(index, False) for index in range(len(self.new.findings))]
 
     def _old_line(self, finding: Finding) -> int:
         index = finding.line - 1

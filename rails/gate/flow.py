@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, mark, masked, split_lines
+from rails.gate.baseline import Text, masked, split_lines, which_are_new
 from rails.gate.checks import Desk, Job, Outcome
 from rails.gate.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
 from rails.gate.partial import touched_only
@@ -157,8 +157,12 @@ class Road:
         if self.job.before is None:
             return some
         old = Text(split_lines(plain(self.job.before) or ""), before.findings)
-        marked = mark(old, Text(split_lines(text), found.findings), old_is_broken=unknown)
-        new = {(finding.rule, finding.line, finding.column) for finding in marked if finding.new}
+        fresh = which_are_new(old, Text(split_lines(text), found.findings), old_is_broken=unknown)
+        new = {
+            (finding.rule, finding.line, finding.column)
+            for finding, is_new in zip(found.findings, fresh, strict=True)
+            if is_new
+        }
         return [diagnostic for diagnostic in some if (diagnostic.rule, *diagnostic.start) in new]
 
     def _hurry(self, data: bytes, before: Findings, unknown: bool) -> None:

@@ -171,6 +171,16 @@ def quoting(rng: random.Random) -> tuple[str, str | None]:
     return (message[: rng.randrange(40, len(message))] if rng.random() < 0.2 else message), content
 
 
+def reading_seconds(text: str, finish: Any, dialects: tuple[str, ...]) -> float:
+    """Return the least processor seconds of three more readings: the collector's turn is not the reader's time."""
+    times = []
+    for _ in range(3):
+        start = time.thread_time()
+        read(text, SHAPES, finish=finish, dialects=dialects)
+        times.append(time.thread_time() - start)
+    return min(times)
+
+
 def check(text: str, rng: random.Random, content: str | None) -> str:
     """Return what is wrong about how ``text``, meant to write ``content``, is read, or an empty string."""
     finish: Any = rng.choice(["end_turn", "max_tokens"])
@@ -179,8 +189,9 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
     dialects = rng.choice([(), (), extras.NAMES])
     start = time.thread_time()
     found = read(text, SHAPES, finish=finish, dialects=dialects)
-    if time.thread_time() - start > 0.05 + len(text) * 2e-6:
-        return f"slow: {time.thread_time() - start:.2f} s"
+    bound = 0.05 + len(text) * 2e-6
+    if time.thread_time() - start > bound and (took := reading_seconds(text, finish, dialects)) > bound:
+        return f"slow: {took:.2f} s"
     if content is not None:
         for request in found.requests:
             if EVIL in str(request.parameters.get("path")):
@@ -271,6 +282,7 @@ def main() -> int:
             faults[wrong.partition(":")[0]] += 1
             print(f"input {number}: {wrong}\n{text!r}\n")
             if chosen.save:
+                chosen.save.mkdir(parents=True, exist_ok=True)
                 case = {"message": text, "finish": "end_turn", "calls": [], "refused": True}
                 (chosen.save / f"fuzz_{chosen.seed}_{number}.json").write_text(json.dumps(case), encoding="utf-8")
     took = time.monotonic() - start
