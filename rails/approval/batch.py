@@ -11,16 +11,14 @@ import json
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
+from rails.approval.console import Console
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.keys import NoAnswer
 from rails.approval.paint import styled, wrap
 from rails.approval.screen import Look, field
 from rails.core.text import one_line
-
-if TYPE_CHECKING:
-    from rails.approval.terminal import TerminalApprover
 
 #: Runs in one question: a list that a person reads to its end.
 MOST: Final = 20
@@ -55,17 +53,17 @@ def digest_of_all(requests: Sequence[ApprovalRequest]) -> str:
     return hashlib.sha256("\n".join(request.digest for request in requests).encode()).hexdigest()
 
 
-def decide_batch(terminal: TerminalApprover, requests: Sequence[ApprovalRequest]) -> list[Decision | None]:
+def decide_batch(console: Console, requests: Sequence[ApprovalRequest]) -> list[Decision | None]:
     """Ask a human about all of ``requests`` at once. Whatever goes wrong approves none."""
     started = time.monotonic()
-    decisions = _decided(terminal, requests)
+    decisions = _decided(console, requests)
     seconds = round(time.monotonic() - started, 3)
     return [decision and replace(decision, seconds=seconds) for decision in decisions]
 
 
-def _decided(terminal: TerminalApprover, requests: Sequence[ApprovalRequest]) -> list[Decision | None]:
+def _decided(console: Console, requests: Sequence[ApprovalRequest]) -> list[Decision | None]:
     try:
-        return _Batch(terminal, requests).ask()
+        return _Batch(console, requests).ask()
     except KeyboardInterrupt:
         return _same(requests, "abort", "interrupted", "human")
     except NoAnswer as error:
@@ -81,8 +79,8 @@ def _same(requests: Sequence[ApprovalRequest], answer: str, reason: str, by: str
 
 
 class _Batch:
-    def __init__(self, terminal: TerminalApprover, requests: Sequence[ApprovalRequest]) -> None:
-        self._terminal = terminal
+    def __init__(self, console: Console, requests: Sequence[ApprovalRequest]) -> None:
+        self._console = console
         self._requests = requests
         self._batch = digest_of_all(requests)[:16]
 
@@ -97,15 +95,15 @@ class _Batch:
         return _same(self._requests, "deny", f"no clear answer in {_TRIES} tries", "human")
 
     def _show(self) -> None:
-        self._terminal.put("\n".join(_lines(self._requests, self._batch, self._terminal.look())) + "\n")
-        self._terminal.arm()
+        self._console.put("\n".join(_lines(self._requests, self._batch, self._console.look())) + "\n")
+        self._console.arm()
 
     def _prompt(self) -> str:
-        self._terminal.put(
+        self._console.put(
             'type "approve" for all or "approve 1 3" for some (the others are asked one by one)  [o]ne by one  '
             "[d]eny all with a reason  [s]top the session  [v]iew N in full, then Enter: "
         )
-        return self._terminal.line()
+        return self._console.line()
 
     def _answer(self, word: str, rest: str) -> list[Decision | None] | None:
         match word:
@@ -119,22 +117,22 @@ class _Batch:
                 return [None] * len(self._requests)
             case "v" | "view" if chosen := self._numbers(rest):
                 for number in sorted(chosen):
-                    self._terminal.show(self._requests[number], full=True)
+                    self._console.show(self._requests[number], full=True)
                 return None
-        self._terminal.put("That decides nothing.\n")
+        self._console.put("That decides nothing.\n")
         return None
 
     def _reason(self) -> str:
-        self._terminal.put("Why not? The agent reads this (Enter: no reason): ")
+        self._console.put("Why not? The agent reads this (Enter: no reason): ")
         try:
-            return self._terminal.line()
+            return self._console.line()
         except NoAnswer:
             return ""
 
     def _approved(self, rest: str) -> list[Decision | None] | None:
         chosen = self._numbers(rest) if rest else set(range(len(self._requests)))
         if not chosen:
-            self._terminal.put(f"Numbers from 1 to {len(self._requests)} are wanted.\n")
+            self._console.put(f"Numbers from 1 to {len(self._requests)} are wanted.\n")
             return None
         yes = Decision("approve", "", "human", batch=self._batch)
         return [replace(yes, of=one.digest) if n in chosen else None for n, one in enumerate(self._requests)]

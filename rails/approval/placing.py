@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
+from rails.approval.console import Console
 from rails.approval.diffview import file_diff
 from rails.approval.keys import NoAnswer
 from rails.approval.paint import draw, styled, wrap
@@ -12,41 +13,38 @@ from rails.approval.screen import Look
 from rails.core.places import Offer, Place
 from rails.core.text import one_line
 
-if TYPE_CHECKING:
-    from rails.approval.terminal import TerminalApprover
-
 #: Nobody has to sit and wait: after this long the agent is asked to correct itself, as without a human.
 WAIT_S: Final = 60.0
 _LINES: Final = 40
 _TRIES: Final = 20
 
 
-def choose_place(terminal: TerminalApprover, offer: Offer, look: Callable[[], Look]) -> str:
+def choose_place(console: Console, offer: Offer) -> str:
     """Return the handle of the place that the human takes, or an empty text. Whatever goes wrong takes none."""
     try:
-        return _ask(terminal, offer, look)
+        return _ask(console, offer)
     except (NoAnswer, OSError, ValueError):
-        terminal.put("\nNo place is taken: the agent corrects it itself.\n")
+        console.put("\nNo place is taken: the agent corrects it itself.\n")
         return ""
 
 
-def _ask(terminal: TerminalApprover, offer: Offer, look: Callable[[], Look]) -> str:
+def _ask(console: Console, offer: Offer) -> str:
     number = 0
     for _ in range(_TRIES):
         place = offer.places[number]
-        terminal.put("\n".join(_lines(offer, place, number, look())) + "\n")
-        terminal.arm()
+        console.put("\n".join(_lines(offer, place, number, console.look())) + "\n")
+        console.arm()
         more = "[n]ext place, " if len(offer.places) > 1 else ""
         words = f'type "take" to take this place (a fuzzy match), {more}Enter: the agent corrects it itself'
-        terminal.put(f"{words} (so it does in {WAIT_S:g} s): ")
-        typed = terminal.line(WAIT_S).casefold()
+        console.put(f"{words} (so it does in {WAIT_S:g} s): ")
+        typed = console.line(WAIT_S).casefold()
         if typed == "take":
             return place.handle
         if typed in ("n", "next"):
             number = (number + 1) % len(offer.places)
         else:
             break
-    terminal.put("No place is taken.\n")
+    console.put("No place is taken.\n")
     return ""
 
 
