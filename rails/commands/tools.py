@@ -18,7 +18,8 @@ from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, printable
 from rails.core.wire import to_json
 from rails.tools.contract import validate
-from rails.tools.definitions import check_folder, describe, load, starter
+from rails.tools.definitions import check_folder, load
+from rails.tools.describe import describe, starter
 from rails.tools.health import Reached, survey
 from rails.tools.jsonfile import JsonError, parse
 from rails.tools.registry import Builtin, Definition, Registry

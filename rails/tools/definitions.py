@@ -21,7 +21,6 @@ from rails.core.requests import Json
 from rails.core.shipped import builtin_folder
 from rails.core.text import sha256
 from rails.tools.definition import Reader
-from rails.tools.describe import describe, starter
 from rails.tools.fields import ALIASES
 from rails.tools.jsonfile import Document, JsonError, Place, parse
 from rails.tools.registry import (
@@ -49,12 +48,10 @@ __all__ = [
     "Registry",
     "Transport",
     "check_folder",
-    "describe",
     "load",
     "read_definition",
     "role_slug",
     "schema_file",
-    "starter",
 ]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from rails.core.errors import UsageError
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.tools.definitions import read_definition
 from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Transport
 
 _ACCESS = {"free": "runs without asking", "ask": "asks a human", "none": "may not use it"}
@@ -89,8 +90,6 @@ def starter(name: str) -> str:
 
     Raises UsageError when ``name`` cannot be a tool's name.
     """
-    from rails.tools.definitions import read_definition
-
     definition: dict[str, Json] = {
         "tool_name": name,
         "description": "Count the lines of a text file. Replace this sentence: it is what the agent reads.",

@@ -8,7 +8,8 @@ from jsonschema import Draft202012Validator
 
 from rails.core.shipped import builtin_folder
 from rails.tools import schemas
-from rails.tools.definitions import schema_file, starter
+from rails.tools.definitions import schema_file
+from rails.tools.describe import starter
 from rails.tools.fields import KNOWN_KEYS
 from rails.tools.transports import BUILTINS
 

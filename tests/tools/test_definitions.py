@@ -7,7 +7,8 @@ import pytest
 from rails.core.errors import DefinitionError
 from rails.core.shipped import builtin_folder
 from rails.tools.contract import faults
-from rails.tools.definitions import check_folder, describe, load, read_definition, starter
+from rails.tools.definitions import check_folder, load, read_definition
+from rails.tools.describe import describe, starter
 from rails.tools.registry import Builtin, Command, Http, Mcp, role_slug
 
 GOOD = {

@@ -9,7 +9,8 @@ import pytest
 
 from rails.core.shipped import builtin_folder
 from rails.tools.contract import examine
-from rails.tools.definitions import describe, read_definition
+from rails.tools.definitions import read_definition
+from rails.tools.describe import describe
 from rails.tools.registry import Registry
 
 FILES = [
