@@ -58,10 +58,10 @@ def _block(text: str, start: int, tools: Shapes, name: str) -> tuple[Started, Co
     raw = text[start : closing.end()].rstrip("\r\n")
     block = Block(body, raw, start, start + len(raw), opening.end(), closed=True, whole=True, id=name)
     outcome, *others = requests.judge(block, tools, tracker, parsed)
+    if others or not isinstance(outcome, RawRequest | Refusal):
+        return None
     if isinstance(outcome, Refusal):
         outcome = replace(outcome, request_id=name)
-    elif others or not isinstance(outcome, RawRequest):
-        return None
     path = tracker.path if shape.takes_path(tools[tracker.tool]) else ""
     return Started(name, tracker.tool, path, start), Completed(name, outcome), closing.end()
 

@@ -81,3 +81,9 @@ def test_messages_that_once_went_wrong_stay_right(path):
     found = read(case["message"], corpus.SHAPES, finish=case["finish"])
     assert [[request.tool_name, dict(request.parameters)] for request in found.requests] == case["calls"]
     assert bool(found.refusals) == case["refused"]
+    for size in (1, 2, 7):
+        reader = Reader(corpus.SHAPES)
+        for pos in range(0, len(case["message"]), size):
+            reader.feed(case["message"][pos : pos + size])
+        pieces = reader.flush(case["finish"])
+        assert (pieces.requests, pieces.refusals, pieces.ignored) == (found.requests, found.refusals, found.ignored)
