@@ -14,6 +14,7 @@ from typing import Final
 
 from rails.core.conversation import Answer, Message, Text, Usage
 from rails.core.errors import ModelError, Refusal
+from rails.core.leaves import leaves, squeezed
 from rails.core.requests import Json, RawRequest, ToolRequest
 from rails.core.text import one_line
 from rails.intake import Reader, Started
@@ -114,26 +115,10 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
 
 def _drift(parameters: Mapping[str, Json], block: str) -> Iterator[str]:
     """Name every value of the corrected request that does not stand in the broken block."""
-    flat = _squeezed(block)
-    for place, value in _leaves(parameters, ""):
+    flat = squeezed(block)
+    for place, value in leaves(parameters):
+        if value is None or isinstance(value, bool):
+            continue
         text = value if isinstance(value, str) else str(value)
-        if _squeezed(text) and _squeezed(text) not in flat:
+        if squeezed(text) and squeezed(text) not in flat:
             yield f"{place} = {one_line(text, 80)!r}"
-
-
-def _squeezed(text: str) -> str:
-    """Reduce a text to what stays the same under any way of quoting it: escapes, blanks and quotes fall away."""
-    for escape in ("\\n", "\\t", "\\r"):
-        text = text.replace(escape, "")
-    return "".join(char for char in text if not char.isspace() and char not in "\\\"'“”‘’`")
-
-
-def _leaves(value: Json | Mapping[str, Json], place: str) -> Iterator[tuple[str, Json]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(item, f"{place}.{key}" if place else key)
-    elif isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _leaves(item, f"{place}[{number}]")
-    elif value is not None and not isinstance(value, bool):
-        yield place, value

@@ -14,6 +14,7 @@ from typing import Final
 from rails.core import details as d
 from rails.core import limits
 from rails.core.details import Details
+from rails.core.leaves import leaves, squeezed
 from rails.core.requests import Json
 from rails.intake.jsontext import Parsed
 from rails.intake.repairs import repair
@@ -76,33 +77,15 @@ def _leaves_of(block: str) -> dict[str, Json] | None:
     wrapped = next((value for key in _WRAPPERS if isinstance(value := request.pop(key, None), dict)), {})
     tool = next((request.pop(key) for key in _TOOL if key in request), None)
     whole = {**{key: value for key, value in request.items() if key not in _FORM}, **wrapped}
-    leaves: Iterator[tuple[str, Json]] = _leaves(whole, "")
-    return {**({"tool": tool} if tool is not None else {}), **dict(leaves)}
+    return {**({"tool": tool} if tool is not None else {}), **dict(leaves(whole))}
 
 
-def _leaves(value: Json | Mapping[str, Json], place: str) -> Iterator[tuple[str, Json]]:
-    if isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _leaves(item, f"{place}.{key}" if place else key)
-    elif isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _leaves(item, f"{place}[{number}]")
-    else:
-        yield place, value
-
-
-def _stands_in(value: Json, leaves: Mapping[str, Json], block: str) -> bool:
-    """Whether a value is one of ``leaves``, or a longer one stands in the block however it is quoted there."""
-    if _json(value) in map(_json, leaves.values()):
+def _stands_in(value: Json, known: Mapping[str, Json], block: str) -> bool:
+    """Whether a value is one of ``known``, or a longer one stands in the block however it is quoted there."""
+    if _json(value) in map(_json, known.values()):
         return True
-    flat = _squeezed(value if isinstance(value, str) else _json(value))
-    return len(flat) >= _TELLING and flat in _squeezed(block)
-
-
-def _squeezed(text: str) -> str:
-    for escape in ("\\n", "\\t", "\\r"):
-        text = text.replace(escape, "")
-    return "".join(char for char in text if not char.isspace() and char not in "\\\"'“”‘’`")
+    flat = squeezed(value if isinstance(value, str) else _json(value))
+    return len(flat) >= _TELLING and flat in squeezed(block)
 
 
 def _json(value: Json) -> str:
