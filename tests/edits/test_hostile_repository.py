@@ -137,6 +137,7 @@ def test_the_canaries_do_sing_for_plain_git(tmp_path):
     """The test above would prove nothing if the traps were not armed."""
     project = hostile(tmp_path)
     git(project, "status")
+    save(project, "a.txt", "new\n")  # git filters what it takes for changed only
     subprocess.run(["git", "add", "a.txt"], cwd=project, capture_output=True, check=False)
     subprocess.run(["git", "commit", "-m", "x"], cwd=project, capture_output=True, check=False)
     assert {"ran-fsmonitor", "ran-clean", "ran-hook"} <= set(traces(tmp_path))
