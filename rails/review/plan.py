@@ -110,8 +110,11 @@ class _Plan:
         """Take the session's end; an answer that was applied from a file has an agent that never was engaged."""
         if outcome == "done":
             self.steps = [replace(step, state="done") for step in self.steps]
-        elif self._finished < len(self.steps) and self.steps[self._finished].state == "working":
-            self._at_work(state="stopped", outcome=outcome)
+            return
+        nobody_engaged = not any(step.first for step in self.steps)
+        for at, step in enumerate(self.steps[self._finished :][:1], start=self._finished):
+            if step.state == "working" or nobody_engaged:
+                self.steps[at] = replace(step, state="stopped", outcome=outcome)
 
 
 def _handed(facts: Details) -> str:

@@ -1,5 +1,7 @@
 """The plan of a session: its agents in order, which is done, which is at work, and how far it is."""
 
+import pytest
+
 from rails.review.html_plan import plan_html
 from rails.review.plan import plan_of, standing
 from rails.review.queries import session_view
@@ -81,6 +83,17 @@ def test_an_answer_to_an_alert_is_no_hand_off(log):
 def test_a_log_that_does_not_say_what_is_to_be_done_has_what_was_begun(log):
     steps = plan(log, log.START, engaged("coder"))
     assert [(step.agent, step.state) for step in steps] == [("coder", "working")]
+
+
+@pytest.mark.parametrize(("outcome", "state"), [("done", "done"), ("refused", "stopped")])
+def test_an_answer_from_a_file_is_over_though_no_agent_was_engaged(log, outcome, state):
+    steps = plan(log, ("WORKFLOW_START", {"tasks": CHAIN[1:2]}), ("WORKFLOW_END", {"outcome": outcome}))
+    assert [step.state for step in steps] == [state]
+
+
+def test_what_was_to_come_stays_to_come_when_an_earlier_agent_stopped(log):
+    steps = plan(log, *FIRST_DONE[:2], over("gave_up"), ("WORKFLOW_END", {"outcome": "gave_up"}))
+    assert [(step.state, step.outcome) for step in steps] == [("stopped", "gave_up"), ("next", ""), ("next", "")]
 
 
 def test_odd_records_are_no_obstacle(log):

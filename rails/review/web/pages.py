@@ -38,7 +38,8 @@ from rails.review.sessions import outcome_words
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300
-_LOOK_BACK: Final = 200
+#: Records that are looked through for the beginning of a turn: most have a dozen, so a few first.
+_LOOK_BACK: Final = (20, 60, 120)
 _SESSIONS: Final = 200
 _HITS: Final = 50
 #: What leads from the list to other views of all sessions.
@@ -182,9 +183,16 @@ class Pages:
         """Return the record with which the turn of ``record`` begins, if that is not far back."""
         if record == 1:
             return 1
-        before = self._index.window(session_id, max(1, record - _LOOK_BACK), min(record, _LOOK_BACK + 1))
-        asked = [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]
-        return max(asked, default=record)
+        last = record
+        for count in _LOOK_BACK:
+            first = max(1, last - count + 1)
+            before = self._index.window(session_id, first, last - first + 1)
+            if asked := [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]:
+                return asked[-1]
+            if first == 1:
+                break
+            last = first - 1
+        return record
 
     def _records(self, session_id: str, first: int, count: int) -> list[Record]:
         records: list[Record] = []
