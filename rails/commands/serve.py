@@ -12,6 +12,7 @@ from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.core.errors import EXIT_OK, LogError, UsageError
 from rails.log.answers import answer_key
+from rails.prices import PRICES_NAME
 from rails.review.web.server import ReviewServer
 
 
@@ -39,7 +40,7 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
     except LogError as error:
         print(f"The page can only look: {error}", file=sys.stderr)
         key = None
-    return ReviewServer(common.state_of(project), port=port, key=key)
+    return ReviewServer(common.state_of(project), port=port, key=key, prices=config_folder() / PRICES_NAME)
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:

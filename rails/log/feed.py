@@ -22,8 +22,8 @@ from rails.log.reader import LOG_NAME, Damage, Position, Row, Tail
 from rails.log.search import blob_text, session_ids
 from rails.log.words import words_of
 
-#: Changes with every change of the tables or of what is searchable; another version is built again.
-VERSION: Final = 1
+#: Changes with every change of the tables, of the cards or of what is searchable; another version is built again.
+VERSION: Final = 2
 #: A row's number is its session's number, shifted by so many bits, and its record's number.
 SHIFT: Final = 32
 _BATCH: Final = 1_000

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib import resources
 from typing import Final
@@ -17,6 +17,7 @@ from rails.core.text import one_line
 from rails.gate.checks.n8n import picture
 from rails.review.attempts import Row, caption, causes_of, rows_of
 from rails.review.decisions import decisions, decisions_table
+from rails.review.html_plan import plan_html
 from rails.review.html_table import table_html, within
 from rails.review.html_turns import WORDS, badge, seconds_text, time_text, turn_name, turn_section
 from rails.review.markup import Html, el, join, text
@@ -29,6 +30,7 @@ _SESSION_WORDS: Final = {
     "model_failed": ("✕", "bad", "The model failed"),
     "": ("…", "open", "Unfinished"),
 }
+_RUNNING: Final = ("●", "open", "Running")
 _LISTED: Final = 100
 _STAGES: Final = ("model", "gate", "human", "write", "run")
 
@@ -39,7 +41,7 @@ def render_html(view: SessionView) -> str:
     content = join(
         el("a", text("Skip to the turns"), class_="skip", href="#turns"),
         header(view),
-        el("main", overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
+        el("main", plan_html(view.plan), overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
         footer(view),
     )
     return document(f"{title} · AI-Rails session", content)
@@ -64,9 +66,13 @@ def document(title: str, content: Html) -> str:
     return f"<!doctype html>\n{el('html', head, el('body', content), lang='en')}\n"
 
 
-def header(view: SessionView) -> Html:
-    """Return the session's task, ending and facts."""
-    mark, kind, words = _SESSION_WORDS.get(view.outcome, ("…", "open", one_line(view.outcome)))
+def header(view: SessionView, more: Mapping[str, str] | None = None, *, running: bool = False) -> Html:
+    """Return the session's task, ending and facts, with ``more`` of them; ``running``: its run is known to run."""
+    mark, kind, words = (
+        _RUNNING
+        if running and not view.outcome
+        else _SESSION_WORDS.get(view.outcome, ("…", "open", one_line(view.outcome)))
+    )
     facts = {
         "Session": view.session_id,
         "Started": time_text(view.started),
@@ -74,6 +80,7 @@ def header(view: SessionView) -> Html:
         "Agents": ", ".join(view.agents),
         "Models": ", ".join(view.models),
         "Project": view.project,
+        **(more or {}),
     }
     return el(
         "header",

@@ -134,7 +134,7 @@ def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
         case "FEEDBACK_SENT":
             attempt, limit = (int(d.number(facts, name)) for name in ("attempt", "limit"))
             codes = ", ".join(d.texts(facts, "codes"))
-            words = f"Sent back to the agent ({codes}): attempt {attempt} of {limit}" if codes else ""
+            words = f"Sent back to the agent ({codes}): attempt {attempt} of {limit} failed" if codes else ""
             yield "attempt", {"attempt": attempt, "limit": limit, "words": one_line(words, _WORDS)}
         case "LLM_ERROR" | "ERROR":
             yield "error", {"words": one_line(d.beginning(facts, "error") or record.message, _WORDS)}

@@ -12,6 +12,7 @@ from rails.core.text import sha256
 from rails.core.wire import json_object
 from rails.review.attempts import explain_failures, with_progress
 from rails.review.attention import attention
+from rails.review.plan import plan_of
 from rails.review.turns import TurnBuilder
 from rails.review.views import SessionView, Totals, TurnView
 
@@ -54,6 +55,7 @@ def session_view(
         unknown_events=sum(record.event_type not in EVENT_TYPES for record in records),
         records=len(records),
         head=records[-1].hash if records else "",
+        plan=plan_of(records),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final, Literal
 
 from rails.core.outline import Outline
 from rails.core.requests import Json
+from rails.review.plan import Step
 
 #: Parameters that name a file, in our tools and in those of the originals.
 _PATH_KEYS: Final = ("file_path", "path", "new_path")
@@ -229,7 +230,8 @@ class SessionView:
     """A whole session. ``outcome`` is "" while it runs or when it broke off. ``failures`` explains every
     row of failed turns in a sentence; ``attention`` says what deserves a second look; ``damage`` are the log's
     unreadable lines, ``undone`` the steps taken back. ``prompts`` has a digest of each agent's
-    prompt. ``head`` is the hash of the last record: it stands for the whole log.
+    prompt. ``head`` is the hash of the last record: it stands for the whole log. ``plan`` has the agents with their
+    tasks, and how far each is.
     """
 
     session_id: str
@@ -252,3 +254,4 @@ class SessionView:
     unknown_events: int = 0
     records: int = 0
     head: str = ""
+    plan: tuple[Step, ...] = ()

@@ -2,6 +2,9 @@
 application and the reports.
 
 python tests/benchmarks/review.py [RECORDS]     default 100000; Chromium is measured where Playwright is installed
+
+Beyond 200,000 records only the page is measured: the rest takes a session whole. The log is written without waiting for
+the disk; how long that takes is in log.py.
 """
 
 import asyncio
@@ -15,6 +18,7 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
@@ -34,6 +38,7 @@ from rails.review.queries import session_view  # noqa: E402
 from rails.review.web.server import ReviewServer  # noqa: E402
 
 KEY = b"k" * 32
+WHOLE = 200_000
 
 
 def row(name, value, unit="ms"):
@@ -50,6 +55,13 @@ def median(job, times=9):
     return statistics.median(timed(job)[1] for _ in range(times))
 
 
+def rows(name, job, times=15):
+    """The best says what the code takes, the median what this machine made of it."""
+    took = [timed(job)[1] for _ in range(times)]
+    row(f"{name}, best of {times}", min(took))
+    row(f"{name}, median", statistics.median(took))
+
+
 def shapes():
     """The records that the tests of the review use."""
     path = ROOT / "tests" / "review" / "conftest.py"
@@ -60,6 +72,11 @@ def shapes():
 
 
 def write_log(state, count):
+    with mock.patch("os.fdatasync", return_value=None):
+        return _write_log(state, count)
+
+
+def _write_log(state, count):
     make = shapes()
     log = SessionLog.create(state)
     log.append(Event("WORKFLOW_START", "bump a", {"task": "bump a", "project": "/p"}))
@@ -91,8 +108,8 @@ def page_figures(state, session_id):
         row("page: first window, without an index (once)", first)
         while not server._pages._index.refresh():
             pass
-        row("page: last window, with the index (median of 9)", median(lambda: get(f"/api/session/{session_id}")))
-        row("page: a window in the middle", median(lambda: get(f"/api/session/{session_id}?first=50000")))
+        rows("page: last window, with the index", lambda: get(f"/api/session/{session_id}"))
+        rows("page: a window in the middle", lambda: get(f"/api/session/{session_id}?first=50000"))
         row("page: search, newest 50", median(lambda: get("/api/search?q=correct")))
         row("page: list of sessions", median(lambda: get("/api/sessions")))
         chromium_figures(server, session_id)
@@ -116,7 +133,7 @@ def chromium_figures(server, session_id):
             page.goto(f"http://127.0.0.1:{server.port}/#/s/{session_id}")
             page.wait_for_selector("section.turn")
 
-        row("Chromium: navigation to first turns shown (median of 5)", median(open_session, 5))
+        rows("Chromium: navigation to first turns shown", open_session, 9)
         nodes = page.evaluate("document.getElementsByTagName('*').length")
         row("Chromium: elements on the page", nodes, "elements")
         browser.close()
@@ -243,7 +260,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         state = Path(folder) / ".rails"
         log, took = timed(lambda: write_log(state, count))
-        row(f"writing a session of {count:,} records", took / 1000, "s")
+        row(f"writing a session of {count:,} records, unsynced", took / 1000, "s")
+        if count > WHOLE:
+            print("the rest: not measured, the session is too long to be taken whole")
+            page_figures(state, log.session_id)
+            return
         (records, _), took = timed(lambda: read_lenient(log.path))
         row("reading it whole", took / 1000, "s")
         view, took = timed(lambda: session_view(records))

@@ -7,32 +7,39 @@ is shown by windows of records, so that a long one opens as fast as a short one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from rails.core import details as d
 from rails.core import limits
 from rails.core.details import Details
-from rails.core.errors import LogError
+from rails.core.errors import LogError, UsageError
 from rails.core.events import Record
 from rails.core.requests import Json
 from rails.core.text import excerpt, one_line
+from rails.log.answers import is_being_written
 from rails.log.cards import Card
 from rails.log.index import Index
 from rails.log.reader import LOG_NAME, full
 from rails.log.search import Hit
+from rails.prices import Prices, load
 from rails.review.html import header, overview, turn_sections, why
+from rails.review.html_plan import plan_html
 from rails.review.html_turns import time_text
 from rails.review.markup import Html, el, join, text
+from rails.review.meter import Meter, meter_of
+from rails.review.plan import plan_of, standing
 from rails.review.queries import session_view
 from rails.review.questions import Question
 from rails.review.sessions import outcome_words
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300
-_LOOK_BACK: Final = 200
+#: Records that are looked through for the beginning of a turn: most have a dozen, so a few first.
+_LOOK_BACK: Final = (20, 60, 120)
 _SESSIONS: Final = 200
 _HITS: Final = 50
 #: What leads from the list to other views of all sessions.
@@ -56,7 +63,10 @@ _SPARK: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A part of a session: records ``first`` to ``last`` of ``total``; ``turns`` are (number, markup)."""
+    """A part of a session: records ``first`` to ``last`` of ``total``; ``turns`` are (number, markup).
+
+    ``step`` says which step of the plan is at work, ``meter`` what the whole session has used.
+    """
 
     session_id: str
     first: int
@@ -65,7 +75,8 @@ class Window:
     running: bool
     head: Html
     turns: tuple[tuple[int, Html], ...]
-    tokens: tuple[int, int] = (0, 0)
+    step: str = ""
+    meter: str = ""
 
     def to_json(self) -> dict[str, Json]:
         """Return the window for the page."""
@@ -76,16 +87,20 @@ class Window:
             "total": self.total,
             "running": self.running,
             "head": self.head,
-            "tokens": list(self.tokens),
+            "step": self.step,
+            "meter": self.meter,
             "turns": [{"number": number, "html": html} for number, html in self.turns],
         }
 
 
 class Pages:
-    """The pages of the project whose ``.rails`` folder is ``state``; may be used from several threads."""
+    """The pages of the project whose ``.rails`` folder is ``state``; may be used from several threads.
 
-    def __init__(self, state: Path) -> None:
-        self._state = state
+    ``prices`` is the user's file of prices; without it nothing is said of money.
+    """
+
+    def __init__(self, state: Path, prices: Path | None = None) -> None:
+        self._state, self._prices = state, prices
         self._index = Index(state)
 
     @property
@@ -135,9 +150,25 @@ class Pages:
         view = session_view(whole, ("The log has lines that cannot be read.",) if card.damage else ())
         turns = tuple(zip((turn.number for turn in view.turns), turn_sections(view), strict=True))
         partial = None if start == 1 and last >= total else _partial(start, last, total)
-        head = join(header(view), partial, overview(view), why(view))
-        tokens = card.input_tokens, card.output_tokens
-        return Window(session_id, start, last, total, not view.outcome, head, turns, tokens)
+        plan, meter = plan_of(self._landmarks(card)), self.meter(card)
+        running = is_being_written(self._state, session_id)
+        drawn = plan_html(plan, session_id=session_id, at_work=running)
+        head = join(header(view, meter.facts, running=running), drawn, partial, overview(view), why(view))
+        return Window(session_id, start, last, total, not view.outcome, head, turns, standing(plan), meter.line)
+
+    def meter(self, card: Card) -> Meter:
+        """Return what a session has used by now, and what is left of its budget."""
+        try:
+            prices, note = load(self._prices) if self._prices else Prices(), ""
+        except UsageError as error:
+            prices, note = Prices(), str(error)
+        running = not card.outcome and card.last and is_being_written(self._state, card.session_id)
+        return meter_of(card, prices, since_last_s=_since(card.last) if running else 0.0, note=note)
+
+    def _landmarks(self, card: Card) -> Iterator[Record]:
+        """Yield the records that the plan is told from, in order, with their large values as pointers."""
+        for number in sorted({card.start, *card.landmarks, card.told} - {0}):
+            yield from (hit.record for hit in self._index.window(card.session_id, number, 1))
 
     def search(self, line: str, before: str = "") -> Html:
         """Return the newest records that match a search line. Raises UsageError for a line that means nothing."""
@@ -152,9 +183,16 @@ class Pages:
         """Return the record with which the turn of ``record`` begins, if that is not far back."""
         if record == 1:
             return 1
-        before = self._index.window(session_id, max(1, record - _LOOK_BACK), min(record, _LOOK_BACK + 1))
-        asked = [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]
-        return max(asked, default=record)
+        last = record
+        for count in _LOOK_BACK:
+            first = max(1, last - count + 1)
+            before = self._index.window(session_id, first, last - first + 1)
+            if asked := [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]:
+                return asked[-1]
+            if first == 1:
+                break
+            last = first - 1
+        return record
 
     def _records(self, session_id: str, first: int, count: int) -> list[Record]:
         records: list[Record] = []
@@ -187,6 +225,14 @@ def waiting_html(waiting: Sequence[tuple[Question, Details]]) -> Html:
         for question, facts in waiting
     ]
     return join(*items)
+
+
+def _since(stamp: str) -> float:
+    """Return how many seconds ago a record was written."""
+    try:
+        return (datetime.now(UTC) - datetime.fromisoformat(stamp)).total_seconds()
+    except (ValueError, TypeError):
+        return 0.0
 
 
 def _last_window(total: int) -> int:

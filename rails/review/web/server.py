@@ -62,20 +62,21 @@ _NOTHING: Final = "There is nothing here."
 class ReviewServer:
     """Serves the sessions below ``state``; use it in ``with``. Its addresses are for the user's eyes only.
 
-    ``key`` (``rails.log.answers.answer_key``) lets the page decide; without it the page can only look.
+    ``key`` (``rails.log.answers.answer_key``) lets the page decide; without it the page can only look. ``prices`` is
+    the user's file of prices; without it nothing is said of what a session costs.
     """
 
-    def __init__(self, state: Path, *, port: int = 0, key: bytes | None = None) -> None:
+    def __init__(self, state: Path, *, port: int = 0, key: bytes | None = None, prices: Path | None = None) -> None:
         self._closing = threading.Event()
         try:
             self._http = Server(port)
         except OSError as error:
             raise UsageError(f"Port {port} cannot be used: {error.strerror}. Leave --port out.") from error
         self._state = state
-        self._pages = Pages(state)
+        self._pages = Pages(state, prices)
         self._reports = Reports(state, self._pages.index, card_html)
         self._desk = Desk(state, self._pages.index, key)
-        self._streams = Streams(self._pages.index, self._closing)
+        self._streams = Streams(self._pages.index, self._closing, self._pages.meter)
         self.port = self._http.server_address[1]
         self._guard = Guard(self.port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
         self._http.site = self

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from rails.core.errors import LogError
+from rails.log.cards import Card
 from rails.log.index import Index
 from rails.log.reader import Row
 from rails.review.live import Live, Signal
+from rails.review.meter import Meter
 
 #: Records that are sent after a reconnection; more are better looked at as a window.
 MOST_BEHIND: Final = 5_000
@@ -28,11 +30,15 @@ _BEAT_S: Final = 5.0
 _LOOK_BACK: Final = 200
 
 
-class Streams:
-    """The open streams over one index; ``closing`` ends them all."""
+#: What makes a session dearer.
+_USED: Final = ("LLM_RESPONSE", "CORRECTION")
 
-    def __init__(self, index: Index, closing: threading.Event) -> None:
-        self._index, self._closing = index, closing
+
+class Streams:
+    """The open streams over one index; ``closing`` ends them all. ``meter`` says what a session has used."""
+
+    def __init__(self, index: Index, closing: threading.Event, meter: Callable[[Card], Meter]) -> None:
+        self._index, self._closing, self._meter = index, closing, meter
         self._lock = threading.Lock()
         self._count = 0
 
@@ -61,29 +67,39 @@ class Streams:
         if card is not None and card.records - seen > MOST_BEHIND:
             yield _event(Signal(card.records, "reset", {}))
             seen = card.records
-        tail = self._index.tail(session_id, self._turn_start(session_id, seen))
+        card = card or Card(session_id)
+        # From where the card ends, if that is before the turn: what it has not counted is counted here.
+        tail = self._index.tail(session_id, min(self._turn_start(session_id, seen), card.records + 1))
         live, beat = Live(), time.monotonic()
         yield b"retry: 1000\n\n"
         while not self._closing.is_set():
-            sent, ended = [], False
+            sent, ended, used = [], False, False
             try:
                 for item in tail.read():
                     if isinstance(item, Row):
                         sent += [_event(signal) for signal in live.add(item.record) if signal.number > seen]
+                        used = used or (item.record.event_type in _USED and item.record.seq > seen)
+                        if item.record.seq > card.records:
+                            card.add(item.record)
                         ended = item.record.event_type == "WORKFLOW_END"
             except LogError:
                 return
             if tail.position.seq > seen:
                 # Once for all that came: there is something new to look at.
                 seen = tail.position.seq
+                sent += [self._used(card, seen)] if used else []
                 yield b"".join([*sent, _event(Signal(seen, "record", {}))])
                 beat = time.monotonic()
             if ended:
                 return
             if time.monotonic() - beat > _BEAT_S:
-                yield b": still here\n\n"
+                # A budget of time is used up while nothing happens.
+                yield self._used(card, seen) if card.limits.get("max_seconds") else b": still here\n\n"
                 beat = time.monotonic()
             self._closing.wait(_POLL_S)
+
+    def _used(self, card: Card, seen: int) -> bytes:
+        return _event(Signal(seen, "meter", {"words": self._meter(card).line}))
 
     def _turn_start(self, session_id: str, seen: int) -> int:
         """Return the record that the turn of ``seen`` begins with: its requests give later signals their names."""

@@ -142,6 +142,21 @@ def test_a_long_session_is_served_by_windows(served, state, log):
     writer.close()
 
 
+@pytest.mark.parametrize("length", [3, 19, 45, 130])
+def test_a_window_in_the_middle_of_a_turn_begins_with_the_turn(served, state, log, length):
+    """However many records the turn has, as long as they are no more than fit into a window."""
+    events = [log.START]
+    starts = []
+    while len(events) < 700:
+        starts.append(len(events) + 1)
+        events += [log.call(len(starts)), log.answer(), *[log.formulated()] * (length - 2)]
+    writer = served.write(state, log.records(*events))
+    for wanted in (400, 500, 555):
+        part = served.json(f"/api/session/{writer.session_id}?first={wanted}")
+        assert part["first"] == max(start for start in starts if start <= wanted)
+    writer.close()
+
+
 def test_search_finds_the_newest_first_and_pages(served, state, log):
     writer = served.write(state, log.records(*[log.answer(f"needle {number}") for number in range(60)]))
     html = served.json("/api/search?q=needle")["html"]

@@ -135,7 +135,7 @@ function draw(part, fresh) {
     drawn.clear();
   }
   put(document.getElementById("head"), part.head);
-  live.totals(...part.tokens);
+  live.totals(part.step, part.meter);
   for (const { number, html } of part.turns) {
     if (drawn.get(number) === html) continue; // what is being read stays as it is
     drawn.set(number, html);

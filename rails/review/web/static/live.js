@@ -4,8 +4,8 @@
 const strip = document.getElementById("live");
 const pills = document.getElementById("pills");
 const facts = document.getElementById("live-facts");
-const said = { turn: "", attempt: "", cost: "" };
-let tokens = { input: 0, output: 0 };
+const meter = document.getElementById("live-meter");
+const said = { step: "", turn: "", attempt: "" };
 
 export async function follow(session, after, token, signal, take, say) {
   let seen = after;
@@ -87,12 +87,13 @@ export function clear() {
   strip.hidden = true;
   pills.replaceChildren();
   Object.keys(said).forEach((key) => (said[key] = ""));
-  tokens = { input: 0, output: 0 };
-  facts.textContent = "";
+  facts.textContent = meter.textContent = "";
 }
 
-export function totals(input, output) {
-  tokens = { input, output };
+// What a window knows of the whole session: its step of the plan, and what it has used.
+export function totals(step, used) {
+  said.step = step;
+  meter.textContent = used;
   tell();
 }
 
@@ -104,17 +105,15 @@ export function draw(kind, data) {
     said.turn = data.words;
   } else if (kind === "agent") said.turn = `${data.agent} starts: ${data.words}`;
   else if (kind === "attempt") said.attempt = data.words;
-  else if (kind === "cost") {
-    tokens = { input: tokens.input + data.input, output: tokens.output + data.output };
-    said.turn = said.turn.replace(": asking ", " · ");
-  } else if (kind === "error") said.attempt = `❌ ${data.words}`;
+  else if (kind === "cost") said.turn = said.turn.replace(": asking ", " · ");
+  else if (kind === "meter") meter.textContent = data.words;
+  else if (kind === "error") said.attempt = `❌ ${data.words}`;
   else if (kind === "end") said.turn = `Over: ${data.outcome}`;
   else if (kind.startsWith("json-tool-")) pill(kind, data);
   tell();
 }
 
 function tell() {
-  said.cost = tokens.input ? `${tokens.input.toLocaleString("en")} tokens in, ${tokens.output.toLocaleString("en")} out` : "";
   facts.textContent = Object.values(said).filter(Boolean).join(" · ");
 }
 
