@@ -101,6 +101,8 @@ class Road:
 
     def _repaired(self, decoded: Decoded, before: Findings, unknown: bool) -> bytes:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
+        if (laid_out := self._only_laid_out(before, unknown)) is not None:
+            return laid_out
         data = self.job.after
         seen, settled = {data}, False
         for _ in range(_ROUNDS):
@@ -123,6 +125,17 @@ class Road:
             self._miss("fix", f"{harm}, so the text is as the agent wrote it")
             return self.job.after
         return data
+
+    def _only_laid_out(self, before: Findings, unknown: bool) -> bytes | None:
+        """Return the formatted text when layout is all there is to repair: then one look of the linter is enough."""
+        if not self.tools.fixes_outlive_layout(self.job.after):
+            return None
+        wanted = self._wanted(self.job.after)
+        if any(found.edits or found.rule in _BREAKS for found in self._lint(wanted).diagnostics):
+            return None
+        self._note_format(self.job.after, wanted)
+        self._hurry(wanted, before, unknown)
+        return wanted
 
     def _harm(self, data: bytes) -> str:
         """Say what the repairs broke, if anything: every fix was parsed when made, formatting is read here."""
@@ -200,9 +213,12 @@ class Road:
 
     def _formatted(self, data: bytes) -> bytes:
         wanted = self._wanted(data)
+        self._note_format(data, wanted)
+        return wanted
+
+    def _note_format(self, data: bytes, wanted: bytes) -> None:
         if wanted != data and not any(fixed.rule == "format" for fixed in self.fixed):
             self.fixed.append(Fixed(self.job.path, "format", self.tools.formatter_name))
-        return wanted
 
     def _wanted(self, data: bytes) -> bytes:
         """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""

@@ -71,6 +71,9 @@ class Language(Protocol):
     def looks_formatted(self, path: str, data: bytes, /) -> bool:
         """A cheap guess whether :meth:`format` would leave ``data`` as it is; True costs a real look."""
 
+    def fixes_outlive_layout(self, data: bytes, /) -> bool:
+        """Whether formatting ``data`` neither brings nor settles a finding that the linter has a fix for."""
+
     def others(self) -> tuple[str, ...]:
         """The names of further linters."""
 

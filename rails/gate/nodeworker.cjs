@@ -54,6 +54,7 @@ async function parses(parser, text, file) {
 
 async function syntax({ text, path: file }) {
   if (!state.prettier) return { error: scriptError(text, file) };
+  if (!TYPESCRIPT.test(file) && isModule(text)) return { error: null };
   if (TYPESCRIPT.test(file)) {
     const error = await parses("typescript", text, file);
     if (error && !/x$/i.test(file) && !(await parses("typescript", text, `${file}x`))) {
@@ -71,6 +72,24 @@ async function syntax({ text, path: file }) {
     return { error };
   }
   return { error: (await parses("babel", text, file)) && error };
+}
+
+// ESLint's own parser, without what linting needs, is several times as fast as Prettier's, and stricter: what it
+// reads needs no second opinion. What it refuses, or a machine without it, takes the long way.
+function isModule(text) {
+  if (state.espree === undefined) {
+    try {
+      state.espree = createRequire(path.join(state.eslint.folder, "package.json"))("espree");
+    } catch {
+      state.espree = null;
+    }
+  }
+  try {
+    state.espree.parse(text, { ecmaVersion: "latest", sourceType: "module", ecmaFeatures: { jsx: true } });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 // Without a parser package V8 itself reads plain JavaScript; the code is compiled and never run.
@@ -186,6 +205,44 @@ async function eslint({ text, path: file, root, own, stamp }) {
   return ignored ? { ignored: ignored.message } : { messages };
 }
 
+// -- practice -----------------------------------------------------------------------------------------
+
+// V8 compiles the linter and the formatter well only after dozens of files. While nobody asks (the model writes),
+// the worker repeats what it was asked last, so that the next turn meets compiled code. The answers are dropped.
+// A project's own configuration is not repeated: it runs when it is asked for, and only then.
+const PRACTICE = { idleMs: 250, pauseMs: 2, cpuMs: 1500, texts: 12, characters: 60_000 };
+const practice = { requests: new Map(), asked: 0, spentMs: 0, mark: null, timer: null };
+
+function remember(op, request) {
+  if ((op !== "eslint" && op !== "prettier") || request.own || request.text.length > PRACTICE.characters) return;
+  const key = `${op}\0${request.path}`;
+  practice.requests.delete(key);
+  practice.requests.set(key, { op, request });
+  if (practice.requests.size > PRACTICE.texts) practice.requests.delete(practice.requests.keys().next().value);
+}
+
+function rest(milliseconds) {
+  clearTimeout(practice.timer);
+  if (practice.spentMs < PRACTICE.cpuMs && practice.requests.size) practice.timer = setTimeout(practise, milliseconds);
+}
+
+async function practise() {
+  const asked = practice.asked;
+  const [key, { op, request }] = practice.requests.entries().next().value;
+  practice.requests.delete(key);
+  practice.requests.set(key, { op, request });
+  try {
+    await operations[op](request);
+  } catch {
+    practice.requests.delete(key);
+  }
+  // With what the compiler and the collector did on their own threads since the last one.
+  const { user, system } = process.cpuUsage(practice.mark);
+  practice.spentMs += (user + system) / 1000;
+  practice.mark = process.cpuUsage();
+  if (asked === practice.asked) rest(PRACTICE.pauseMs);
+}
+
 // -- the loop -----------------------------------------------------------------------------------------
 
 const operations = { about, syntax, prettier, eslint };
@@ -195,6 +252,8 @@ process.stdout.write = process.stderr.write.bind(process.stderr);
 
 (async () => {
   for await (const line of readline.createInterface({ input: process.stdin })) {
+    clearTimeout(practice.timer);
+    practice.asked += 1;
     const { op, ...request } = JSON.parse(line);
     let answer;
     try {
@@ -203,6 +262,9 @@ process.stdout.write = process.stderr.write.bind(process.stderr);
       answer = { ok: false, error: String((error && error.message) || error).slice(0, 500) };
     }
     write(`${JSON.stringify(answer)}\n`);
+    if (answer.ok) remember(op, request);
+    practice.mark = process.cpuUsage();
+    rest(PRACTICE.idleMs);
   }
   process.exit(0);
 })();

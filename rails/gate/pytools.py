@@ -120,6 +120,10 @@ class PythonTools:
         """Ask ruff's formatter, which agrees with black about nearly every file and takes a hundredth of its time."""
         return self.ruff_tool is None or self._ruff_format(path, data) == data
 
+    def fixes_outlive_layout(self, _data: bytes) -> bool:
+        """Blank lines, imports and quotes have fixes of their own."""
+        return False
+
     def _newer(self) -> bool:
         target = self.config.target
         return target is not None and target > sys.version_info[:2]

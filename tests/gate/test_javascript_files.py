@@ -8,6 +8,7 @@ folder, or in a folder named by AI_RAILS_JAVASCRIPT.
 import json
 import os
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -309,3 +310,66 @@ def test_real_tools_execute_no_configuration(genuine, tmp_path):
     genuine.put(".prettierrc", '{"plugins": ["./plugin.cjs"]}')
     genuine.judge(("a.js", "const a = 1;\n"))
     assert not trace.exists()
+
+
+@real
+def test_one_look_of_the_linter_says_what_two_say(genuine, monkeypatch):
+    texts = [
+        (None, "const  x = {a:1}\nexport default x\n"),
+        (None, "const x = 1;\nif (!!x) { debugger }\nexport default x\n"),
+        (None, "const x = 1;\nx  = 2;\nexport default /a   b/\n"),
+        (None, "/* eslint semi: error */\nconst  x = 1\nexport default x\n"),
+        (None, "out: for (;;) { break }\n"),
+        (None, "const a = 1 ?? 2 || 3;\n"),
+        (None, "export const  A = () => <p>{ x  = 1 }</p>\n"),
+        ("const  a = 1\nexport default a\n", "const  a = 1\nexport default a\nconst  b = {c:a}\ndebugger\n"),
+        ("const  a = !!(!!1)\n", "const  a = !!(!!1)\nif (!!a)  { foo() }\n"),
+    ]
+    files = [(f"m{number}.js", *filter(None, pair)) for number, pair in enumerate(texts)]
+    short = genuine.judge(*files)
+    monkeypatch.setattr(nodetools.NodeTools, "fixes_outlive_layout", lambda self, data: False)
+    long = genuine.judge(*files)
+    assert short.proposal == long.proposal
+    assert (short.status, short.findings, short.fixed) == (long.status, long.findings, long.fixed)
+    assert short.not_checked == long.not_checked
+
+
+def test_the_idle_worker_repeats_what_it_was_asked(script, tmp_path):
+    looks = counted(script, tmp_path / "looks")
+    script.judge(("a.js", "const a = 1;\n"))
+    asked = looks()
+    assert until(lambda: looks() > asked)
+
+
+def test_the_idle_worker_never_runs_the_projects_own_configuration(script, project, pool, tmp_path):
+    looks = counted(script, tmp_path / "looks")
+    script.put("eslint.config.js", "module.exports = {};\n")
+    with Gate(project, trusted=True, pool=pool) as gate:
+        script.gate = gate
+        script.judge(("a.js", "const a = 1;\n"))
+        asked = looks()
+        assert asked
+        assert not until(lambda: looks() > asked, seconds=0.8)
+
+
+def test_what_the_idle_worker_repeats_is_bounded(script, tmp_path):
+    work = "const t = process.cpuUsage(); while (/slow/.test(text) && process.cpuUsage(t).user < 7e5);"
+    looks = counted(script, tmp_path / "looks", work)
+    script.judge(("b.js", "const slow = 1;\n"))
+    asked = looks()
+    assert until(lambda: looks() > asked)
+    assert not until(lambda: looks() > asked + 4, seconds=3)
+
+
+def counted(world, file, work=""):
+    """Make the linter write down each text it is given; return how to count them."""
+    code = ESLINT.replace("{ filePath }) {", f"{{ filePath }}) {{ fs.appendFileSync({str(file)!r}, '.'); {work}")
+    world.put("node_modules/eslint/index.js", code)
+    return lambda: len(file.read_text()) if file.exists() else 0
+
+
+def until(done, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not done() and time.monotonic() < end:
+        time.sleep(0.02)
+    return done()
