@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from rails.core.errors import CheckError
-from rails.gate import tools
+from rails.gate import settings, tools
 from rails.gate.ruff import Diagnostic, RuffCli
 from rails.gate.ruffserver import BadConfigurationError, Question, RuffServer
 from rails.gate.settings import RuffSettings
 
 T = TypeVar("T")
+
+
+def head_start(project: Path, paths: Sequence[str]) -> Ruff | None:
+    """Begin to start ruff for the first Python file among ``paths``, before it is asked anything.
+
+    ``None`` when there is nothing for it to do or it is not installed. Whoever gets it closes it.
+    """
+    first = next((path for path in paths if path.endswith((".py", ".pyi"))), None)
+    tool = tools.find_ruff() if first else None
+    if first is None or tool is None:
+        return None
+    made = Ruff(tool, project)
+    made.warm(first)
+    return made
 
 
 class Ruff:
@@ -58,6 +73,21 @@ class Ruff:
         for server in self.servers:
             server.forget()
 
+    def warm(self, path: str) -> None:
+        """Begin to start the server that will be asked about ``path``; returns at once, decides nothing, never fails.
+
+        Whoever asks for that server meanwhile waits for it, and gets it only if the configuration is still the same.
+        """
+        try:
+            how = settings.ruff_for(self._project, path, settings.read(self._project))
+        except CheckError:
+            return  # whoever asks is told why
+        threading.Thread(target=self._started, args=(how,), daemon=True, name="start ruff").start()
+
+    def _started(self, how: RuffSettings) -> None:
+        with contextlib.suppress(Exception):
+            self._server(how)
+
     def lint_isolated(self, data: bytes) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` without any configuration. Raises CheckError."""
         return self._command.lint("canary.py", data, RuffSettings(False))
@@ -73,10 +103,11 @@ class Ruff:
         return cold()
 
     def close(self) -> None:
-        """Stop every server."""
-        for server in self._servers.values():
-            server.close()
-        self._servers.clear()
+        """Stop every server, also one that is just starting."""
+        with self._lock:
+            for server in self._servers.values():
+                server.close()
+            self._servers.clear()
 
     def _server(self, settings: RuffSettings) -> RuffServer | None:
         key = settings.project, settings.options
