@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -40,7 +39,7 @@ class Ruff:
         self._project = project
         self._servers: dict[object, RuffServer] = {}
         self._command_only: set[object] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     @property
     def servers(self) -> tuple[RuffServer, ...]:
@@ -60,13 +59,24 @@ class Ruff:
         )
 
     def expect(self, questions: Sequence[Question], settings: RuffSettings) -> None:
-        """Have a server work ahead on what will be asked. Failing, it is asked then, and told then."""
-        server = self._server(settings)
-        if server is not None:
-            try:
-                server.expect(questions)
-            except CheckError as error:
-                self._drop(settings, error)
+        """Have a server work ahead on what will be asked. Failing, it is asked then, and told then.
+
+        One that does not run yet is started meanwhile: whoever asks it waits for it.
+        """
+        if (settings.project, settings.options) in self._servers:
+            self._expected(questions, settings)
+        else:
+            job = (questions, settings)
+            threading.Thread(target=self._expected, args=job, daemon=True, name="start ruff").start()
+
+    def _expected(self, questions: Sequence[Question], settings: RuffSettings) -> None:
+        with self._lock:
+            server = self._server(settings)
+            if server is not None and questions:
+                try:
+                    server.expect(questions)
+                except CheckError as error:
+                    self._drop(settings, error)
 
     def forget(self) -> None:
         """Let go of what was expected and never asked for."""
@@ -82,11 +92,7 @@ class Ruff:
             how = settings.ruff_for(self._project, path, settings.read(self._project))
         except CheckError:
             return  # whoever asks is told why
-        threading.Thread(target=self._started, args=(how,), daemon=True, name="start ruff").start()
-
-    def _started(self, how: RuffSettings) -> None:
-        with contextlib.suppress(Exception):
-            self._server(how)
+        self.expect((), how)
 
     def lint_isolated(self, data: bytes) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` without any configuration. Raises CheckError."""
