@@ -40,6 +40,7 @@ class Ruff:
         self._servers: dict[object, RuffServer] = {}
         self._command_only: set[object] = set()
         self._lock = threading.RLock()
+        self._closed = False
 
     @property
     def servers(self) -> tuple[RuffServer, ...]:
@@ -71,7 +72,7 @@ class Ruff:
 
     def _expected(self, questions: Sequence[Question], settings: RuffSettings) -> None:
         with self._lock:
-            server = self._server(settings)
+            server = None if self._closed else self._server(settings)
             if server is not None and questions:
                 try:
                     server.expect(questions)
@@ -111,6 +112,7 @@ class Ruff:
     def close(self) -> None:
         """Stop every server, also one that is just starting."""
         with self._lock:
+            self._closed = True
             for server in self._servers.values():
                 server.close()
             self._servers.clear()
