@@ -6,10 +6,13 @@ Only the standard library is imported before a verb is known, so that help and h
 from __future__ import annotations
 
 import argparse
+import contextlib
+import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from rails import __version__
@@ -61,7 +64,11 @@ files:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Every message for the operator goes to standard error."""
-    options = _parser().parse_args(argv)
+    if argv is None:
+        # What is imported stays: looking through it for garbage every 700 objects takes a tenth of a short command.
+        gc.set_threshold(20_000, 20, 20)
+    words = sys.argv[1:] if argv is None else argv
+    options = _parser(words[0] if words else "").parse_args(words)
     if not hasattr(options, "verb"):
         _parser().print_help()
         return EXIT_USAGE
@@ -81,18 +88,44 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_BROKEN
 
 
-def _parser() -> argparse.ArgumentParser:
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal; argparse asks for its width anew at every option."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+@cache
+def _columns() -> int:
+    """What ``shutil.get_terminal_size`` says, without the three libraries of compression that it imports."""
+    with contextlib.suppress(ValueError):
+        if (named := int(os.environ.get("COLUMNS", ""))) > 0:
+            return named
+    with contextlib.suppress(AttributeError, ValueError, OSError):
+        if sys.__stdout__ is not None:
+            return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80
+    return 80
+
+
+def _parser(verb: str = "") -> argparse.ArgumentParser:
+    """Return the parser of all verbs; of ``verb`` alone where that is one of :data:`_ALONE`."""
     parser = argparse.ArgumentParser(
         prog="ai-rails",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"ai-rails {__version__}")
-    verbs = parser.add_subparsers(metavar="command", title="commands")
+    verbs = parser.add_subparsers(metavar="command", title="commands", prog="ai-rails")
+    if verb in _ALONE:
+        _ALONE[verb](verbs)
+        return parser
     _add_work(verbs)
     _add_apply(verbs)
+    _add_gate(verbs)
+    _add_kickoff(verbs)
+    _add_back(verbs)
     _add_look(verbs)
     _add_setup(verbs)
     return parser
@@ -105,7 +138,7 @@ def _verb(
         name,
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}. {more}".strip(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     verb.set_defaults(verb=name)
@@ -212,6 +245,8 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     _project(apply)
     _approval(apply)
 
+
+def _add_gate(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     gate = _verb(verbs, "gate", "check files: syntax, linters, formatters, n8n workflows")
     gate.add_argument("paths", nargs="*", help="files or folders (default: what git knows of)")
     gate.add_argument("--diff", metavar="REF", help="only files changed since REF, and only what is new since then")
@@ -227,8 +262,8 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     gate.add_argument("--strict", action="store_true", help="a missing optional check fails too")
     _project(gate)
 
-    _add_kickoff(verbs)
 
+def _add_back(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     undo = _verb(verbs, "undo", "take a step of a session back, byte for byte")
     undo.add_argument("session", nargs="?", help="which session (default: the last)")
     undo.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
@@ -259,6 +294,13 @@ def _add_kickoff(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         verb.add_argument("summary", nargs="*", help="what shall come of it, in words")
         verb.set_defaults(verb="kickoff", kind=kind)
 
+
+#: Verbs that hooks and scripts wait for: the options of the others are not made for them.
+_ALONE: Final[Mapping[str, Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None]]] = {
+    "run": _add_work,
+    "apply": _add_apply,
+    "gate": _add_gate,
+}
 
 _REPORTS: Final = {
     "models": "how each model and prompt did, with 95 %% intervals",

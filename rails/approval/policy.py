@@ -42,6 +42,7 @@ from rails.approval.policy_file import Example, read_tables
 from rails.approval.rules import Judgement, Policy, Rule, items_of
 from rails.core.errors import UsageError
 from rails.core.places import Offer
+from rails.core.userfolder import config_folder
 
 __all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load"]
 
@@ -130,15 +131,6 @@ class PolicyApprover:
 
 def _chooser(approver: object) -> Chooser | None:
     return approver if isinstance(approver, Chooser) else None
-
-
-def config_folder() -> Path:
-    """Return the user's configuration folder: ``AI_RAILS_CONFIG_DIR``, or the platform's own place."""
-    if override := os.environ.get("AI_RAILS_CONFIG_DIR"):
-        return Path(override)
-    from platformdirs import user_config_path
-
-    return user_config_path("ai-rails", appauthor=False)
 
 
 def load(project: Path | None = None, *, folder: Path | None = None) -> Policy:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import atexit
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +12,6 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
-from rails.core.requests import Json
 from rails.core.shipped import builtin_folder
 from rails.core.text import one_line
 
@@ -22,7 +19,7 @@ if TYPE_CHECKING:
     from rails.agents import Agent
     from rails.approval.decision import Approver
     from rails.core.events import Event, Record
-    from rails.core.requests import ToolRequest
+    from rails.core.requests import Json, ToolRequest
     from rails.gate.gate import Gate
     from rails.human import Human
     from rails.log.answers import Answers
@@ -121,6 +118,8 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
     from rails.review.dryrun import rule_in_words
 
     grants, fallback, web = Grants(board=Board(grants_folder(project))), None, getattr(options, "web", False)
+    import atexit
+
     atexit.register(grants.close)
     keyboard = _keyboard() if options.approve == "ask" else None
     if keyboard or (web and options.approve == "ask"):
@@ -239,6 +238,8 @@ def colour_wanted(stream: TextIO) -> bool:
 
 def width_of(stream: TextIO) -> int:
     """Return the columns that ``stream`` has room for; what is no terminal has room for 160."""
+    import shutil
+
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
 
 

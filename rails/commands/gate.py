@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rails.approval.decision import Decision, request_for_changes, sign_changes
 from rails.commands import common
 from rails.core import paths as workspace
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line, printable
-from rails.core.verdict import Verdict
-from rails.edits.apply import apply
-from rails.gate.gate import Gate
-from rails.gate.report import FORMATS, render
-from rails.gate.revisions import EMPTY_TREE
+from rails.gate.rufftool import head_start
+
+if TYPE_CHECKING:
+    from rails.core.verdict import Verdict
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
 # Listing files must not run what a repository's own configuration names.
@@ -31,14 +27,16 @@ def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave --diff, --staged and the paths away.")
-    if options.format not in FORMATS:
-        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(options.format)!r}.")
+    if options.format != "text":
+        _require_format(options.format)
     project = common.project_of(options)
     if options.trust:
         _trust(project)
     base = "HEAD" if options.staged and not options.diff else options.diff
     first = bool(base) and base == "HEAD" and not _git_knows(project, "HEAD")
     if first:  # nothing was committed yet, so everything is new
+        from rails.gate.revisions import EMPTY_TREE
+
         base = EMPTY_TREE
     chosen, deleted = _chosen(project, options, base), _deleted(project, options, base) if base else []
     if first:
@@ -46,7 +44,12 @@ def run(options: argparse.Namespace) -> int:
     if not chosen and not deleted:
         print("gate: no file to check", file=sys.stderr)
         return EXIT_OK if base or first else EXIT_BROKEN
-    with Gate(project, strict=options.strict, profile=options.profile) as gate:
+    ruff = head_start(project, [str(path) for path in chosen])
+    # Only now, while ruff starts on the other core.
+    from rails.gate.gate import Gate
+    from rails.gate.report import render
+
+    with Gate(project, strict=options.strict, profile=options.profile, ruff=ruff) as gate:
         verdict = gate.check_files(chosen, base=base, fix=options.fix, staged=options.staged, deleted=deleted)
     if options.fix:
         _write(project, verdict)
@@ -55,8 +58,17 @@ def run(options: argparse.Namespace) -> int:
     return _EXIT[verdict.status]
 
 
+def _require_format(name: str) -> None:
+    from rails.gate.report import FORMATS
+
+    if name not in FORMATS:
+        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(name)!r}.")
+
+
 def _trust(project: Path) -> None:
     """Say what of the project may run from now on, and record that the person agrees."""
+    import shlex
+
     from rails.gate import consent, settings
     from rails.gate import options as gate_options
 
@@ -74,6 +86,9 @@ def _trust(project: Path) -> None:
 def _write(project: Path, verdict: Verdict) -> None:
     """Write the safe fixes and formatting. Whoever types --fix has agreed to them."""
     if verdict.proposal:
+        from rails.approval.decision import Decision, request_for_changes, sign_changes
+        from rails.edits.apply import apply
+
         asked = request_for_changes("fix", "gate", (), verdict)
         apply(sign_changes(asked, Decision("approve", "", "--fix on the command line")), project)
 
@@ -102,7 +117,7 @@ def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> lis
 
 def _known(project: Path) -> list[str]:
     """Every file that git knows or would take; without git, every file that is not hidden."""
-    if (project / ".git").exists() and shutil.which("git"):
+    if (project / ".git").exists() and _which_git():
         names = _git(project, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     else:
         found = (path.relative_to(project) for path in sorted(project.rglob("*")) if path.is_file())
@@ -134,8 +149,14 @@ def _git_knows(project: Path, revision: str) -> bool:
         return False
 
 
+def _which_git() -> str | None:
+    import shutil  # which brings three libraries of compression along
+
+    return shutil.which("git")
+
+
 def _git(project: Path, *words: str) -> list[str]:
-    git = shutil.which("git")
+    git = _which_git()
     if git is None:
         raise CheckError("git is not installed, so there is nothing to compare with.")
     command = [git, "-C", str(project), *_SAFE, *words]

@@ -6,7 +6,6 @@ signs. Made only by ``rails.edits.plan`` and, with formatter changes added, by `
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 from dataclasses import dataclass
@@ -119,6 +118,8 @@ def _diff(old: list[str], new: list[str], names: list[str], context: int) -> lis
     rest = max(0, tail - context)
     one, other = old[start : len(old) - rest], new[start : len(new) - rest]
     if (len(old) - head - tail) * (len(new) - head - tail) <= _DIFF_PAIRS:
+        import difflib
+
         lines = list(difflib.unified_diff(one, other, names[0], names[1], n=context, lineterm=""))
     else:
         lines = _one_hunk(one, other, names, head - start, min(tail, context))

@@ -7,11 +7,13 @@ are untrusted: whoever shows them passes them through ``core.text``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from rails.core import details as d
 from rails.core.details import Details
-from rails.core.requests import Json
+
+if TYPE_CHECKING:
+    from rails.core.requests import Json
 
 OutlineStyle = Literal["note", "add", "remove", "change"]
 _STYLES: Final = frozenset(get_args(OutlineStyle))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rails.core.changes import ChangeSet
-from rails.core.outline import Outline
+
+if TYPE_CHECKING:
+    from rails.core.outline import Outline
 
 Severity = Literal["error", "warning", "info"]
 Status = Literal["pass", "fail", "error"]

@@ -8,7 +8,6 @@ them; looking at changed lines only misses what a change breaks elsewhere (an im
 from __future__ import annotations
 
 import bisect
-import difflib
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -89,6 +88,8 @@ def _blocks(
         return
     rest = _Span(old_lo, old_hi, new_lo, new_hi)
     if (old_hi - old_lo) * (new_hi - new_lo) <= pairs:
+        import difflib
+
         matcher = difflib.SequenceMatcher(None, old[old_lo:old_hi], new[new_lo:new_hi], autojunk=False)
         blocks = matcher.get_matching_blocks()
         yield from ((old_lo + block.a, new_lo + block.b, block.size) for block in blocks if block.size)
@@ -287,5 +288,7 @@ def _placed(finding: Finding) -> tuple[str, str, int]:
 
 
 def _similar(one: str, other: str) -> bool:
+    import difflib
+
     matcher = difflib.SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False)
     return matcher.real_quick_ratio() >= _TOUCHED and matcher.quick_ratio() >= _TOUCHED and matcher.ratio() >= _TOUCHED

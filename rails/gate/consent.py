@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError, UsageError
+from rails.core.userfolder import config_folder
 from rails.gate import settings
 
 _FILE: Final = "gate-trust.json"
@@ -23,15 +24,6 @@ _PROGRAMS: Final = tuple(
     for stem in ("eslint.config", "prettier.config", ".prettierrc", ".eslintrc")
     for end in ("js", "mjs", "cjs", "ts", "mts", "cts")
 )
-
-
-def folder() -> Path:
-    """Return the user's configuration folder: ``AI_RAILS_CONFIG_DIR``, or the platform's own place."""
-    if override := os.environ.get("AI_RAILS_CONFIG_DIR"):
-        return Path(override)
-    from platformdirs import user_config_path
-
-    return user_config_path("ai-rails", appauthor=False)
 
 
 def programs(project: Path) -> dict[str, bytes]:
@@ -56,23 +48,23 @@ def give(project: Path, own: bytes) -> None:
 
     try:
         record = json.dumps({**_read(), str(project.resolve()): _digest(project, own)}, indent=1)
-        folder().mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=folder(), prefix=f".{_FILE}.")
+        config_folder().mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=config_folder(), prefix=f".{_FILE}.")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(record + "\n")
-            Path(name).replace(folder() / _FILE)
+            Path(name).replace(config_folder() / _FILE)
         except OSError:
             with contextlib.suppress(OSError):
                 Path(name).unlink()
             raise
     except (OSError, CheckError) as error:
-        raise UsageError(f"Your agreement could not be recorded in {folder() / _FILE}: {error}") from error
+        raise UsageError(f"Your agreement could not be recorded in {config_folder() / _FILE}: {error}") from error
 
 
 def _read() -> dict[str, str]:
     try:
-        value = json.loads((folder() / _FILE).read_bytes())
+        value = json.loads((config_folder() / _FILE).read_bytes())
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
-from html import escape
 from itertools import groupby
 from typing import Final
 
@@ -165,6 +164,8 @@ def _cases(verdict: Verdict) -> Iterator[str]:
 
 
 def _xml(text: str) -> str:
+    from html import escape
+
     return escape(printable(text, keep=""), quote=True)
 
 

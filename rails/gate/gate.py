@@ -33,6 +33,7 @@ from rails.gate.workers import PythonPool
 
 if TYPE_CHECKING:
     from rails.gate.commands import Command
+    from rails.gate.rufftool import Ruff
 
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
 
@@ -42,7 +43,8 @@ class Gate:
 
     ``strict`` makes everything that was not checked count. ``keep_old`` keeps findings that were there
     before the change in the verdict, marked ``new=False``; they never count. ``pool`` are Python workers
-    that several gates share; whoever made it closes it. ``trusted`` lets configuration that is a program
+    that several gates share; whoever made it closes it. ``ruff`` is one that is starting already; it is closed
+    with the gate. ``trusted`` lets configuration that is a program
     (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
     something (:mod:`rails.gate.commands`), beside those of the settings (:mod:`rails.gate.options`); they run on
     a copy, and only when every file could be parsed.
@@ -59,6 +61,7 @@ class Gate:
         profile: str = "import",
         commands: Sequence[Command] = (),
         pool: PythonPool | None = None,
+        ruff: Ruff | None = None,
     ) -> None:
         self.project = project.resolve()
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
@@ -70,6 +73,8 @@ class Gate:
         self._begun: set[tuple[str, str | None]] = set()
         self._modes = Modes()
         self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
+        if ruff is not None:
+            self._desk.resources["ruff"] = ruff
 
     def judge(self, changes: ChangeSet, *, agent: str = "") -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
 from rails.core.errors import CheckError
 from rails.core.text import one_line
+from rails.core.userfolder import config_folder
 from rails.gate import consent, settings
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ _NOTHING: Final = Options()
 def read(project: Path) -> Options:
     """Return what counts for ``project`` now. Raises CheckError that names a mistake and its place."""
     own = settings.read_file(project / PROJECT_FILE)
-    users = settings.read_file(consent.folder() / USER_FILE)
+    users = settings.read_file(config_folder() / USER_FILE)
     if not own and not users:
         return _NOTHING
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))

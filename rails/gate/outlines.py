@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.outline import Outline
 from rails.core.text import one_line
+
+if TYPE_CHECKING:
+    from rails.core.outline import Outline
 
 #: An outline helps to read; a change of very many files is not read one by one.
 _MOST: Final = 20

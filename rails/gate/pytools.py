@@ -61,8 +61,8 @@ class PythonTools:
     def __init__(self, desk: Desk, config: PythonSettings) -> None:
         self.desk, self.config = desk, config
         self.ruff_tool = tools.find_ruff()
-        self.black_tool = tools.find_module("black")
-        self.flake8_tool = tools.find_module("flake8")
+        self.black_tool = tools.find_module("black") if config.formatter == "black" else None
+        self.flake8_tool = tools.find_module("flake8") if config.flake8 is not None else None
         self._ruff_settings: dict[str, RuffSettings] = {}
 
     @property

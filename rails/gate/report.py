@@ -6,13 +6,15 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import UsageError
-from rails.core.requests import Json
 from rails.core.text import one_line, printable
 from rails.core.verdict import Finding, Verdict
 from rails.gate.baseline import split_lines
+
+if TYPE_CHECKING:
+    from rails.core.requests import Json
 
 _SHOWN: Final = (
     "path",
@@ -54,12 +56,12 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
 
     Raises UsageError for an unknown form.
     """
-    from rails.gate import formats
-
     if form == "text":
         return as_text(verdict, colour) + (f"\n{as_explanation(verdict)}" if explain else "")
     if form == "json":
         return json.dumps(as_json(verdict), indent=2)
+    from rails.gate import formats
+
     writers = {"sarif": formats.sarif, "github": formats.github, "junit": formats.junit, "rdjson": formats.rdjson}
     if form not in writers:
         raise UsageError(f"There is no report format {one_line(form)!r}; use one of: {', '.join(FORMATS)}.")

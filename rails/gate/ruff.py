@@ -11,13 +11,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import CheckError
-from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.gate import tools
 from rails.gate.settings import RuffSettings
+
+if TYPE_CHECKING:
+    from rails.core.requests import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,16 +15,18 @@ import time
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import IO, Final, Literal
+from typing import IO, TYPE_CHECKING, Final, Literal
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.requests import Json
 from rails.core.text import decode, one_line
 from rails.gate import ruff, tools
 from rails.gate.ruff import Diagnostic, Edit
 from rails.gate.settings import RuffSettings
 from rails.gate.workers import Pipe
+
+if TYPE_CHECKING:
+    from rails.core.requests import Json
 
 _URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
 _OPTIONS: Final[Json] = {"tabSize": 4, "insertSpaces": True}

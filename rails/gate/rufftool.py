@@ -8,12 +8,26 @@ from pathlib import Path
 from typing import TypeVar
 
 from rails.core.errors import CheckError
-from rails.gate import tools
+from rails.gate import settings, tools
 from rails.gate.ruff import Diagnostic, RuffCli
 from rails.gate.ruffserver import BadConfigurationError, Question, RuffServer
 from rails.gate.settings import RuffSettings
 
 T = TypeVar("T")
+
+
+def head_start(project: Path, paths: Sequence[str]) -> Ruff | None:
+    """Begin to start ruff for the first Python file among ``paths``, before it is asked anything.
+
+    ``None`` when there is nothing for it to do or it is not installed. Whoever gets it closes it.
+    """
+    first = next((path for path in paths if path.endswith((".py", ".pyi"))), None)
+    tool = tools.find_ruff() if first else None
+    if first is None or tool is None:
+        return None
+    made = Ruff(tool, project)
+    made.warm(first)
+    return made
 
 
 class Ruff:
@@ -25,7 +39,8 @@ class Ruff:
         self._project = project
         self._servers: dict[object, RuffServer] = {}
         self._command_only: set[object] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._closed = False
 
     @property
     def servers(self) -> tuple[RuffServer, ...]:
@@ -45,18 +60,40 @@ class Ruff:
         )
 
     def expect(self, questions: Sequence[Question], settings: RuffSettings) -> None:
-        """Have a server work ahead on what will be asked. Failing, it is asked then, and told then."""
-        server = self._server(settings)
-        if server is not None:
-            try:
-                server.expect(questions)
-            except CheckError as error:
-                self._drop(settings, error)
+        """Have a server work ahead on what will be asked. Failing, it is asked then, and told then.
+
+        One that does not run yet is started meanwhile: whoever asks it waits for it.
+        """
+        if (settings.project, settings.options) in self._servers:
+            self._expected(questions, settings)
+        else:
+            job = (questions, settings)
+            threading.Thread(target=self._expected, args=job, daemon=True, name="start ruff").start()
+
+    def _expected(self, questions: Sequence[Question], settings: RuffSettings) -> None:
+        with self._lock:
+            server = None if self._closed else self._server(settings)
+            if server is not None and questions:
+                try:
+                    server.expect(questions)
+                except CheckError as error:
+                    self._drop(settings, error)
 
     def forget(self) -> None:
         """Let go of what was expected and never asked for."""
         for server in self.servers:
             server.forget()
+
+    def warm(self, path: str) -> None:
+        """Begin to start the server that will be asked about ``path``; returns at once, decides nothing, never fails.
+
+        Whoever asks for that server meanwhile waits for it, and gets it only if the configuration is still the same.
+        """
+        try:
+            how = settings.ruff_for(self._project, path, settings.read(self._project))
+        except CheckError:
+            return  # whoever asks is told why
+        self.expect((), how)
 
     def lint_isolated(self, data: bytes) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` without any configuration. Raises CheckError."""
@@ -73,10 +110,12 @@ class Ruff:
         return cold()
 
     def close(self) -> None:
-        """Stop every server."""
-        for server in self._servers.values():
-            server.close()
-        self._servers.clear()
+        """Stop every server, also one that is just starting."""
+        with self._lock:
+            self._closed = True
+            for server in self._servers.values():
+                server.close()
+            self._servers.clear()
 
     def _server(self, settings: RuffSettings) -> RuffServer | None:
         key = settings.project, settings.options

@@ -11,11 +11,14 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from rails.core.errors import CheckError
-from rails.core.requests import Json
+
+if TYPE_CHECKING:
+    from rails.core.requests import Json
 
 #: A configuration file. Larger ones are not configuration.
 _BYTES: Final = 1_000_000
@@ -322,8 +325,9 @@ def _toml_file(path: Path) -> Mapping[str, Json]:
     return parse_toml(read_file(path), path.name)
 
 
+@lru_cache(maxsize=16)
 def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
-    """Parse a configuration file. Raises CheckError."""
+    """Parse a configuration file; the result is shared, so nobody changes it. Raises CheckError."""
     if not data.strip():
         return {}
     import tomllib

@@ -212,6 +212,11 @@ def one_shot(rounds: int) -> None:
         words = [sys.executable, "-c", code, str(bench.folder), *names]
         return clock(lambda: subprocess.run(words, check=True, env=environment))
 
+    def command_line() -> float:
+        words = [sys.executable, "-m", "rails", "gate", *names]
+        quiet = subprocess.DEVNULL
+        return clock(lambda: subprocess.run(words, check=False, env=environment, cwd=bench.folder, stdout=quiet))
+
     ours()
 
     def theirs() -> float:
@@ -219,6 +224,7 @@ def one_shot(rounds: int) -> None:
         return floor + clock(lambda: ruff_pair(paths))
 
     compare("5 files, one shot | python -c pass + ruff pair", ours, theirs, "G5 >= 0.4x", rounds)
+    compare("5 files, ai-rails gate | python -c pass + ruff pair", command_line, theirs, "G5 >= 0.4x", rounds)
     bench.gate.close()
 
 

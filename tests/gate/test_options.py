@@ -9,6 +9,7 @@ import pytest
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
+from rails.core.userfolder import config_folder
 from rails.gate import Gate, consent, options
 
 BAD = "print(undefined)\n"
@@ -195,7 +196,7 @@ def test_the_command_line_asks_before_it_runs_commands_of_a_project(world):
     assert "bad word" in ran.stdout
     assert "may run words" in ran.stderr
     assert cli(world.project, "--explain", "a.txt").stdout.count("words") >= 2
-    assert json.loads((consent.folder() / "gate-trust.json").read_text()).keys() == {str(world.project)}
+    assert json.loads((config_folder() / "gate-trust.json").read_text()).keys() == {str(world.project)}
 
 
 @pytest.mark.parametrize(

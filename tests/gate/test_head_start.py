@@ -1,0 +1,87 @@
+"""ruff may start before the gate is there; what is found is the same, and by the configuration that counts."""
+
+import subprocess
+import sys
+import threading
+
+from rails.core.paths import parse
+from rails.gate import Gate, settings
+from rails.gate.rufftool import head_start
+
+TEXT = "import os\nx = { 'a':1 }\nprint(undefined)\n"
+
+
+def settings_of(project):
+    return settings.ruff_for(project, "a.py", settings.read(project))
+
+
+def told(verdict):
+    return [(found.rule, found.line, found.tool) for found in verdict.findings], verdict.not_checked
+
+
+def judged(project, ruff=None):
+    with Gate(project, ruff=ruff) as gate:
+        verdict = gate.check_files([parse("a.py")])
+        return told(verdict), [server.pid for server in gate._desk.resources["ruff"].servers]
+
+
+def test_a_server_that_was_started_ahead_is_the_one_that_answers_and_answers_the_same(project):
+    (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
+    (project / "a.py").write_text(TEXT)
+    ruff = head_start(project, ["notes.md", "a.py"])
+    ruff._server(settings_of(project))
+    started = [server.pid for server in ruff.servers]
+    found, pids = judged(project, ruff)
+    assert pids == started
+    assert found == judged(project)[0]
+    assert {rule for rule, _, _ in found[0]} >= {"F401", "F821"}
+    assert ruff.servers == ()
+
+
+def test_configuration_that_changes_after_the_start_counts(project):
+    (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['E501']\n")
+    (project / "a.py").write_text(TEXT)
+    ruff = head_start(project, ["a.py"])
+    ruff._server(settings_of(project))
+    (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F401']\n")
+    (rules, _), _ = judged(project, ruff)
+    assert [rule for rule, _, tool in rules if tool == "ruff"] == ["F401"]
+
+
+def test_nothing_is_started_without_a_python_file_or_with_configuration_that_cannot_be_read(project):
+    assert head_start(project, ["a.md", "b.json"]) is None
+    (project / "pyproject.toml").write_text("[tool.ruff\n")
+    ruff = head_start(project, ["a.py"])
+    assert ruff.servers == ()
+    (project / "a.py").write_text(TEXT)
+    with Gate(project, ruff=ruff) as gate:
+        assert gate.check_files([parse("a.py")]).status == "error"
+
+
+def test_closing_stops_a_server_that_is_just_starting(project):
+    (project / "pyproject.toml").write_text("[tool.ruff]\n")
+    ruff = head_start(project, ["a.py"])
+    Gate(project, ruff=ruff).close()
+    for thread in threading.enumerate():
+        if thread.name == "start ruff":
+            thread.join(30)
+    assert ruff.servers == ()
+    assert not any(
+        thread.name == "read ruff server" and thread.join(5) is None and thread.is_alive()
+        for thread in threading.enumerate()
+    )
+
+
+def test_one_check_from_a_shell_imports_only_what_it_needs(project):
+    (project / "pyproject.toml").write_text("[tool.ruff]\n")
+    (project / "a.py").write_text("x = 1\n")
+    code = (
+        "import os, sys\nfrom rails.cli import main\n"
+        "assert main(['gate', 'a.py']) == 0\n"
+        "heavy = ('platformdirs', 'html', 'difflib', 'secrets', 'rails.approval', 'rails.edits')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    assert out.splitlines()[-1] == "[]"
