@@ -75,6 +75,7 @@ class Asked(Page):
         self._listening = True
         self._sending = self._following = False
         self._outcome: Outcome | None = None
+        self._others = 0
         self._full = self._drawn = False
         self._quiet = Quiet()
 
@@ -101,10 +102,13 @@ class Asked(Page):
             self.say("Too quick: keys work after a moment of quiet.")
 
     def show_waiting(self, waiting: tuple[Question, ...]) -> None:
-        """Say where this question stands; there is room for no other."""
+        """Say where this question stands, and how many others wait."""
         here = (self.about, self.question.number)
-        others = [one for one in waiting if (one.session_id, one.number) != here]
-        more = f" {len(others)} more wait: w shows the next." if others else ""
+        self._others = sum((one.session_id, one.number) != here for one in waiting)
+        self._tell()
+
+    def _tell(self) -> None:
+        more = f" {self._others} more: w shows the next." if self._others else ""
         self.banner(f"{self._standing()}{more}")
 
     def action_approve(self) -> None:
@@ -188,7 +192,7 @@ class Asked(Page):
         self._facts, self._listening = facts, listening
         self.rows.show_text(lines)
         self.say("" if self._why_not() else _EDITING)
-        self.banner(self._standing())
+        self._tell()
         self.call_after_refresh(self._begin_quiet)
 
     def _begin_quiet(self) -> None:
@@ -215,7 +219,7 @@ class Asked(Page):
     def _told(self, question: Question, listening: bool) -> None:
         if (question.state, listening) != (self.question.state, self._listening):
             self.question, self._listening = question, listening
-            self.banner(self._standing())
+            self._tell()
 
     def _standing(self) -> str:
         """Say where the question stands."""
@@ -280,7 +284,7 @@ class Asked(Page):
     def _send(self, do: Do, reason: str = "", **grant: str | int) -> None:
         answer = PageAnswer(do, self.question.digest, reason, place="review", **grant)  # type: ignore[arg-type]
         self._sending = True
-        self.banner(self._standing())
+        self._tell()
         self.run_worker(lambda: self._leave(answer), thread=True, group="send")
 
     def _leave(self, answer: PageAnswer) -> None:
