@@ -47,6 +47,13 @@ async def quiet(pilot):
     await pilot.pause()
 
 
+async def type_in(pilot, text):
+    """Put a text into the line that is asked for, and press Enter."""
+    assert isinstance(pilot.app.screen, Ask)
+    pilot.app.screen.query_one(Input).value = text
+    await pilot.press("enter")
+
+
 async def to_question(pilot):
     """Go to what waits, and wait until its keys work."""
     await until(pilot, lambda: label(pilot, "#waiting"), "the question")
@@ -140,7 +147,8 @@ def test_a_denial_with_its_reason_reaches_the_agent_word_for_word(asked, app):
         await pilot.press(*"no", "escape")
         assert asked.queue._asked is not None, "Escape denies nothing"
         await quiet(pilot)
-        await pilot.press("d", *"Not", "space", *"[b]so[/b].", "enter")
+        await pilot.press("d")
+        await type_in(pilot, "Not [b]so[/b].")
         await until(pilot, lambda: "This was denied" in label(pilot, "#waiting"))
         assert "Not [b]so[/b]." in label(pilot, "#waiting")
 
@@ -199,16 +207,16 @@ def test_with_risks_the_word_has_to_be_typed(runs, app):
     async def steps(pilot):
         await to_question(pilot)
         assert "Deletes gone.py" in lines(pilot)
-        for typed in ([], [*"yes"]):
+        for typed in ("", "yes", "a"):
             await quiet(pilot)
             await pilot.press("a")
-            assert isinstance(pilot.app.screen, Ask)
-            await pilot.press(*typed, "enter")
+            await type_in(pilot, typed)
             assert isinstance(pilot.app.screen, Asked)
             assert "decides nothing" in label(pilot, "#status")
         assert not Answers(run.state, run.id, KEY).waiting(pilot.app.screen.question.number)
         await quiet(pilot)
-        await pilot.press("a", *"approve", "enter")
+        await pilot.press("a")
+        await type_in(pilot, "approve")
         await until(pilot, lambda: "This was approved" in label(pilot, "#waiting"))
 
     app(steps)
@@ -219,7 +227,7 @@ def test_with_risks_the_word_has_to_be_typed(runs, app):
 def test_what_was_answered_in_the_page_meanwhile_is_said_and_another_answer_refused(asked, app):
     async def steps(pilot):
         await to_question(pilot)
-        await pilot.press("d", *"mine")
+        await pilot.press("d", *"my")
         outcome = await asyncio.to_thread(answer, asked, "deny", reason="theirs")
         assert outcome.mine
         await pilot.press("enter")
@@ -255,7 +263,7 @@ def test_a_grant_is_given_as_the_rule_that_was_shown_once_the_word_is_typed(runs
             assert isinstance(pilot.app.screen, Ask)
             shown = "\n".join(strip.text for strip in pilot.app.screen._compositor.render_strips())
             assert 'path = ["notes/*"]' in shown
-            await pilot.press(*typed, "enter")
+            await type_in(pilot, typed)
         await until(pilot, lambda: "This was approved" in label(pilot, "#waiting"))
 
     app(steps)
