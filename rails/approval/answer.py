@@ -1,4 +1,7 @@
-"""What somebody answered in the page, read strictly: anything odd is no answer, and says why."""
+"""What somebody answered outside the run (the page, the review application), read strictly.
+
+Anything odd is no answer, and says why.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +16,12 @@ from rails.core.requests import Json
 from rails.core.wire import json_object
 
 Do = Literal["approve", "deny", "abort", "grant", "edit"]
+#: Where it was answered: in the page, or in the application of ``ai-rails review``.
+Place = Literal["page", "review"]
 
-_KNOWN: Final = ("do", "digest", "reason", "rule", "uses", "minutes", "files", "left_out", "original")
+_KNOWN: Final = ("do", "digest", "reason", "rule", "uses", "minutes", "files", "left_out", "original", "place")
 _DOES: Final = ("approve", "deny", "abort", "grant", "edit")
+_PLACES: Final = ("page", "review")
 _DIGEST: Final = 64
 
 
@@ -37,6 +43,7 @@ class PageAnswer:
     files: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     original: bool = False
+    place: Place = "page"
 
     def to_json(self) -> dict[str, Json]:
         """Return what :func:`read_answer` reads."""
@@ -51,6 +58,8 @@ def read_answer(value: object) -> PageAnswer:
     do, digest = _text(given, "do", 20), _text(given, "digest", _DIGEST)
     if do not in _DOES:
         raise UsageError(f"do has to be one of {', '.join(_DOES)}.")
+    if (place := given.get("place", "page")) not in _PLACES:
+        raise UsageError(f"place has to be one of {', '.join(_PLACES)}.")
     if len(digest) != _DIGEST:
         raise UsageError("The digest of what is answered is missing.")
     return PageAnswer(
@@ -63,6 +72,7 @@ def read_answer(value: object) -> PageAnswer:
         files={path: _text({"text": text}, "text", limits.PAGE_BODY_BYTES) for path, text in _inner(given, "files")},
         left_out={path: _numbers(numbers) for path, numbers in _inner(given, "left_out")},
         original=given.get("original", False) is True,
+        place=place,
     )
 
 

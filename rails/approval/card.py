@@ -8,6 +8,7 @@ hash is not that of the bytes, and whoever draws it says so.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest
@@ -15,6 +16,7 @@ from rails.approval.grants import MINUTES, USES, as_toml, propose, sentence
 from rails.core.changes import FileChange
 from rails.core.requests import Json, ToolRequest
 from rails.core.text import decode
+from rails.core.verdict import Verdict
 from rails.core.wire import change_json, json_object, to_json
 
 #: Files of a request whose text is kept in its record altogether, in bytes; what is larger is named by its hash.
@@ -36,8 +38,6 @@ def card_of(
     ``replaces`` is the number of the question that this one takes the place of, after an edit; ``note`` says
     what became of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601).
     """
-    verdict = request.verdict
-    judged = {name: value for name, value in json_object(verdict).items() if name != "proposal"} if verdict else None
     room = TEXT_BYTES
     files: list[Json] = []
     for change in request.changes.changes:
@@ -55,13 +55,20 @@ def card_of(
         "notes": list(request.notes),
         "requests": [_request(one, from_project) for one in request.requests],
         "files": files,
-        "verdict": judged,
+        "verdict": _verdict(request.verdict) if request.verdict else None,
         "grant": _grant(request) if can_grant else None,
         "can_edit": can_edit and request.kind == "changes",
         "replaces": replaces,
         "note": note,
         "expires": expires,
     }
+
+
+def _verdict(verdict: Verdict) -> dict[str, Json]:
+    judged = {name: value for name, value in json_object(verdict).items() if name != "proposal"}
+    # What a picture is made of is with the verdict's own record; the words are part of what is asked.
+    outlines = [json_object(replace(outline, drawing=None)) for outline in verdict.outlines]
+    return {**judged, "outlines": [*outlines]} if outlines else judged
 
 
 def _file(change: FileChange, *, with_texts: bool) -> dict[str, Json]:

@@ -33,8 +33,9 @@ from rails.core.places import Offer
 from rails.core.requests import Json
 from rails.core.text import decode
 
-#: Who decided, in the log, when it was in the page.
+#: Who decided, in the log, when it was not at the run's own terminal.
 IN_PAGE: Final = "human in the page"
+IN_REVIEW: Final = "human in the review"
 #: Who did not really answer: the terminal went away, nobody refused.
 _GONE: Final = ("end of input", "error")
 _POLL_S: Final = 0.03
@@ -207,12 +208,11 @@ class Queue:
 
     def _decision(self, asked: _Asked, answer: PageAnswer) -> Decision:
         edit = asked.request if asked.request is not asked.original else None
-        if answer.do == "deny":
-            return Decision("deny", answer.reason, IN_PAGE, of=answer.digest)
-        if answer.do == "abort":
-            return Decision("abort", answer.reason, IN_PAGE, of=answer.digest)
+        by = IN_REVIEW if answer.place == "review" else IN_PAGE
+        if answer.do in ("deny", "abort"):
+            return Decision("deny" if answer.do == "deny" else "abort", answer.reason, by, of=answer.digest)
         scope = self._granted(asked.request, answer) if answer.do == "grant" else "once"
-        return Decision("approve", "", IN_PAGE, scope=scope, edited=edit, of=answer.digest)
+        return Decision("approve", "", by, scope=scope, edited=edit, of=answer.digest)
 
     def _granted(self, request: ApprovalRequest, answer: PageAnswer) -> str:
         """Put the rule in force that the human was shown, and no other. Raises UsageError."""

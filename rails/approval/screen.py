@@ -14,6 +14,7 @@ from typing import Final
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.diffview import FILE_LINES, FileDiff, file_diff, show
+from rails.approval.logged import LoggedCall, LoggedRequest
 from rails.approval.paint import LEGEND, draw, draw_outline, styled, wrap
 from rails.core.changes import FileChange
 from rails.core.paths import protected
@@ -52,7 +53,7 @@ class Screen:
     hidden: int
 
 
-def draw_request(request: ApprovalRequest, look: Look | None = None, *, full: bool = False) -> Screen:
+def draw_request(request: ApprovalRequest | LoggedRequest, look: Look | None = None, *, full: bool = False) -> Screen:
     """Draw ``request``. ``full`` leaves nothing out and adds the parameters as the agent sent them."""
     look = look or Look()
     diffs = _diffs(request, full)
@@ -73,7 +74,7 @@ def draw_request(request: ApprovalRequest, look: Look | None = None, *, full: bo
     return Screen(tuple(lines), hidden)
 
 
-def _diffs(request: ApprovalRequest, full: bool) -> list[FileDiff]:
+def _diffs(request: ApprovalRequest | LoggedRequest, full: bool) -> list[FileDiff]:
     changes = sorted(request.changes.changes, key=_danger)
     share = None if full else min(FILE_LINES, max(_LEAST_LINES, REQUEST_LINES // max(1, len(changes))))
     findings = request.verdict.findings if request.verdict else ()
@@ -85,7 +86,7 @@ def _danger(change: FileChange) -> tuple[int, str]:
     return rank, str(change.path)
 
 
-def _head(request: ApprovalRequest, look: Look) -> Iterator[str]:
+def _head(request: ApprovalRequest | LoggedRequest, look: Look) -> Iterator[str]:
     title = "Change these files?" if request.kind == "changes" else "Run this tool?"
     rule = title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─")
     yield styled(rule, "title", look.colour)
@@ -121,7 +122,7 @@ def _listed(name: str, lines: Sequence[str], look: Look, style: str = "") -> Ite
     yield from field(name, [*lines[:_LISTED], *([f"[… {more} more …]"] if more > 0 else [])], look, style)
 
 
-def _parameters(request: ToolRequest, look: Look, full: bool) -> tuple[list[str], int]:
+def _parameters(request: ToolRequest | LoggedCall, look: Look, full: bool) -> tuple[list[str], int]:
     lines = _json_lines(request.parameters)
     hidden = 0 if full else max(0, len(lines) - _PARAMETER_LINES)
     if hidden:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
-from rails.core.errors import EXIT_BROKEN, EXIT_OK, UsageError
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError, UsageError
 from rails.core.text import one_line, printable
 from rails.core.wire import to_json
 from rails.log.reader import SessionSummary, sessions, verify
@@ -45,10 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if options.report:
         return _report(options, state)
     if _wants_app(options):
-        from rails.review.tui.app import ReviewApp
-
-        ReviewApp(_library(state), options.session and _summary(state, options.session).session_id).run()
-        return EXIT_OK
+        return _app(state, options.session and _summary(state, options.session).session_id)
     if not options.session and not options.html:
         return _list(options, state)
     return _one(options, state)
@@ -63,6 +60,21 @@ def _wants_app(options: argparse.Namespace) -> bool:
         return True
     print(_NO_TUI, file=sys.stderr)
     return False
+
+
+def _app(state: Path, session_id: str | None) -> int:
+    """Open the application; without a key of the user it can only look."""
+    from rails.approval.policy import config_folder
+    from rails.log.answers import answer_key
+    from rails.review.tui.app import ReviewApp
+
+    key, only_looks = None, ""
+    try:
+        key = answer_key(config_folder())
+    except LogError as error:
+        only_looks = str(error)
+    ReviewApp(_library(state), session_id, key=key, only_looks=only_looks).run()
+    return EXIT_OK
 
 
 def _library(state: Path) -> Library:

@@ -8,6 +8,10 @@ from types import SimpleNamespace
 import pytest
 
 from rails.core.events import Record
+from rails.log.answers import Answers
+
+from .running import KEY as BOX_KEY
+from .running import Run
 
 
 def records(*events, agent="coder", model="recorded:demo"):
@@ -247,3 +251,26 @@ def chromium_path():
             pytest.fail(words)
         pytest.skip(words)
     return path
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Begin runs over one project: ``runs(answer, …)``; what still waits in the end is stopped."""
+    project = tmp_path
+    begun = []
+
+    def begin(*answers, **more):
+        begun.append(Run(project, *answers, **more).begin())
+        return begun[-1]
+
+    begin.project = project
+    yield begin
+    for run in begun:
+        box = Answers(run.state, run.id, BOX_KEY)
+        for _ in range(200):
+            asked = run.queue._asked
+            if not run.thread.is_alive():
+                break
+            if asked is not None:
+                box.place(asked.number, {"do": "abort", "digest": asked.request.digest})
+            run.thread.join(0.05)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from textual.app import App
+from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line, sha256
@@ -13,12 +14,16 @@ from rails.log.index import Index
 from rails.review.compare_tables import compare_tables, sentences
 from rails.review.library import Library
 from rails.review.table import as_text
+from rails.review.tui.asked import Asked
 from rails.review.tui.dialogs import Ask, Help
 from rails.review.tui.listing import Sessions
-from rails.review.tui.pages import Compare, Hits, Open, Switch, Told
+from rails.review.tui.pages import Compare, Hits, Open, Page, Switch, Told
+from rails.review.tui.waiting import Waiting
 from rails.review.why import as_text as story_text
 
 _HITS: Final = 200
+#: How often it looks what waits.
+_LOOK_S: Final = 1.0
 
 
 class ReviewApp(App[None]):
@@ -27,6 +32,7 @@ class ReviewApp(App[None]):
     TITLE = "AI-Rails review"
     ENABLE_COMMAND_PALETTE = False
     CSS = """
+    #waiting { background: $warning; color: $text; width: 100%; padding: 0 1; text-style: bold; display: none; }
     #title { background: $primary; color: $text; width: 100%; padding: 0 1; text-style: bold; }
     #status { color: $text-muted; width: 100%; padding: 0 1; }
     Rows { height: 1fr; padding: 0; background: $background; scrollbar-size-horizontal: 0; }
@@ -37,18 +43,66 @@ class ReviewApp(App[None]):
     Help, Ask { align: center middle; }
     #dialog { width: auto; max-width: 96%; min-width: 76; height: auto; padding: 1 2; }
     #dialog { background: $surface; border: round $primary; }
+    #dialog { max-height: 90%; overflow-y: auto; }
     #dialog .title { text-style: bold; margin-bottom: 1; } Input { width: 100%; }
     """
 
-    def __init__(self, library: Library, session_id: str | None = None) -> None:
+    def __init__(
+        self, library: Library, session_id: str | None = None, *, key: bytes | None = None, only_looks: str = ""
+    ) -> None:
         super().__init__()
         self.library, self._first = library, session_id
+        self._waiting = Waiting(library.state, key)
+        self._only_looks = only_looks or ("" if key else "it has no key for answers.")
 
     def on_mount(self) -> None:
         """Show the list, and the session that is asked for."""
         self.push_screen(Sessions(self.library))
         if self._first:
             self.open_session(self._first)
+        self._look()
+        self.set_interval(_LOOK_S, self._look)
+
+    def on_unmount(self) -> None:
+        """Close what was opened."""
+        self._waiting.close()
+
+    def _look(self) -> None:
+        """Look in a thread what waits, and show it on every page."""
+        self.run_worker(self._look_now, thread=True, group="waiting")
+
+    def _look_now(self) -> None:
+        if self._waiting.look() and not get_current_worker().is_cancelled:
+            self.call_from_thread(self._show_waiting)
+
+    def _show_waiting(self) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, Page) and screen.is_mounted:
+                screen.show_waiting(self._waiting.questions)
+
+    def on_app_focus(self) -> None:
+        """Let no key answer at once: whoever comes back to this terminal may still be typing for another."""
+        for screen in self.screen_stack:
+            if isinstance(screen, Asked):
+                screen.rearm()
+
+    def on_resumed(self) -> None:
+        """Show a page what waits."""
+        self._show_waiting()
+
+    def action_waiting(self) -> None:
+        """Go to what waits: in the session that is shown, else the next of them."""
+        shown = next((screen for screen in self.screen_stack[::-1] if isinstance(screen, Page)), None)
+        here = shown.question if isinstance(shown, Asked) else None
+        if (desk := self._waiting.desk) is None or (
+            found := self._waiting.next(shown.about if shown else "", here)
+        ) is None:
+            if shown:
+                shown.say("Nothing else waits for you." if here else "Nothing waits for you.")
+            return
+        if isinstance(shown, Asked):
+            self.pop_screen()
+        self.push_screen(Asked(desk, found, self._only_looks))
 
     def on_open(self, event: Open) -> None:
         """Show a session that was chosen."""

@@ -12,6 +12,7 @@ from rails.core.errors import RailsError
 from rails.core.text import one_line
 from rails.log.cards import Card
 from rails.review.library import Library
+from rails.review.questions import Question
 from rails.review.sessions import SPARK, outcome_words
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import INK, Compare, Open, Page
@@ -36,6 +37,7 @@ class Sessions(Page):
         super().__init__("AI-Rails review", pick=True)
         self._library, self._line, self._marked = library, "", ""
         self._cards: tuple[Card, ...] = ()
+        self._waiting: frozenset[str] = frozenset()
 
     def on_mount(self) -> None:
         """Read the list; what the index has not taken in yet is added as it comes."""
@@ -53,12 +55,15 @@ class Sessions(Page):
                 return
 
     def _read(self, within_s: float = float("inf")) -> bool:
+        current = self.about
         try:
             self._cards = self._library.cards(self._line, within_s)
         except RailsError as error:
             self.say(str(error))
             return False
-        self.rows.show(len(self._cards), self._row, index=self.rows.index)
+        names = [card.session_id for card in self._cards]
+        index = names.index(current) if current in names else self.rows.index
+        self.rows.show(len(self._cards), self._row, index=index)
         words = f"{len(self._cards)} sessions" + (f" for {self._line}" if self._line else "")
         self.say(
             words if self._cards or self._line else "No session yet. Start one with ai-rails run or ai-rails apply."
@@ -70,13 +75,28 @@ class Sessions(Page):
         style = "green" if card.outcome == "done" else "yellow" if not card.outcome else "red"
         text = Text(f"{'x' if card.session_id == self._marked else ' '} ")
         text.append(f"{card.started[:16].replace('T', ' ')}  ", "dim")
-        text.append(f"{outcome_words(card.outcome)[:16]:<16} ", style)
+        if card.session_id in self._waiting:
+            text.append(f"{'waits for you: w':<16} ", "bold yellow")
+        else:
+            text.append(f"{outcome_words(card.outcome)[:16]:<16} ", style)
         for letter in card.spark[-16:].rjust(16):
             mark, ink, _ = SPARK.get(letter, (" ", "", ""))
             text.append(mark, INK[ink])
         text.append(f"  {one_line(card.task, 200) or card.session_id}")
         text.append(f"  {one_line(card.session_id, 64)}", "dim")
         return text
+
+    def show_waiting(self, waiting: tuple[Question, ...]) -> None:
+        """Mark the sessions that wait; read the list again when they are others than before."""
+        super().show_waiting(waiting)
+        before, self._waiting = self._waiting, frozenset(question.session_id for question in waiting)
+        if before != self._waiting:
+            self._read(within_s=_FIRST_S)
+
+    @property
+    def about(self) -> str:
+        """The current session."""
+        return self._cards[self.rows.index].session_id if self._cards else ""
 
     def on_rows_chosen(self, event: Rows.Chosen) -> None:
         """Open the session."""

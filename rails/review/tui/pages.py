@@ -16,6 +16,7 @@ from textual.worker import get_current_worker
 from rails.core.errors import RailsError
 from rails.core.text import one_line
 from rails.log.search import Hit
+from rails.review.questions import Question
 from rails.review.tui.rows import Rows
 
 #: The styles of a table as Rich knows them.
@@ -47,6 +48,10 @@ class Switch(Message):
         super().__init__()
 
 
+class Resumed(Message):
+    """A page is on the screen, and wants to know what waits."""
+
+
 class Page(Screen[None]):
     """A screen with a title, lines, and a status."""
 
@@ -60,6 +65,7 @@ class Page(Screen[None]):
         Binding("enter", "choose", "open"),
         Binding("slash", "app.search", "search"),
         Binding("r", "app.report('models')", "reports"),
+        Binding("w", "app.waiting", show=False),
         Binding("y", "app.why", "why", show=False),
         Binding("l", "app.home", "list", show=False),
         Binding("escape,backspace", "back", "back"),
@@ -74,6 +80,7 @@ class Page(Screen[None]):
     def compose(self) -> ComposeResult:
         """Lay it out."""
         yield Label(one_line(self._title, 300), id="title", markup=False)
+        yield Label("", id="waiting", markup=False)
         yield Rows(pick=self._pick, id="rows")
         yield Label("", id="status", markup=False)
         yield Footer(show_command_palette=False)
@@ -86,6 +93,26 @@ class Page(Screen[None]):
     def say(self, words: str) -> None:
         """Show a sentence at the bottom."""
         self.query_one("#status", Label).update(one_line(words, 300))
+
+    def on_screen_resume(self) -> None:
+        """Ask what waits."""
+        self.post_message(Resumed())
+
+    @property
+    def about(self) -> str:
+        """The session that this page shows or points at; empty: none."""
+        return ""
+
+    def show_waiting(self, waiting: tuple[Question, ...]) -> None:
+        """Say how many questions wait."""
+        count = len(waiting)
+        self.banner(f"{count} question{' waits' if count == 1 else 's wait'} for you: w" if count else "")
+
+    def banner(self, words: str) -> None:
+        """Show a sentence below the title, or nothing."""
+        label = self.query_one("#waiting", Label)
+        label.update(one_line(words, 600))
+        label.display = bool(words)
 
     def action_move(self, by: int) -> None:
         """Go so many lines on."""

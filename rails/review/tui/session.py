@@ -18,6 +18,7 @@ from rails.core.text import one_line
 from rails.review.attempts import causes_of
 from rails.review.diffs import LoggedDiff, read_diff
 from rails.review.library import Library
+from rails.review.questions import Question
 from rails.review.terminal import frame_lines, turn_lines
 from rails.review.tui.pages import INK, Page
 from rails.review.tui.rows import Rows
@@ -53,11 +54,24 @@ class Session(Page):
     def compose(self) -> ComposeResult:
         """Lay it out."""
         yield Label(one_line(self._title, 300), id="title", markup=False)
+        yield Label("", id="waiting", markup=False)
         with Container(id="panes"):
             yield Rows(id="timeline")
             yield Rows(pick=False, id="turn")
         yield Label("", id="status", markup=False)
         yield Footer(show_command_palette=False)
+
+    @property
+    def about(self) -> str:
+        """The session."""
+        return self._session_id
+
+    def show_waiting(self, waiting: tuple[Question, ...]) -> None:
+        """Say whether this session waits, else how many do."""
+        if any(question.session_id == self._session_id for question in waiting):
+            self.banner("This session waits for your answer: w shows what it asks.")
+        else:
+            super().show_waiting(waiting)
 
     @property
     def rows(self) -> Rows:

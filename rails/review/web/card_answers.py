@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
-from rails.approval.policy_file import read_tables
 from rails.core import details as d
 from rails.core.details import Details
 from rails.core.limits import REASON_CHARS
 from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.log.reader import full, read_lenient, sessions
-from rails.review.dryrun import rule_in_words
 from rails.review.markup import Html, el, text
-from rails.review.queries import session_view
 from rails.review.web.card_files import editable_texts
-
-#: Past sessions that a rule is tried on, the newest.
-_TRIED = 200
-
-
-def rule_words(facts: Details, state: Path) -> str:
-    """Say what the rule that a question offers to grant would have done in past sessions."""
-    try:
-        table = tomllib.loads(d.text(d.inner(facts, "grant"), "rule"))
-    except tomllib.TOMLDecodeError:
-        return ""
-    rules, _, mistakes = read_tables(table, "this session")
-    if not rules or mistakes:
-        return ""
-    views = (
-        session_view(*read_lenient(one.path), load=lambda record: full(record, state))
-        for one in sessions(state)[-_TRIED:]
-    )
-    return rule_in_words(rules[0], views)
 
 
 def bar_html(facts: Details, decides: str) -> Html:

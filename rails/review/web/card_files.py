@@ -8,13 +8,13 @@ from typing import Final
 from rails.approval.diffview import FileDiff, Line, file_diff
 from rails.approval.edit import sides
 from rails.approval.linediff import blocks
+from rails.approval.logged import change_of, finding_of, is_masked
 from rails.approval.paint import LEGEND
 from rails.core import details as d
 from rails.core.changes import FileChange
 from rails.core.details import Details
-from rails.core.paths import WorkspacePath, parse
-from rails.core.text import one_line, sha256
-from rails.core.verdict import Finding, Severity
+from rails.core.text import one_line
+from rails.core.verdict import Finding
 from rails.review.markup import Html, el, join, text
 
 #: Diff lines of one file that a card shows; the rest is counted.
@@ -26,7 +26,7 @@ _CHANGED: Final = ("add", "remove", *_BY_TOOL)
 
 def files_html(facts: Details, *, can_edit: bool, full: bool = False) -> Html:
     """Return every file of a question, drawn; what cannot be drawn is said. ``full`` leaves nothing out."""
-    findings = [_finding(one) for one in d.objects(d.inner(facts, "verdict"), "findings")]
+    findings = [finding_of(one) for one in d.objects(d.inner(facts, "verdict"), "findings")]
     editable = dict(editable_texts(facts)) if can_edit else {}
     drawn = [_file(one, findings, editable, can_edit=can_edit, full=full) for one in d.objects(facts, "files")]
     by_tools = any(isinstance(file.get("proposed"), str) for file in d.objects(facts, "files"))
@@ -37,33 +37,15 @@ def editable_texts(facts: Details) -> Iterator[tuple[str, str]]:
     """Yield the files whose text can be edited in a page: one kind of line end, and nothing masked."""
     for file in d.objects(facts, "files"):
         after = file.get("after")
-        if not isinstance(after, str) or _masked(file):
+        if not isinstance(after, str) or is_masked(file):
             continue
         crlf = after.count("\r\n")
         if after.count("\r") == crlf and crlf in (0, after.count("\n")):
             yield d.text(file, "path"), after.removeprefix("\ufeff")
 
 
-def _masked(file: Details) -> bool:
-    """Whether what the log holds is not what would be written: a secret was masked on the way into it."""
-    after = file.get("after")
-    return isinstance(after, str) and sha256(after.encode("utf-8", "replace")) != d.text(file, "after_sha256")
-
-
-def _change(file: Details) -> FileChange | None:
-    """Return a file's change as it was logged; ``None`` where the log does not have its texts."""
-    path = parse(d.text(file, "path"))
-    sides = [file.get(side) for side in ("before", "after", "proposed")]
-    hashes = [file.get(f"{side}_sha256") for side in ("before", "after")]
-    lost = any(digest is not None and not isinstance(side, str) for side, digest in zip(sides, hashes, strict=False))
-    if not isinstance(path, WorkspacePath) or lost:
-        return None
-    before, after, proposed = (side.encode("utf-8", "replace") if isinstance(side, str) else None for side in sides)
-    return FileChange(path, before, after, int(d.number(file, "mode")) or 0o644, proposed)
-
-
 def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], *, can_edit: bool, full: bool) -> Html:
-    change = _change(file)
+    change = change_of(file)
     path = one_line(d.text(file, "path"), 300)
     if change is None:
         digest = d.text(file, "after_sha256") or "none"
@@ -73,7 +55,7 @@ def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], 
     pieces = Pieces(change) if can_edit else None
     counts = f" {diff.kind} +{diff.added} −{diff.removed}"
     counts += f", {diff.by_tools} of these lines by a formatter" if diff.by_tools else ""
-    masked = "A secret is masked here; the file would hold its real value." if _masked(file) else ""
+    masked = "A secret is masked here; the file would hold its real value." if is_masked(file) else ""
     edit = el("button", text("Edit the text"), type="button", data_edit=str(change.path)) if path in editable else None
     table = el("table", el("tbody", [_row(line, pieces) for line in diff.lines]), aria_label=f"Changes of {path}")
     return el(
@@ -150,11 +132,3 @@ def _row(line: Line, pieces: Pieces | None) -> Html:
 def _choice(piece: int | None) -> Html:
     words = f"Take part {(piece or 0) + 1}; without it, these lines stay as they are"
     return el("input", type="checkbox", checked=True, data_piece=piece, aria_label=words, title=words)
-
-
-def _finding(finding: Details) -> Finding:
-    names = ("path", "rule", "message", "tool")
-    path, rule, message, tool = (d.text(finding, name) for name in names)
-    line, column = (int(d.number(finding, name)) for name in ("line", "column"))
-    severity: Severity = "warning" if d.text(finding, "severity") == "warning" else "error"
-    return Finding(path, line, column, rule, message, tool, severity, new=d.flag(finding, "new", True))

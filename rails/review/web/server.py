@@ -20,6 +20,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
@@ -29,9 +30,8 @@ from urllib.parse import parse_qs, urlsplit
 from rails.approval.answer import read_answer
 from rails.core.errors import RailsError, UsageError
 from rails.log.reader import SESSION_ID
+from rails.review.desk import Desk
 from rails.review.web.card import question_json
-from rails.review.web.card_answers import rule_words
-from rails.review.web.desk import Desk
 from rails.review.web.guard import HEADERS, TOKEN_HEADER, Asked, Guard
 from rails.review.web.http import Answer, Headers, Server
 from rails.review.web.pages import Pages, card_html, waiting_html
@@ -159,8 +159,12 @@ class ReviewServer:
             raise UsageError("A decision names its session and question.")
         if not self._pages.knows(session_id):
             return Answer.words(404, "There is no such session.")
-        status, outcome = self._desk.decide(session_id, number, read_answer(given))
-        return Answer.json(outcome, status)
+        outcome = self._desk.decide(session_id, number, replace(read_answer(given), place="page"))
+        if outcome.state in ("unknown", "sent"):
+            status = 404 if outcome.state == "unknown" else 202
+        else:
+            status = 200 if outcome.mine else 409
+        return Answer.json({"state": outcome.state, "words": outcome.words, "by": outcome.by}, status)
 
     def _api(self, path: str, query: Mapping[str, str], asked: Asked, last_seen: list[str]) -> Answer:
         if path == "/api/sessions":
@@ -200,7 +204,7 @@ class ReviewServer:
             return Answer.json({"question": 0})
         facts = self._desk.facts(question)
         if number:
-            return Answer.json({"words": rule_words(facts, self._state)})
+            return Answer.json({"words": self._desk.rule_words(facts)})
         if not self._desk.listening(session_id):
             decides = "not running"
         else:

@@ -10,7 +10,7 @@ from rails.core.events import Event
 from rails.log.answers import Answers
 from rails.log.writer import SessionLog
 
-from .conftest import KEY, tool
+from ..running import KEY, tool
 
 
 @pytest.fixture

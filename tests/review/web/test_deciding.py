@@ -11,7 +11,7 @@ import pytest
 
 from rails.approval.terminal import TerminalApprover
 
-from .conftest import tool
+from ..running import tool
 
 # Every test of the browser runs in one process, so that one Chromium serves them all.
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser"), pytest.mark.timeout(120)]

@@ -1,32 +1,50 @@
-"""Where the page's decisions go: the open questions of running sessions, and the way of an answer to its run.
+"""Where decisions from outside a run go: the open questions of running sessions, and the way of an answer to its run.
 
-Questions are read from the logs, so a server that was started a moment ago knows what waits, and two servers
-agree. An answer is left in the session's letter box; the run takes it up, checks it again, and its log
-says what became of it. Nothing here decides.
+The page and the terminal application share it. Questions are read from the logs, so whoever was started a moment
+ago knows what waits, and two of them agree. An answer is left in the session's letter box; the run takes it up,
+checks it again, and its log says what became of it. Nothing here decides.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+import tomllib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rails.approval.answer import PageAnswer
+from rails.approval.policy_file import read_tables
 from rails.core import details as d
 from rails.core import limits
 from rails.core.errors import LogError
-from rails.core.requests import Json
 from rails.log.answers import Answers, is_being_written
 from rails.log.index import Index
-from rails.log.reader import Row, Tail, full
+from rails.log.reader import Row, Tail, full, read_lenient, sessions
 from rails.log.search import session_ids
+from rails.review.dryrun import rule_in_words
+from rails.review.queries import session_view
 from rails.review.questions import Question, Questions
 
 #: Sessions that are looked at for open questions: the newest.
 _SESSIONS: Final = 50
+#: Past sessions that a rule is tried on, the newest.
+_TRIED: Final = 200
 _POLL_S: Final = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an answer: the question's state, or "sent" (left, not taken yet), "taken" (another one was
+    first), "stale" or "unknown". ``mine`` is whether this answer is the one that the run got.
+    """
+
+    state: str
+    words: str
+    by: str = ""
+    mine: bool = False
 
 
 class Desk:
@@ -51,42 +69,62 @@ class Desk:
             if is_being_written(self._state, session_id) and (question := self.open(session_id)):
                 yield question
 
+    @property
+    def can_decide(self) -> bool:
+        """Whether there is a key, without which no run takes an answer."""
+        return self._key is not None
+
     def listening(self, session_id: str) -> bool:
-        """Whether the session's run takes answers from a page."""
+        """Whether the session's run takes answers from another process."""
         return self._key is not None and Answers(self._state, session_id, self._key).listening
 
     def facts(self, question: Question) -> d.Details:
         """Return everything that is asked. Raises LogError."""
         return full(question.record, self._state).details
 
-    def decide(self, session_id: str, number: int, answer: PageAnswer) -> tuple[int, dict[str, Json]]:
-        """Leave ``answer`` for the run and wait for a moment what it says; return an HTTP status and the outcome."""
+    def rule_words(self, facts: d.Details) -> str:
+        """Say what the rule that a question offers to grant would have done in past sessions."""
+        try:
+            table = tomllib.loads(d.text(d.inner(facts, "grant"), "rule"))
+        except tomllib.TOMLDecodeError:
+            return ""
+        rules, _, mistakes = read_tables(table, "this session")
+        if not rules or mistakes:
+            return ""
+        views = (
+            session_view(*read_lenient(one.path), load=lambda record: full(record, self._state))
+            for one in sessions(self._state)[-_TRIED:]
+        )
+        return rule_in_words(rules[0], views)
+
+    def decide(self, session_id: str, number: int, answer: PageAnswer) -> Outcome:
+        """Leave ``answer`` for the run and wait for a moment what it says."""
         question = self.find(session_id, number)
         if question is None:
-            return 404, {"state": "unknown", "words": "There is no such question."}
+            return Outcome("unknown", "There is no such question.")
         if question.state != "open":
-            return 409, _outcome(question)
+            return _outcome(question)
         if question.digest != answer.digest:
-            return 409, {"state": "stale", "words": "What you answered is not what is asked now. Look at it again."}
+            return Outcome("stale", "What you answered is not what is asked now. Look at it again.")
         if self._key is None or not (box := Answers(self._state, session_id, self._key)).listening:
             words = "The run is not running, so nothing was decided. Go on with ai-rails run --resume; it asks again."
-            return 409, {"state": "withdrawn", "words": words}
+            return Outcome("withdrawn", words)
         if answer.do == "grant" and d.text(d.inner(self.facts(question), "grant"), "rule") != answer.rule:
-            return 409, {"state": "stale", "words": "The rule is not the one that was shown."}
+            return Outcome("stale", "The rule is not the one that was shown.")
         if not box.place(number, answer.to_json()) and box.read(number) != answer.to_json():
-            return 409, self._settled(session_id, number, "taken", "Somebody else answered first.")
-        settled = self._settled(session_id, number, "sent", "Your answer is left for the run; it has not taken it yet.")
-        return (202 if settled["state"] == "sent" else 200), settled
+            return self._settled(question, Outcome("taken", "Somebody else answered first."))
+        words = "Your answer is left for the run; it has not taken it yet."
+        return self._settled(question, Outcome("sent", words, mine=True))
 
-    def _settled(self, session_id: str, number: int, state: str, words: str) -> dict[str, Json]:
+    def _settled(self, asked: Question, so_far: Outcome) -> Outcome:
         """Wait until the log says what became of a question; else return what is given."""
         deadline = time.monotonic() + limits.PAGE_DECISION_SECONDS
         while time.monotonic() < deadline:
-            question = self.find(session_id, number)
+            question = self.find(asked.session_id, asked.number)
             if question is not None and question.state != "open":
-                return _outcome(question)
+                return _outcome(question, mine=so_far.mine)
             time.sleep(_POLL_S)
-        return {"state": state, "words": words}
+        return so_far
 
     def _questions(self, session_id: str) -> Questions:
         """Return the session's questions, up to the last line of its log."""
@@ -110,5 +148,5 @@ class Desk:
         return self._index.tail(session_id, found[0].record.seq if found else card.records + 1 if card else 1)
 
 
-def _outcome(question: Question) -> dict[str, Json]:
-    return {"state": question.state, "words": question.words, "by": question.by}
+def _outcome(question: Question, *, mine: bool = False) -> Outcome:
+    return Outcome(question.state, question.words, question.by, mine)

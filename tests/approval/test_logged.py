@@ -1,0 +1,60 @@
+"""A request that was logged is drawn from its record exactly as the terminal drew it, and says what it cannot show."""
+
+import json
+
+import pytest
+
+from rails.approval.card import card_of
+from rails.approval.logged import read_card
+from rails.approval.screen import Look, draw_request
+from rails.core.outline import Outline, OutlineLine
+from rails.core.verdict import Fixed, NotChecked
+
+
+def again(request, **more):
+    """Through JSON, as the log does."""
+    return read_card(json.loads(json.dumps(card_of(request, **more))))
+
+
+def cases(make):
+    changed = make.change(before=b"a = 1\n", after=b"a = 2\nb = 3\n", proposed=b"a=2\nb = 3\n")
+    yield make.ask(changed, findings=[make.finding(line=2)], status="fail")
+    yield make.ask(
+        make.change("gone.py", b"x = 1\n" * 40, None),
+        make.change("new.py", None, b"y = 1\n"),
+        not_checked=(NotChecked("new.py", "mypy", "not installed", required=False),),
+        fixed=(Fixed("new.py", "I001", "ruff", 2),),
+        outlines=(Outline("f.json", "2 nodes", (OutlineLine("add", "node A"),), 3),),
+        status="error",
+    )
+    yield make.ask_tool(command="rm -r build\nls", note="x")
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("which", range(3))
+def test_the_record_is_drawn_as_the_request_is(make, which, full):
+    request = list(cases(make))[which]
+    look = Look(colour=True, width=80)
+    assert draw_request(again(request), look, full=full) == draw_request(request, look, full=full)
+    assert again(request).unseen == ()
+
+
+def test_what_the_log_has_no_text_of_is_said_with_its_hash(make):
+    change = make.change("logo.png", b"\0\1", b"\0\2")
+    (line,) = again(make.ask(change)).unseen
+    assert "logo.png (modify): not text" in line
+    assert change.after_sha256 in line
+
+
+def test_a_masked_secret_is_said(make):
+    card = card_of(make.ask(make.change("a.env", b"", b"KEY=secret\n")))
+    card["files"][0]["after"] = "KEY=***\n"
+    (line,) = read_card(card).unseen
+    assert line == "A secret is masked in a.env as shown here; the file would hold its real value."
+
+
+@pytest.mark.parametrize(
+    "odd", [{}, {"files": [1, {"path": "../x"}], "verdict": {"status": 3}, "requests": [{"parameters": 1}]}]
+)
+def test_an_odd_record_is_drawn_as_something_empty(odd):
+    assert draw_request(read_card(odd)).lines

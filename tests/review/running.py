@@ -1,0 +1,72 @@
+"""A real run that waits in a thread, for tests of whoever answers it from outside."""
+
+import json
+import threading
+from pathlib import Path
+
+from rails.agents import load_agents
+from rails.approval.grants import Grants
+from rails.approval.policy import Policy, PolicyApprover
+from rails.approval.queue import Queue
+from rails.core.shipped import builtin_folder
+from rails.gate.gate import Gate
+from rails.log.answers import Answers
+from rails.log.reader import read_strict
+from rails.log.writer import SessionLog
+from rails.session import Job, Session, start, where
+from rails.testing import ScriptedModel
+from rails.tools.definitions import load
+
+KEY = b"k" * 32
+
+
+def tool(name, **parameters):
+    """A model's answer that asks for one tool."""
+    block = json.dumps({"tool": name, "parameters": parameters, "explanation": parameters.pop("why", "because")})
+    return f"I do it.\n\n```json\n{block}\n```\n"
+
+
+class Run:
+    """A session in a thread: a scripted model, the real gate, log and files, and the queue that asks."""
+
+    def __init__(self, project, *answers, here=None, page=True, patience_s=None, session=None):
+        self.project, self.state = project, project / ".rails"
+        self.grants = Grants()
+        gate = Gate(project)
+        self.queue = Queue(judge=gate.judge, grants=self.grants, page_waits=page, patience_s=patience_s)
+        if here is not None:
+            self.queue.here = here(self.queue.answered_elsewhere)
+        registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
+        agents = dict(load_agents([builtin_folder("agent_templates")]))
+        model = ScriptedModel([*answers, "Done."])
+        job = Job(project, (("coder", "the task"),))
+        if session is None:
+            self.log, self.resumed = SessionLog.create(self.state), None
+            start(job, self.log, model.name)
+        else:
+            self.log = SessionLog.reopen(self.state, session)
+            self.resumed = where(project, self.log)
+        self.id = self.log.session_id
+        approver = PolicyApprover(Policy(), self.queue, self.grants)
+        self.session = Session(job, self.log, registry, agents, model.for_agent, approver, gate=gate)
+        self.ending = None
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self):
+        box = Answers(self.state, self.id, KEY)
+        box.listen()
+        self.queue.open(box, self.session.record)
+        with self.log:
+            self.ending = self.session.run(self.resumed)
+
+    def begin(self):
+        self.thread.start()
+        return self
+
+    def end(self, patience=20):
+        self.thread.join(patience)
+        assert not self.thread.is_alive(), "the run did not end"
+        return self.ending
+
+    def events(self, kind):
+        return [record.details for record in read_strict(self.log.path) if record.event_type == kind]
