@@ -77,7 +77,7 @@ class _Plan:
                 self._at_work(state=state, rung=rung, failed=0)
             case "FEEDBACK_SENT":
                 self._at_work(failed=d.whole(facts, "attempt"), limit=d.whole(facts, "limit"))
-            case "AGENT_FINISHED":
+            case "AGENT_FINISHED" if self._finished < len(self.steps):
                 done = d.beginning(facts, "outcome") in ("", "done")
                 self._at_work(state="done" if done else "stopped", outcome=d.beginning(facts, "outcome"))
                 self._finished += done

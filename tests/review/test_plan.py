@@ -99,7 +99,7 @@ def test_what_was_to_come_stays_to_come_when_an_earlier_agent_stopped(log):
 def test_odd_records_are_no_obstacle(log):
     for kind in ("WORKFLOW_START", "AGENT_ENGAGE", "AGENT_FINISHED", "HANDOFF", "ESCALATION", "FEEDBACK_SENT"):
         for details in ({}, {"tasks": [7], "attempt": "x", "rung": [], "file": 3, "about": {}}):
-            plan_html(plan(log, (kind, details)))
+            plan_html(plan(log, (kind, details), (kind, details), engaged("coder")))
             plan_html(plan(log, START, engaged("planner"), (kind, details)))
 
 
