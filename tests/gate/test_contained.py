@@ -111,9 +111,15 @@ def test_an_idle_gate_uses_no_processor(project):
     with Gate(project) as gate:
         gate._desk.pool.workers[0].ask({"op": "ping"})
         pid = gate._desk.pool.workers[0].pid
-        before = _ticks(pid)
-        time.sleep(0.3)
-        assert _ticks(pid) == before
+        assert 0 in [_ticks_in(0.3, pid) for _ in range(3)], (
+            "what follows an answer may take a moment; a loop does not end"
+        )
+
+
+def _ticks_in(seconds, pid):
+    before = _ticks(pid)
+    time.sleep(seconds)
+    return _ticks(pid) - before
 
 
 def _ticks(pid):
