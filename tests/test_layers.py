@@ -23,7 +23,7 @@ FLOORS = [
     {"session"},
     {"review", "doors", "screen"},
     {"testing"},
-    {"commands"},
+    {"commands", "options"},
     {"cli"},
     {"__main__"},
 ]
