@@ -36,6 +36,7 @@ from rails.log.search import Hit, scan, session_ids
 
 _NAME: Final = "index.db"
 _LOCK: Final = "index.lock"
+_MAKING: Final = "index.making"
 _LAST: Final = 1 << 62
 
 
@@ -172,12 +173,24 @@ class Index:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            return feed.connect(self._path, words=self._words)
-        except (feed.StaleIndexError, sqlite3.DatabaseError):
-            return self._rebuilt()
-        except OSError:  # no such folder, or one that cannot be written: the index lives in memory
+            with self._making():
+                try:
+                    return feed.connect(self._path, words=self._words)
+                except (feed.StaleIndexError, sqlite3.DatabaseError):
+                    return self._rebuilt()
+        except (OSError, sqlite3.DatabaseError):  # no such folder, or no file to be had: the index lives in memory
             self._path = None
             return feed.connect(None, words=self._words)
+
+    @contextlib.contextmanager
+    def _making(self) -> Iterator[None]:
+        """Wait until nobody else makes or replaces the file: who came second would take the first one's away."""
+        descriptor = os.open(self.state / _MAKING, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
     def _rebuilt(self) -> sqlite3.Connection:
         if self._path is not None:
@@ -186,7 +199,11 @@ class Index:
 
     def _rebuild(self) -> None:
         self._db.close()
-        self._db = self._rebuilt()
+        if self._path is None:
+            self._db = self._rebuilt()
+            return
+        with self._making():
+            self._db = self._rebuilt()
 
     @contextlib.contextmanager
     def _only_one(self) -> Iterator[bool]:

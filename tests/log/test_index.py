@@ -15,7 +15,7 @@ from rails.core.wire import json_object
 from rails.log import feed, search
 from rails.log.index import Index
 from rails.log.query import parse
-from rails.log.search import scan
+from rails.log.search import scan, session_ids
 from rails.log.words import fold, split, words_of
 from rails.log.writer import SessionLog
 
@@ -402,3 +402,29 @@ def test_a_record_of_one_endless_word_is_taken_in_quickly(state):
     for text in ("a" * 500_000, "aB" * 250_000, "a_" * 250_000, "漢" * 200_000, "a\u0301" * 100_000):
         words_of(Record(1, "", "s", "", "", "X", "", {"text": text}, "", ""))
     assert time.process_time() - start < 5
+
+
+def test_many_open_a_new_index_at_once_and_all_can_use_it(state):
+    with SessionLog.create(state) as log:
+        log.append(Event("ERROR", "needle", {}))
+    gate, found, wrong = threading.Barrier(8), [], []
+
+    def open_and_look():
+        try:
+            gate.wait()
+            with Index(state) as index:
+                index.refresh()
+                found.append(len(index.cards()))
+        except Exception as error:
+            wrong.append(repr(error))
+
+    for _ in range(5):
+        for name in ("index.db", "index.db-wal", "index.db-shm"):
+            (state / name).unlink(missing_ok=True)
+        threads = [threading.Thread(target=open_and_look) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
+    assert found == [len(session_ids(state))] * 40

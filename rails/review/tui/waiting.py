@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -38,7 +39,7 @@ class Waiting:
                 self._index = Index(self._state)
                 self.desk = Desk(self._state, self._index, self._key)
             self.questions = tuple(self.desk.waiting()) if self.desk else ()
-        except RailsError:
+        except (RailsError, OSError, sqlite3.Error):  # not now; the next look may be luckier
             self.questions = ()
         return _names(before) != _names(self.questions)
 
