@@ -2,6 +2,8 @@
 
 import pytest
 
+from rails.log.index import Index
+
 CHAIN = [{"agent": name, "task": f"{name}'s part"} for name in ("planner", "coder")]
 LIMITS = {"max_tokens": 10_000, "max_seconds": 900.0, "max_cost": 0.5}
 USAGE = {"input_tokens": 1_000, "output_tokens": 100}  # (1,000 × 3 + 100 × 15) / 1,000,000 = 0.0045
@@ -79,6 +81,8 @@ def test_a_table_of_prices_that_is_wrong_is_said_and_hides_nothing(served, price
 def test_a_window_of_a_long_session_has_the_plan_and_the_cost_of_all_of_it(served, priced, state, log):
     turns = [event for number in range(2, 400) for event in (*answered(number), log.told())]
     writer = served.write(state, log.records(*BEGUN, *HANDED, engaged("coder"), *turns))
+    with Index(state) as index:
+        assert index.refresh(), "a page that is asked meanwhile counts what is in by then"
     for first in ("", "?first=1", "?first=600"):
         part = priced.json(f"/api/session/{writer.session_id}{first}")
         assert part["step"] == "Step 2 of 2"
