@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import Final
 
 from rails.core import limits
@@ -79,4 +78,4 @@ def _inside(inner: str, known: Known) -> Parsed | Fault:
     parsed = strict(inner)
     if isinstance(parsed, Fault):
         parsed = _checked(LenientReader(inner, known, closers=False).read(), inner)
-    return parsed if isinstance(parsed, Fault) else replace(parsed, repairs=(note, *parsed.repairs))
+    return parsed if isinstance(parsed, Fault) else parsed._replace(repairs=(note, *parsed.repairs))
