@@ -2,7 +2,7 @@
 
 An answer in which nothing was read may still hold a call, and a session would end as if the agent had nothing to
 ask. So such an answer is looked at once more. Nothing found here is ever run: it is told to whoever wrote it.
-Only what is certain counts: strict JSON that reads as a call of a tool that exists and that fits its schema.
+Only what is certain counts: strict JSON, or a whole XML call, of a tool that exists and with parameters that fit.
 What is quoted on purpose is left alone: code between single backticks, quoted lines, fences of another language.
 """
 
@@ -10,25 +10,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from rails.core import limits
 from rails.core.errors import Refusal
+from rails.core.requests import RawRequest
 from rails.core.text import line_column, one_line
+from rails.intake.detect import Scanner
 from rails.intake.dialects import Call, fits_call, read_value
 from rails.intake.extras import NAMES, translate
 from rails.intake.fences import FENCE, JSON_INFO
 from rails.intake.jsontext import inside
+from rails.intake.requests import xml_call
 from rails.intake.results import Shapes
+from rails.intake.shape import fits
+from rails.intake.stretches import Span
 
 #: Texts longer than this, and more beginnings of objects, are not looked through.
 _CHARS: Final = 1_000_000
 _TRIES: Final = 50
 _OBJECT: Final = re.compile(r"\{(?=\s*\")")
+_ELEMENT: Final = re.compile(r"<(tool(?=[ \t])|[A-Za-z_][\w.-]{0,99}(?=>))[^<>\n]{0,300}>")
+_OUTSIDE: Final = "outside of any fence"
 #: What models call the fence of a call; in a fence of any other language JSON is an example.
 _CALL_FENCES: Final = frozenset(
     {"", "action", "function", "function_call", "jsonl", "plaintext", "text", "tool", "tool_call", "tool_calls"}
-    | {"tool_code", "tool_request", "tool_use", "tools", "txt"}
+    | {"tool_code", "tool_request", "tool_use", "tools", "txt", "xml"}
 )
 _HINT: Final = (
     "If you want it done, send the whole request in a fence that begins on a line of its own with ```json. "
@@ -36,12 +43,31 @@ _HINT: Final = (
 )
 
 
+class _Found(NamedTuple):
+    """A whole call: its offsets, its tool, and what about it is not read where nothing is wrong with its place."""
+
+    start: int
+    end: int
+    tool: str
+    where: str
+
+
 def unread(text: str, tools: Shapes) -> Iterator[Refusal]:
     """Yield a refusal for each whole call in ``text``, an answer in which no call was read."""
+    if len(text) > _CHARS:
+        return
+    for call in (*_json_calls(text, tools), *_xml_calls(text, tools)):
+        fence = "" if _is_quoted(text, call.start) else _fence_around(text, call.start)
+        if fence:
+            where = call.where if call.where and (fence == _OUTSIDE or "form" in call.where) else fence
+            yield _refusal(text, call, where)
+
+
+def _json_calls(text: str, tools: Shapes) -> Iterator[_Found]:
     pos, tries = 0, 0
-    while len(text) <= _CHARS and tries < _TRIES and (found := _OBJECT.search(text, pos)):
-        tries, pos, start = tries + 1, found.end(), found.start()
-        value = inside(text, start, limits.JSON_DEPTH)
+    while tries < _TRIES and (found := _OBJECT.search(text, pos)):
+        tries, pos = tries + 1, found.end()
+        value = inside(text, found.start(), limits.JSON_DEPTH)
         if value is None:
             continue
         pos = value[1]
@@ -49,17 +75,32 @@ def unread(text: str, tools: Shapes) -> Iterator[Refusal]:
         if not isinstance(call, Call):
             translated, form = translate(value[0], "", NAMES, tools, "")
             call = read_value(translated, tools)
-        if not isinstance(call, Call) or not fits_call(call, tools) or _is_quoted(text, start):
+        if isinstance(call, Call) and fits_call(call, tools):
+            yield _Found(found.start(), pos, call.tool, f"in the form {form!r}" if form else "")
+
+
+def _xml_calls(text: str, tools: Shapes) -> Iterator[_Found]:
+    pos, tries = 0, 0
+    while tries < _TRIES and (found := _ELEMENT.search(text, pos)):
+        pos, closing = found.end(), f"</{found[1]}>"
+        if found[1] != "tool" and found[1] not in tools:
             continue
-        fence = _fence_around(text, start)
-        if fence:
-            yield _refusal(text, start, pos, call.tool, f"in the form {form!r}" if form else fence)
+        tries, end = tries + 1, text.find(closing, pos) + len(closing)
+        if end < pos:
+            continue
+        scanner, block = Scanner(tools), text[found.start() : end]
+        span = next(iter((*scanner.feed(block, whole=True), *scanner.flush())), "")
+        call = xml_call(span, block, tools) if isinstance(span, Span) and span.kind == "xml" else None
+        if isinstance(call, RawRequest) and fits(tools.get(call.tool_name, False), dict(call.parameters)):
+            pos = end
+            yield _Found(found.start(), end, call.tool_name, "behind other text on its line")
 
 
-def _refusal(text: str, start: int, end: int, tool: str, where: str) -> Refusal:
-    line, _ = line_column(text, start)
-    message = f"Line {line} holds a call of '{one_line(tool, 60)}' {where}, which is not read; it was not carried out."
-    return Refusal("unread", message, _HINT, start, end)
+def _refusal(text: str, call: _Found, where: str) -> Refusal:
+    line, _ = line_column(text, call.start)
+    tool = one_line(call.tool, 60)
+    message = f"Line {line} holds a call of '{tool}' {where}, which is not read; it was not carried out."
+    return Refusal("unread", message, _HINT, call.start, call.end)
 
 
 def _fence_around(text: str, pos: int) -> str:
@@ -74,7 +115,7 @@ def _fence_around(text: str, pos: int) -> str:
         elif fence[1].startswith(mark) and not fence[2].strip():
             mark = ""
     if not mark:
-        return "outside of any fence"
+        return _OUTSIDE
     if JSON_INFO.match(label):
         return "in a json fence"
     if label.lower() not in _CALL_FENCES:

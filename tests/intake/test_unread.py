@@ -17,6 +17,9 @@ TOOLS = {
 CALL = '{"tool": "write_file", "path": "a.py", "content": "x = {1}"}'
 NAMED = '{"name": "write_file", "arguments": {"path": "a.py", "content": "x"}}'
 
+XML = '<tool name="write_file"><path>a.py</path><content>x</content></tool>'
+ELEMENT = "<write_file>\n<path>a.py</path>\n<content>x</content>\n</write_file>"
+
 LOST = {
     "a fence without a language": (f"Here:\n```\n{CALL}\n```\n", 3, "in a fence without a language"),
     "a fence of a call's name": (f"```tool_call\n{CALL}\n```\n", 2, "in a fence marked 'tool_call'"),
@@ -26,6 +29,10 @@ LOST = {
     "on one line with its fence, behind text": (f"Now ```json {CALL} ```", 1, "outside of any fence"),
     "behind another fence": (f"```python\nx = 1\n```\n{CALL}\n", 4, "outside of any fence"),
     "another form in a json fence": (f"```json\n{NAMED}\n```\n", 2, "in the form 'name'"),
+    "XML behind text on its line": (f"Sure: {XML}", 1, "behind other text on its line"),
+    "XML by elements, behind text": (f"Sure:\nnow {ELEMENT}\n", 2, "behind other text on its line"),
+    "XML in a fence": (f"```xml\n{XML}\n```", 2, "in a fence marked 'xml'"),
+    "XML by elements, in a fence": (f"```\n{ELEMENT}\n```", 2, "in a fence without a language"),
     "another form in tags": (f"<tool_call>\n{NAMED}\n</tool_call>", 2, "in the form 'name'"),
 }
 QUOTED = {
@@ -37,6 +44,9 @@ QUOTED = {
     "that lacks a parameter": '{"tool": "write_file", "path": "a.py"}',
     "that is broken": CALL[:-1],
     "data": '{"name": "write_file", "stars": 5}',
+    "XML between backticks": f"I sent `{XML}` before.",
+    "an element's name only": "Use <write_file> for that, and close it with </write_file>.",
+    "XML that lacks a parameter": "So: <write_file><path>a.py</path></write_file>",
     "a tool's name only": 'The key "tool" names it: {"tool": "write_file"}.',
 }
 
@@ -58,7 +68,7 @@ def test_a_call_that_was_not_read_is_refused_with_its_line_and_never_run(name, s
     assert (refusal.code, refusal.request_id) == ("unread", "t1.1")
     assert refusal.message.startswith(f"Line {line} holds a call of 'write_file' {where}, ")
     assert "```json" in refusal.hint
-    assert json.loads(text[refusal.start : refusal.end])
+    assert text[refusal.start : refusal.end].strip()[0] + text[refusal.start : refusal.end][-1] in ("{}", "<>")
     assert found.prose == text
 
 
@@ -87,4 +97,5 @@ def test_a_cut_off_answer_is_not_looked_at_again():
 def test_many_calls_and_long_texts_are_bounded(cpu_seconds):
     assert len(list(unread(f"{CALL}\n" * 500, TOOLS))) <= 50
     assert list(unread(CALL + " " * 2_000_000, TOOLS)) == []
-    assert cpu_seconds(lambda: list(unread('{"a": "' * 100_000, TOOLS))) < 5
+    for hostile in ('{"a": "', "<write_file>", "<tool x", "<write_file></write_file>", "```\n<"):
+        assert cpu_seconds(lambda text=hostile * 40_000: list(unread(text, TOOLS)), rounds=1) < 5
