@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeVar
 
 from rails.core.paths import WorkspacePath
 from rails.core.text import decode, sha256
+from rails.core.values import dataclass
 
 ChangeKind = Literal["create", "modify", "delete"]
 T = TypeVar("T")

@@ -9,8 +9,9 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from rails.core.values import dataclass
 
 Eol = Literal["\n", "\r\n", "\r"]
 

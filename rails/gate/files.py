@@ -6,13 +6,13 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
+from rails.core.values import dataclass, field, replace
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import Job, Outcome

@@ -11,11 +11,11 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
+from rails.core.values import dataclass, field, replace
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import Text, masked, split_lines, which_are_new
 from rails.gate.checks import Desk, Job, Outcome

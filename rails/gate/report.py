@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +41,8 @@ _NAMED: Final = 3
 
 def as_json(verdict: Verdict) -> dict[str, Json]:
     """Return the verdict as the JSON object that ``ai-rails gate --format json`` prints."""
+    from dataclasses import asdict
+
     return {
         "verdict": verdict.status,
         "findings": [{key: value for key, value in asdict(f).items() if key in _SHOWN} for f in verdict.findings],

@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from rails.core.errors import CheckError
+from rails.core.values import dataclass, field
 
 if TYPE_CHECKING:
     from rails.core.requests import Json

@@ -7,10 +7,10 @@ import contextlib
 import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from rails.core.text import decode, one_line
+from rails.core.values import replace
 from rails.core.verdict import Finding
 
 RULE: Final = "syntax-error"

@@ -16,7 +16,6 @@ import sys
 import sysconfig
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import IO, Final
@@ -24,6 +23,7 @@ from typing import IO, Final
 from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import one_line
+from rails.core.values import dataclass
 
 #: What a linter may print before it is stopped: one file can hold ten thousand findings.
 _OUTPUT: Final = 64_000_000
