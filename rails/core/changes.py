@@ -6,7 +6,6 @@ signs. Made only by ``rails.edits.plan`` and, with formatter changes added, by `
 
 from __future__ import annotations
 
-import hashlib
 import re
 from typing import Final, Generic, Literal, TypeVar
 
@@ -62,7 +61,7 @@ class ChangeSet:
     def digest(self) -> str:
         """Return a SHA-256 over every path, mode, before-hash and after-hash, in path order."""
         lines = sorted(f"{c.path}\0{c.mode:o}\0{c.before_sha256}\0{c.after_sha256}" for c in self.changes)
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+        return sha256("\n".join(lines).encode())
 
     def get(self, path: WorkspacePath) -> FileChange | None:
         """Return the change of ``path``, if there is one."""

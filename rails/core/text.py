@@ -6,7 +6,6 @@ visible instead of removing them, because removing makes two different texts loo
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from typing import Final, Literal
@@ -111,6 +110,8 @@ def head_and_tail(text: str, limit: int) -> tuple[str, int]:
 
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of ``data`` in hexadecimal."""
+    import hashlib  # which loads OpenSSL
+
     return hashlib.sha256(data).hexdigest()
 
 

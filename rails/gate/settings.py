@@ -7,7 +7,6 @@ options that don't contradict each other.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -67,7 +66,10 @@ Formatter = Literal["ruff", "black", "undecided", ""]
 
 @dataclass(frozen=True, slots=True)
 class RuffSettings:
-    """How ruff runs on a file: with the project's own configuration, or isolated with ``options``."""
+    """How ruff runs on a file: with the project's own configuration, or isolated with ``options``.
+
+    ``digest`` identifies the content of that configuration.
+    """
 
     project: bool
     options: tuple[Option, ...] = ()
@@ -147,27 +149,42 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
 
 
 def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...]]:
-    """Return a digest of a ruff configuration and of everything it extends, and its source folders.
+    """Return what identifies the content of a ruff configuration and of everything it extends, and its source folders.
 
     Raises CheckError when it extends a file outside the project: ruff would quote that file's lines.
     """
-    seen = hashlib.sha256()
+    seen = _Seen()
     src = [str(file.parent), str(file.parent / "src")]
     found = False
     for _ in range(10):
         data = read_file(file)
-        seen.update(data)
+        seen.add(file.name, data)
         whole = parse_toml(data, file.name)
         options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
         extended, folders = options.get("extend"), options.get("src")
         if isinstance(folders, list) and not found:
             src, found = [str(file.parent / str(folder)) for folder in folders], True
         if not isinstance(extended, str):
-            return seen.hexdigest(), tuple(src)
+            return seen.digest(), tuple(src)
         file = (file.parent / extended).resolve()
         if project not in file.parents:
             raise CheckError(f"ruff's configuration extends {extended}, which is outside the project.")
     raise CheckError("ruff's configuration extends itself.")
+
+
+class _Seen:
+    """What was read, to tell whether it is still the same: all of it, since loading a hash takes longer."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def add(self, name: str, data: bytes) -> None:
+        """Remember a file."""
+        self._parts += [name, str(len(data)), data.decode("latin-1")]
+
+    def digest(self) -> str:
+        """Return what is different for different files or contents."""
+        return "\0".join(self._parts)
 
 
 class _Reader:
@@ -175,11 +192,11 @@ class _Reader:
 
     def __init__(self, project: Path) -> None:
         self.project = project
-        self.seen = hashlib.sha256()
+        self.seen = _Seen()
 
     def bytes_of(self, name: str) -> bytes:
         data = read_file(self.project / name)
-        self.seen.update(f"{name}\0{len(data)}\0".encode() + data)
+        self.seen.add(name, data)
         return data
 
     def settings(self) -> PythonSettings:
@@ -204,7 +221,7 @@ class _Reader:
         common = {
             "target": _oldest(requires),
             "requires_python": requires if isinstance(requires, str) else "",
-            "digest": self.seen.hexdigest(),
+            "digest": self.seen.digest(),
         }
         if not configured:
             return PythonSettings(
