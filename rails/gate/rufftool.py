@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rails.core.errors import CheckError
 from rails.gate import settings, tools
@@ -13,27 +13,34 @@ from rails.gate.ruff import Diagnostic, RuffCli
 from rails.gate.ruffserver import BadConfigurationError, Question, RuffServer
 from rails.gate.settings import RuffSettings
 
+if TYPE_CHECKING:
+    import subprocess
+
 T = TypeVar("T")
 
 
-def head_start(project: Path, paths: Sequence[str]) -> Ruff | None:
+def head_start(project: Path, paths: Sequence[str], started: subprocess.Popen[bytes] | None = None) -> Ruff | None:
     """Begin to start ruff for the first Python file among ``paths``, before it is asked anything.
 
-    ``None`` when there is nothing for it to do or it is not installed. Whoever gets it closes it.
+    ``started`` is a server process that runs already. ``None`` when there is nothing for it to do or it is not
+    installed. Whoever gets it closes it.
     """
     first = next((path for path in paths if path.endswith((".py", ".pyi"))), None)
     tool = tools.find_ruff() if first else None
     if first is None or tool is None:
         return None
-    made = Ruff(tool, project)
+    made = Ruff(tool, project, started)
     made.warm(first)
     return made
 
 
 class Ruff:
-    """ruff for one project: one server for each way to be configured, started when first asked."""
+    """ruff for one project: one server for each way to be configured, started when first asked.
 
-    def __init__(self, tool: tools.Tool, project: Path) -> None:
+    ``started`` is a server process that nobody has asked anything yet: it will be the first server's.
+    """
+
+    def __init__(self, tool: tools.Tool, project: Path, started: subprocess.Popen[bytes] | None = None) -> None:
         self.tool = tool
         self._command = RuffCli(tool, project)
         self._project = project
@@ -41,6 +48,7 @@ class Ruff:
         self._command_only: set[object] = set()
         self._lock = threading.RLock()
         self._closed = False
+        self._started = started
 
     @property
     def servers(self) -> tuple[RuffServer, ...]:
@@ -116,6 +124,9 @@ class Ruff:
             for server in self._servers.values():
                 server.close()
             self._servers.clear()
+            if self._started is not None:
+                tools.kill(self._started)
+                self._started = None
 
     def _server(self, settings: RuffSettings) -> RuffServer | None:
         key = settings.project, settings.options
@@ -129,7 +140,8 @@ class Ruff:
                 server.close()
             seen = server.seen if server is not None else {}
             try:
-                server = self._servers[key] = RuffServer(self.tool, self._project, settings)
+                started, self._started = self._started, None
+                server = self._servers[key] = RuffServer(self.tool, self._project, settings, started)
             except CheckError:
                 self._servers.pop(key, None)
                 self._command_only.add((key, settings.digest))

@@ -4,8 +4,11 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
+from rails.cli import main
 from rails.core.paths import parse
-from rails.gate import Gate, settings
+from rails.gate import Gate, settings, tools
 from rails.gate.rufftool import head_start
 
 TEXT = "import os\nx = { 'a':1 }\nprint(undefined)\n"
@@ -85,3 +88,68 @@ def test_one_check_from_a_shell_imports_only_what_it_needs(project):
         [sys.executable, "-c", code], cwd=project, capture_output=True, text=True, check=True, timeout=60
     ).stdout
     assert out.splitlines()[-1] == "[]"
+
+
+def test_the_process_that_a_command_starts_first_is_the_one_that_is_asked(project):
+    (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
+    (project / "a.py").write_text(TEXT)
+    started = tools.start(tools.ruff_server(tools.find_ruff()))
+    ruff = head_start(project, ["a.py"], started)
+    found, pids = judged(project, ruff)
+    assert pids == [started.pid]
+    assert {rule for rule, _, _ in found[0]} >= {"F401", "F821"}
+    assert started.returncode is not None
+
+
+def test_a_process_that_died_before_it_was_asked_loses_nothing(project):
+    (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
+    (project / "a.py").write_text(TEXT)
+    started = tools.start([sys.executable, "-c", "pass"])
+    started.wait()
+    (rules, missed), _ = judged(project, head_start(project, ["a.py"], started))
+    assert {rule for rule, _, _ in rules} >= {"F401", "F821"}
+    assert not missed
+
+
+@pytest.mark.parametrize(("name", "code"), [("notes.md", 0), ("gone.py", 2), ("a.py", 1), (".", 1)])
+def test_a_process_that_was_started_first_never_outlives_the_command(project, monkeypatch, capsys, name, code):
+    (project / "a.py").write_text(TEXT)
+    (project / "notes.md").write_text("# Notes\n")
+    started = []
+    monkeypatch.setattr(tools, "start", lambda argv, start=tools.start: started.append(start(argv)) or started[-1])
+    monkeypatch.chdir(project)
+    assert main(["gate", name]) == code
+    assert all(process.returncode is not None for process in started)
+    assert bool(started) == (name != "notes.md")
+
+
+def test_the_command_prints_everything_and_ends_with_its_exit_code(project):
+    (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
+    (project / "a.py").write_text("".join(f"print(name_{number})\n" for number in range(2_000)))
+    for script in (["-m", "rails"], ["-c", "from rails.cli import console; console()"]):
+        command = [sys.executable, *script, "gate", "a.py"]
+        done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 1
+        assert done.stderr == ""
+        assert done.stdout.count("F821") == 2_000
+        assert done.stdout.endswith("\n")
+        assert "Fail: " in done.stdout.splitlines()[-1]
+
+
+def test_what_was_registered_for_the_end_of_the_process_is_run(project):
+    (project / "a.md").write_text("# A\n")
+    code = "import atexit, sys\natexit.register(print, 'last words')\nfrom rails.cli import console\nconsole()"
+    command = [sys.executable, "-c", code, "gate", "a.md"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.endswith("last words\n")
+
+
+def test_a_thread_that_still_works_is_waited_for(project):
+    (project / "a.md").write_text("# A\n")
+    code = (
+        "import threading, time\nfrom rails.cli import console\n"
+        "threading.Thread(target=lambda: (time.sleep(0.5), print('done'))).start()\nconsole()"
+    )
+    command = [sys.executable, "-c", code, "gate", "a.md"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.endswith("done\n")
