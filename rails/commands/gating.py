@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, started: subprocess.Popen[bytes] | None) ->
     if not chosen and not deleted:
         print("gate: no file to check", file=sys.stderr)
         return EXIT_OK if base or first else EXIT_BROKEN
-    ruff = head_start(project, [str(path) for path in chosen], started)
+    ruff = head_start(project, chosen, started)
     # Only now, while ruff reads its configuration on the other core.
     from rails.gate.gate import Gate
     from rails.gate.report import render

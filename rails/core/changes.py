@@ -105,7 +105,7 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
 
 #: Line pairs that difflib may have to compare; 4,000 by 4,000 lines take it a few seconds at worst.
 _DIFF_PAIRS: Final = 16_000_000
-_HUNK: Final = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+_HUNK: Final = r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@"
 
 
 def _diff(old: list[str], new: list[str], names: list[str], context: int) -> list[str]:
@@ -135,8 +135,8 @@ def _one_hunk(old: list[str], new: list[str], names: list[str], head: int, tail:
 
 def _moved(header: str, lines: int) -> str:
     """Add ``lines`` to both line numbers of a hunk header."""
-    return _HUNK.sub(
-        lambda m: f"@@ -{int(m[1]) + lines}{m[2] or ''} +{int(m[3]) + lines}{m[4] or ''} @@", header, count=1
+    return re.sub(
+        _HUNK, lambda m: f"@@ -{int(m[1]) + lines}{m[2] or ''} +{int(m[3]) + lines}{m[4] or ''} @@", header, count=1
     )
 
 

@@ -23,7 +23,8 @@ from rails.core.values import replace
 from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
 from rails.gate import options
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, load, wanted
-from rails.gate.files import File, fresh, left_elsewhere, read_from_disk, taken_away, with_baselines
+from rails.gate.disk import read_from_disk
+from rails.gate.files import File, fresh, left_elsewhere, taken_away, with_baselines
 from rails.gate.language import PENDING
 from rails.gate.modes import Modes
 from rails.gate.outlines import outlines

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rails.core.errors import CheckError
+from rails.core.paths import WorkspacePath
 from rails.gate import settings, tools
+from rails.gate.disk import read_from_disk
 from rails.gate.ruff import Diagnostic, RuffCli
 from rails.gate.ruffserver import BadConfigurationError, Question, RuffServer
 from rails.gate.settings import RuffSettings
@@ -17,17 +20,21 @@ if TYPE_CHECKING:
     import subprocess
 
 T = TypeVar("T")
+#: So many files are looked at before the gate asks for them.
+_AHEAD: Final = 16
 
 
-def head_start(project: Path, paths: Sequence[str], started: subprocess.Popen[bytes] | None = None) -> Ruff | None:
-    """Begin to start ruff for the first Python file among ``paths``, before it is asked anything.
+def head_start(
+    project: Path, paths: Sequence[WorkspacePath], started: subprocess.Popen[bytes] | None = None
+) -> Ruff | None:
+    """Begin to start ruff for the first Python files among ``paths``, and have it look at them.
 
     ``started`` is a server process that runs already. ``None`` when there is nothing for it to do or it is not
     installed. Whoever gets it closes it.
     """
-    first = next((path for path in paths if path.endswith((".py", ".pyi"))), None)
+    first = list(islice((path for path in paths if str(path).endswith((".py", ".pyi"))), _AHEAD))
     tool = tools.find_ruff() if first else None
-    if first is None or tool is None:
+    if tool is None:
         return None
     made = Ruff(tool, project, started)
     made.warm(first)
@@ -92,16 +99,25 @@ class Ruff:
         for server in self.servers:
             server.forget()
 
-    def warm(self, path: str) -> None:
-        """Begin to start the server that will be asked about ``path``; returns at once, decides nothing, never fails.
+    def warm(self, paths: Sequence[WorkspacePath]) -> None:
+        """Begin to ask the servers for these files about them; returns at once, decides nothing, never fails.
 
-        Whoever asks for that server meanwhile waits for it, and gets it only if the configuration is still the same.
+        Whoever asks for such a server meanwhile waits for it, and gets it only if the configuration is still the
+        same; an answer counts only for the very bytes that were sent.
         """
+        questions: dict[RuffSettings, list[Question]] = {}
         try:
-            how = settings.ruff_for(self._project, path, settings.read(self._project))
+            config = settings.read(self._project)
+            for path in paths:
+                asked = questions.setdefault(settings.ruff_for(self._project, str(path), config), [])
+                if isinstance(read := read_from_disk(self._project, path), tuple):
+                    asked.append(("lint", str(path), read[0]))
+                    if config.formatter in settings.BY_RUFF:
+                        asked.append(("format", str(path), read[0]))
         except CheckError:
-            return  # whoever asks is told why
-        self.expect((), how)
+            pass  # whoever asks is told why
+        for how, some in questions.items():
+            self.expect(some, how)
 
     def lint_isolated(self, data: bytes) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` without any configuration. Raises CheckError."""

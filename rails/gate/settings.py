@@ -7,6 +7,7 @@ options that don't contradict each other.
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Mapping
 from functools import lru_cache
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _BYTES: Final = 1_000_000
 _TABLES: Final = ("ruff", "black", "flake8", "isort", "pylint", "yapf", "autopep8", "pycodestyle")
 _SECTIONS: Final = ("flake8", "pycodestyle", "pylint", "isort", "yapf")
-_HOOK: Final = re.compile(r"^\s*-?\s*id:\s*['\"]?([\w-]+)", re.M)
+_HOOK: Final = r"^\s*-?\s*id:\s*['\"]?([\w-]+)"
 #: What the default profile selects; pinned, because ruff's own defaults change between releases.
 DEFAULT_SELECT: Final = "E,W,F,I,UP,B"
 #: Rules that are right in every project: ruff's classic default, for projects that configure other tools.
@@ -62,6 +63,8 @@ _FLAKE8_SAFE: Final = frozenset(
 
 Option = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
+#: What ruff formats: also where nothing says who formats.
+BY_RUFF: Final = ("ruff", "undecided")
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +207,7 @@ class _Reader:
         tool = table(pyproject, "tool")
         ruff_toml = next((n for n in (".ruff.toml", "ruff.toml") if self.bytes_of(n)), "")
         ruff_table = parse_toml(read_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
-        hooks = set(_HOOK.findall(_uncommented(self.bytes_of(".pre-commit-config.yaml"))))
+        hooks = _hooks(self.bytes_of(".pre-commit-config.yaml"))
         section, flake8_file, others = self._ini()
         configured = bool(
             ruff_toml
@@ -324,8 +327,10 @@ def _oldest(requires: Json) -> tuple[int, int] | None:
     return (3, int(found[1])) if found else None
 
 
-def _uncommented(data: bytes) -> str:
-    return re.sub(r"^\s*#.*$", "", data.decode(errors="replace"), flags=re.M)
+def _hooks(data: bytes) -> set[str]:
+    """Return the names of the hooks that a pre-commit configuration has."""
+    uncommented = re.sub(r"^\s*#.*$", "", data.decode(errors="replace"), flags=re.M) if data else ""
+    return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
 
 
 def read_file(path: Path) -> bytes:
@@ -350,7 +355,7 @@ def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
     import tomllib
 
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))
+        return tomllib.loads(data.removeprefix(codecs.BOM_UTF8).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CheckError(f"{name} is not valid TOML: {error}") from error
 

@@ -31,7 +31,7 @@ def judged(project, ruff=None):
 def test_a_server_that_was_started_ahead_is_the_one_that_answers_and_answers_the_same(project):
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
     (project / "a.py").write_text(TEXT)
-    ruff = head_start(project, ["notes.md", "a.py"])
+    ruff = head_start(project, [parse("notes.md"), parse("a.py")])
     ruff._server(settings_of(project))
     started = [server.pid for server in ruff.servers]
     found, pids = judged(project, ruff)
@@ -44,7 +44,7 @@ def test_a_server_that_was_started_ahead_is_the_one_that_answers_and_answers_the
 def test_configuration_that_changes_after_the_start_counts(project):
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['E501']\n")
     (project / "a.py").write_text(TEXT)
-    ruff = head_start(project, ["a.py"])
+    ruff = head_start(project, [parse("a.py")])
     ruff._server(settings_of(project))
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F401']\n")
     (rules, _), _ = judged(project, ruff)
@@ -52,9 +52,9 @@ def test_configuration_that_changes_after_the_start_counts(project):
 
 
 def test_nothing_is_started_without_a_python_file_or_with_configuration_that_cannot_be_read(project):
-    assert head_start(project, ["a.md", "b.json"]) is None
+    assert head_start(project, [parse("a.md"), parse("b.json")]) is None
     (project / "pyproject.toml").write_text("[tool.ruff\n")
-    ruff = head_start(project, ["a.py"])
+    ruff = head_start(project, [parse("a.py")])
     assert ruff.servers == ()
     (project / "a.py").write_text(TEXT)
     with Gate(project, ruff=ruff) as gate:
@@ -63,7 +63,7 @@ def test_nothing_is_started_without_a_python_file_or_with_configuration_that_can
 
 def test_closing_stops_a_server_that_is_just_starting(project):
     (project / "pyproject.toml").write_text("[tool.ruff]\n")
-    ruff = head_start(project, ["a.py"])
+    ruff = head_start(project, [parse("a.py")])
     Gate(project, ruff=ruff).close()
     for thread in threading.enumerate():
         if thread.name == "start ruff":
@@ -94,7 +94,7 @@ def test_the_process_that_a_command_starts_first_is_the_one_that_is_asked(projec
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
     (project / "a.py").write_text(TEXT)
     started = tools.start(tools.ruff_server(tools.find_ruff()))
-    ruff = head_start(project, ["a.py"], started)
+    ruff = head_start(project, [parse("a.py")], started)
     found, pids = judged(project, ruff)
     assert pids == [started.pid]
     assert {rule for rule, _, _ in found[0]} >= {"F401", "F821"}
@@ -106,7 +106,7 @@ def test_a_process_that_died_before_it_was_asked_loses_nothing(project):
     (project / "a.py").write_text(TEXT)
     started = tools.start([sys.executable, "-c", "pass"])
     started.wait()
-    (rules, missed), _ = judged(project, head_start(project, ["a.py"], started))
+    (rules, missed), _ = judged(project, head_start(project, [parse("a.py")], started))
     assert {rule for rule, _, _ in rules} >= {"F401", "F821"}
     assert not missed
 
