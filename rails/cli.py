@@ -10,14 +10,30 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import Final, NoReturn
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Final, NoReturn, cast
 
 from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
-from rails.options import parser_of
+
+if TYPE_CHECKING:
+    import argparse
 
 #: What hooks wait for. These commands hold nothing that only the interpreter's own end would save.
 _LEFT_AT_ONCE: Final = frozenset({"gate"})
+#: What ``ai-rails gate`` does when only paths are given; its options' defaults in rails/options.py.
+_GATE: Final[Mapping[str, object]] = {
+    "diff": None,
+    "staged": False,
+    "all": False,
+    "fix": False,
+    "format": "text",
+    "trust": False,
+    "explain": False,
+    "profile": "import",
+    "strict": False,
+    "project": ".",
+}
 
 
 def console() -> NoReturn:
@@ -48,15 +64,28 @@ def _finished() -> bool:
     return True
 
 
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line; ``gate`` with nothing but paths, a hook's call, needs no parser for it."""
+    if len(words) > 1 and words[0] == "gate" and not any(word.startswith("-") for word in words):
+        return cast("argparse.Namespace", SimpleNamespace(verb="gate", paths=list(words[1:]), **_GATE))
+    from rails.options import parse
+
+    return parse(words)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Every message for the operator goes to standard error."""
     if argv is None:
         # What is imported stays: looking through it for garbage every 700 objects takes a tenth of a short command.
         gc.set_threshold(20_000, 20, 20)
+        # A thread that has an answer of a tool's gets its turn soon, also while another one computes.
+        sys.setswitchinterval(0.001)
     words = sys.argv[1:] if argv is None else argv
-    options = parser_of(words[0] if words else "").parse_args(words)
+    options = _options(words)
     if not hasattr(options, "verb"):
-        parser_of().print_help()
+        from rails.options import parser
+
+        parser().print_help()
         return EXIT_USAGE
     try:
         module = importlib.import_module(f"rails.commands.{options.verb}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -15,6 +14,8 @@ from rails.core.limits import ANSWER_CHARS
 from rails.core.text import one_line
 
 if TYPE_CHECKING:
+    import argparse
+
     from rails.agents import Agent
     from rails.approval.decision import Approver
     from rails.core.events import Event, Record

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
-import subprocess
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rails.core.errors import CheckError
 from rails.gate import tools
+
+if TYPE_CHECKING:
+    import argparse
+    import subprocess
 
 
 def run(options: argparse.Namespace) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +15,8 @@ from rails.core.text import one_line, printable
 from rails.gate.rufftool import head_start
 
 if TYPE_CHECKING:
+    import argparse
+
     from rails.core.verdict import Verdict
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}

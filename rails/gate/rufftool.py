@@ -100,24 +100,26 @@ class Ruff:
             server.forget()
 
     def warm(self, paths: Sequence[WorkspacePath]) -> None:
-        """Begin to ask the servers for these files about them; returns at once, decides nothing, never fails.
+        """Begin to ask about these files; returns at once, decides nothing, never fails.
 
-        Whoever asks for such a server meanwhile waits for it, and gets it only if the configuration is still the
-        same; an answer counts only for the very bytes that were sent.
+        Whoever asks for the server meanwhile waits for it, and gets it only if the configuration is still the same;
+        an answer counts only for the very bytes that were sent. Files that are configured otherwise than the first
+        one are left out: reading that configuration starts the server anew.
         """
-        questions: dict[RuffSettings, list[Question]] = {}
+        by_folder: dict[tuple[str, ...], RuffSettings] = {}
+        questions: list[Question] = []
         try:
             config = settings.read(self._project)
             for path in paths:
-                asked = questions.setdefault(settings.ruff_for(self._project, str(path), config), [])
-                if isinstance(read := read_from_disk(self._project, path), tuple):
-                    asked.append(("lint", str(path), read[0]))
-                    if config.formatter in settings.BY_RUFF:
-                        asked.append(("format", str(path), read[0]))
+                folder = path.parts[:-1]
+                if folder not in by_folder:
+                    by_folder[folder] = settings.ruff_for(self._project, str(path), config)
+                if by_folder[folder] == by_folder[paths[0].parts[:-1]]:
+                    questions += _questions(str(path), read_from_disk(self._project, path), config.formatter)
         except CheckError:
             pass  # whoever asks is told why
-        for how, some in questions.items():
-            self.expect(some, how)
+        for how in list(by_folder.values())[:1]:
+            self.expect(questions, how)
 
     def lint_isolated(self, data: bytes) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` without any configuration. Raises CheckError."""
@@ -174,3 +176,11 @@ class Ruff:
                 server.close()
             if isinstance(error, BadConfigurationError):
                 self._command_only.add((key, settings.digest))
+
+
+def _questions(path: str, read: tuple[bytes, int] | str, formatter: settings.Formatter) -> list[Question]:
+    """Return what will be asked about a file, if it could be read."""
+    if isinstance(read, str):
+        return []
+    asked: list[Question] = [("lint", path, read[0])]
+    return [*asked, ("format", path, read[0])] if formatter in settings.BY_RUFF else asked

@@ -153,3 +153,35 @@ def test_a_thread_that_still_works_is_waited_for(project):
     command = [sys.executable, "-c", code, "gate", "a.md"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.endswith("done\n")
+
+
+def test_files_are_looked_at_before_the_gate_asks_and_only_the_bytes_that_it_reads_count(project):
+    (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
+    (project / "pkg").mkdir()
+    (project / "pkg" / "ruff.toml").write_text("lint.select = ['E7']\n")
+    for name in ("a.py", "b.py", "pkg/c.py"):
+        (project / name).write_text(f"{TEXT}y = x == None\n")
+    names = [parse(name) for name in ("a.py", "b.py", "pkg/c.py")]
+    ruff = head_start(project, names)
+    for thread in threading.enumerate():
+        if thread.name == "start ruff":
+            thread.join(30)
+    expected = {question[:2] for server in ruff.servers for question in server._expected}
+    assert expected == {(what, name) for what in ("lint", "format") for name in ("a.py", "b.py")}
+    (project / "b.py").write_text("import sys\n")
+    with Gate(project, ruff=ruff) as gate:
+        found = {(finding.path, finding.rule) for finding in gate.check_files(names).findings if finding.tool == "ruff"}
+        assert not any(server._expected for server in ruff.servers)
+    assert {("a.py", "F401"), ("a.py", "F821"), ("b.py", "F401"), ("pkg/c.py", "E711")} <= found
+    assert ("b.py", "F821") not in found
+    assert ("pkg/c.py", "F401") not in found
+
+
+def test_a_link_out_of_the_project_is_not_shown_to_ruff(project, tmp_path):
+    (project / "pyproject.toml").write_text("[tool.ruff]\n")
+    (tmp_path / "secret.py").write_text("token = 1\n")
+    (project / "a.py").symlink_to(tmp_path / "secret.py")
+    ruff = head_start(project, [parse("a.py")])
+    ruff._server(settings_of(project))
+    assert not any(server._expected for server in ruff.servers)
+    ruff.close()
