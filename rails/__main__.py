@@ -1,8 +1,6 @@
 """``python -m rails`` is ``ai-rails``."""
 
-import sys
-
-from rails.cli import main
+from rails.cli import console
 
 if __name__ == "__main__":
-    sys.exit(main())
+    console()

@@ -6,9 +6,9 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Final
+from typing import Final, Union
 
 from rails import __version__
 
@@ -75,8 +75,34 @@ def _columns() -> int:
     return 80
 
 
-def parser_of(verb: str = "") -> argparse.ArgumentParser:
-    """Return the parser of all verbs; of ``verb`` alone where that is one of :data:`_ALONE`."""
+class _Alone:
+    """Stands where argparse keeps all verbs, for one verb that is parsed without the others."""
+
+    def add_parser(
+        self, name: str, *, help: str, description: str, formatter_class: type[_Help], allow_abbrev: bool
+    ) -> argparse.ArgumentParser:
+        """Return the parser of the words after the verb; ``help`` is for a list of verbs, which there is not."""
+        del help
+        return argparse.ArgumentParser(
+            prog=f"ai-rails {name}",
+            description=description,
+            formatter_class=formatter_class,
+            allow_abbrev=allow_abbrev,
+        )
+
+
+_Verbs = Union["argparse._SubParsersAction[argparse.ArgumentParser]", _Alone]
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """Return the options of a command line. Prints help or what is wrong, and raises SystemExit, as argparse does."""
+    if words and words[0] in _ALONE:
+        return _ALONE[words[0]](_Alone()).parse_args(words[1:])
+    return parser().parse_args(words)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of all verbs."""
     parser = argparse.ArgumentParser(
         prog="ai-rails",
         description=DESCRIPTION,
@@ -86,9 +112,6 @@ def parser_of(verb: str = "") -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"ai-rails {__version__}")
     verbs = parser.add_subparsers(metavar="command", title="commands", prog="ai-rails")
-    if verb in _ALONE:
-        _ALONE[verb](verbs)
-        return parser
     _add_work(verbs)
     _add_apply(verbs)
     _add_gate(verbs)
@@ -99,9 +122,7 @@ def parser_of(verb: str = "") -> argparse.ArgumentParser:
     return parser
 
 
-def _verb(
-    verbs: argparse._SubParsersAction[argparse.ArgumentParser], name: str, summary: str, *, more: str = ""
-) -> argparse.ArgumentParser:
+def _verb(verbs: _Verbs, name: str, summary: str, *, more: str = "") -> argparse.ArgumentParser:
     verb = verbs.add_parser(
         name,
         help=summary,
@@ -147,7 +168,7 @@ def _correction(verb: argparse.ArgumentParser, *more: str) -> None:
     )
 
 
-def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_work(verbs: _Verbs) -> argparse.ArgumentParser:
     run = _verb(verbs, "run", "let an agent work on a task")
     run.add_argument("task", nargs="?", help="what to do, in words; with --resume: advice for an agent that gave up")
     run.add_argument("--agent", default="coder", help="which agent (default: coder)")
@@ -197,9 +218,10 @@ def _add_work(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     run.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
     _project(run)
     _approval(run)
+    return run
 
 
-def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_apply(verbs: _Verbs) -> argparse.ArgumentParser:
     apply = _verb(verbs, "apply", "apply a saved answer: find, validate, gate, show, approve, write")
     apply.add_argument("file", nargs="?", default="-", help="the answer (default: standard input)")
     apply.add_argument("--agent", default="coder", help="whose tools the answer may use (default: coder)")
@@ -212,9 +234,10 @@ def _add_apply(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     apply.add_argument("--debug", action="store_true", help="show the blocks as they were found")
     _project(apply)
     _approval(apply)
+    return apply
 
 
-def _add_gate(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_gate(verbs: _Verbs) -> argparse.ArgumentParser:
     gate = _verb(verbs, "gate", "check files: syntax, linters, formatters, n8n workflows")
     gate.add_argument("paths", nargs="*", help="files or folders (default: what git knows of)")
     gate.add_argument("--diff", metavar="REF", help="only files changed since REF, and only what is new since then")
@@ -229,9 +252,10 @@ def _add_gate(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     gate.add_argument("--profile", choices=profiles, default="import", help="where n8n workflows go (default: import)")
     gate.add_argument("--strict", action="store_true", help="a missing optional check fails too")
     _project(gate)
+    return gate
 
 
-def _add_back(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_back(verbs: _Verbs) -> None:
     undo = _verb(verbs, "undo", "take a step of a session back, byte for byte")
     undo.add_argument("session", nargs="?", help="which session (default: the last)")
     undo.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
@@ -248,7 +272,7 @@ def _add_back(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     demo.add_argument("--keep", metavar="DIR", help="put the copy there instead of in a temporary folder")
 
 
-def _add_kickoff(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_kickoff(verbs: _Verbs) -> None:
     new = _verb(verbs, "new", "begin a project: its folder and a page to fill in")
     new.add_argument("name", help="the project's name, and its folder's")
     new.add_argument("--into", metavar="DIR", default="workspace", help="where its folder goes (default: workspace)")
@@ -264,7 +288,7 @@ def _add_kickoff(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 
 
 #: Verbs that hooks and scripts wait for: the options of the others are not made for them.
-_ALONE: Final[Mapping[str, Callable[[argparse._SubParsersAction[argparse.ArgumentParser]], None]]] = {
+_ALONE: Final[Mapping[str, Callable[[_Verbs], argparse.ArgumentParser]]] = {
     "run": _add_work,
     "apply": _add_apply,
     "gate": _add_gate,
@@ -278,7 +302,7 @@ _REPORTS: Final = {
 }
 
 
-def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_look(verbs: _Verbs) -> None:
     parse = _verb(verbs, "parse", "show what is found in a text: requests, refusals, ignored blocks")
     parse.add_argument("file", nargs="?", default="-", help="the text (default: standard input)")
     parse.add_argument("--json", action="store_true", help="the result as JSON")
@@ -334,7 +358,7 @@ def _add_look(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> Non
     _project(why)
 
 
-def _add_setup(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_setup(verbs: _Verbs) -> None:
     tools = _verb(
         verbs,
         "tools",

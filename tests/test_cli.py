@@ -14,6 +14,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from jsonschema import Draft202012Validator
 
+from rails import cli
+from rails.options import parse, parser
 from rails.testing import StubServer, says
 
 CONTRACTS = Path(__file__).parent.parent / "rails" / "contracts"
@@ -704,3 +706,13 @@ def test_a_run_without_a_terminal_is_decided_in_its_page(project, environment, t
 def test_a_time_limit_for_answers_is_above_zero(rails):
     done = rails("run", "x", "--model", "recorded:none.jsonl", "--web", "--answer-within", "0", code=2)
     assert "--answer-within" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["gate", "a.py"], ["gate", "a.py", "dir/b c.py", ""]])
+def test_a_hook_s_call_means_what_the_parser_makes_of_it(words):
+    assert vars(cli._options(words)) == vars(parse(words)) == vars(parser().parse_args(words))
+
+
+@pytest.mark.parametrize("words", [["gate", "--staged"], ["gate", "a.py", "--fix"], ["gate"], ["gate", "--", "-a.py"]])
+def test_one_verb_s_parser_makes_of_a_call_what_that_of_all_verbs_makes(words):
+    assert vars(cli._options(words)) == vars(parser().parse_args(words))

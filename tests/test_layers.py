@@ -145,3 +145,50 @@ def test_help_imports_nothing_heavy():
         "if m in sys.modules])"
     )
     assert run_python(code) == "[]\n"
+
+
+# What costs more to import than it gives a hook: compilers of classes, OpenSSL, the parser of options, compression …
+SLOW = ["dataclasses", "inspect", "hashlib", "tokenize", "shutil", "tempfile", "difflib", "importlib.metadata"]
+SLOW += ["rails.approval", "rails.edits", "rails.tools", "rails.intake", "rails.core.requests", "rails.gate.partial"]
+
+
+@pytest.mark.parametrize("words", [["a.py"], ["."], ["--all"], ["a.py", "--format", "json"]])
+def test_a_gate_s_call_imports_nothing_slow(tmp_path, words):
+    (tmp_path / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
+    (tmp_path / "a.py").write_text("print(undefined)\n")
+    slow = SLOW if any(word.startswith("-") for word in words) else [*SLOW, "argparse", "gettext"]
+    code = (
+        f"import os, sys; os.chdir({str(tmp_path)!r})\n"
+        "from rails.cli import main\n"
+        f"assert main({['gate', *words]!r}) == 1\n"
+        f"print([m for m in {slow!r} if m in sys.modules])"
+    )
+    assert run_python(code).splitlines()[-1] == "[]"
+
+
+def test_ruff_runs_before_the_gate_is_imported(tmp_path):
+    (tmp_path / "a.py").write_text("x = 1\n")
+    code = (
+        f"import os, sys; os.chdir({str(tmp_path)!r})\n"
+        "from rails.cli import main\n"
+        "from rails.gate import tools\n"
+        "start, seen = tools.start, []\n"
+        "def watched(argv, **more):\n"
+        "    seen.append(sorted(m for m in sys.modules if m.startswith('rails.gate.')))\n"
+        "    return start(argv, **more)\n"
+        "tools.start = watched\n"
+        "main(['gate', 'a.py'])\n"
+        "print(seen[0])"
+    )
+    assert run_python(code).splitlines()[-1] == "['rails.gate.tools']"
+
+
+def test_help_imports_no_compiler_of_classes():
+    code = (
+        "import sys, contextlib, io\n"
+        "from rails.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "    main(['--help'])\n"
+        "print([m for m in ('dataclasses', 'inspect', 'pathlib', 'subprocess', 'hashlib') if m in sys.modules])"
+    )
+    assert run_python(code) == "[]\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
@@ -12,10 +11,11 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
-from rails.core.shipped import builtin_folder
 from rails.core.text import one_line
 
 if TYPE_CHECKING:
+    import argparse
+
     from rails.agents import Agent
     from rails.approval.decision import Approver
     from rails.core.events import Event, Record
@@ -58,6 +58,7 @@ def state_of(project: Path) -> Path:
 def folders(name: str, project: Path) -> list[Path]:
     """Return the folders of definitions or templates, later ones overriding: shipped, the user's, the project's."""
     from rails.approval.policy import config_folder
+    from rails.core.shipped import builtin_folder
 
     own = [config_folder() / name, project / name, state_of(project) / name]
     shipped = builtin_folder(name)

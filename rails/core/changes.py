@@ -6,13 +6,12 @@ signs. Made only by ``rails.edits.plan`` and, with formatter changes added, by `
 
 from __future__ import annotations
 
-import hashlib
 import re
-from dataclasses import dataclass
 from typing import Final, Generic, Literal, TypeVar
 
 from rails.core.paths import WorkspacePath
 from rails.core.text import decode, sha256
+from rails.core.values import dataclass
 
 ChangeKind = Literal["create", "modify", "delete"]
 T = TypeVar("T")
@@ -62,7 +61,7 @@ class ChangeSet:
     def digest(self) -> str:
         """Return a SHA-256 over every path, mode, before-hash and after-hash, in path order."""
         lines = sorted(f"{c.path}\0{c.mode:o}\0{c.before_sha256}\0{c.after_sha256}" for c in self.changes)
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+        return sha256("\n".join(lines).encode())
 
     def get(self, path: WorkspacePath) -> FileChange | None:
         """Return the change of ``path``, if there is one."""
@@ -106,7 +105,7 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
 
 #: Line pairs that difflib may have to compare; 4,000 by 4,000 lines take it a few seconds at worst.
 _DIFF_PAIRS: Final = 16_000_000
-_HUNK: Final = re.compile(r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@")
+_HUNK: Final = r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@"
 
 
 def _diff(old: list[str], new: list[str], names: list[str], context: int) -> list[str]:
@@ -136,8 +135,8 @@ def _one_hunk(old: list[str], new: list[str], names: list[str], head: int, tail:
 
 def _moved(header: str, lines: int) -> str:
     """Add ``lines`` to both line numbers of a hunk header."""
-    return _HUNK.sub(
-        lambda m: f"@@ -{int(m[1]) + lines}{m[2] or ''} +{int(m[3]) + lines}{m[4] or ''} @@", header, count=1
+    return re.sub(
+        _HUNK, lambda m: f"@@ -{int(m[1]) + lines}{m[2] or ''} +{int(m[3]) + lines}{m[4] or ''} @@", header, count=1
     )
 
 

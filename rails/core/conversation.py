@@ -10,10 +10,10 @@ recorded conversation, and what the session log keeps of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from rails.core.requests import Json
+from rails.core.values import dataclass
 
 #: Why a model stopped. Only "end_turn" and "tool_use" let native tool calls run.
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut"]

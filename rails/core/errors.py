@@ -17,8 +17,9 @@ A :class:`RailsError` is an exception: the operator should hear it; ``rails.cli`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from rails.core.values import dataclass
 
 #: Exit codes, the same for every command.
 EXIT_OK: Final = 0

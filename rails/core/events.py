@@ -23,10 +23,10 @@ The first twelve types are the original AI-Rails log's; the others are ours.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal, get_args
 
 from rails.core.requests import Json
+from rails.core.values import dataclass, field
 
 FORMAT_VERSION: Final = 1
 

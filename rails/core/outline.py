@@ -6,11 +6,11 @@ are untrusted: whoever shows them passes them through ``core.text``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from rails.core import details as d
 from rails.core.details import Details
+from rails.core.values import dataclass
 
 if TYPE_CHECKING:
     from rails.core.requests import Json

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.text import one_line, printable
+from rails.core.values import dataclass
 
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
@@ -132,25 +132,25 @@ PROTECTED_FILES: Final = {
     ".bandit": "gate configuration",
     "package.json": "scripts that execute on install",
 }
-#: Patterns over the folded file name. Any depth.
+#: Patterns over the folded file name. Any depth. Compiled when the first path is looked at.
 PROTECTED_PATTERNS: Final = (
-    (re.compile(r"\.env(\..*)?"), "secrets"),
-    (re.compile(r".*\.(pem|key|p12|pfx|kdbx)|id_(rsa|dsa|ecdsa|ed25519)"), "keys"),
+    (r"\.env(\..*)?", "secrets"),
+    (r".*\.(pem|key|p12|pfx|kdbx)|id_(rsa|dsa|ecdsa|ed25519)", "keys"),
     (
-        re.compile(r"\.?eslint(rc)?(\.config)?\.(js|cjs|mjs|ts|json|ya?ml)|\.eslintrc"),
+        r"\.?eslint(rc)?(\.config)?\.(js|cjs|mjs|ts|json|ya?ml)|\.eslintrc",
         "gate configuration that executes",
     ),
     (
-        re.compile(r"\.?prettier(rc)?(\.config)?\.(js|cjs|mjs|ts|json5?|ya?ml|toml)|\.prettierrc"),
+        r"\.?prettier(rc)?(\.config)?\.(js|cjs|mjs|ts|json5?|ya?ml|toml)|\.prettierrc",
         "gate configuration that executes",
     ),
     (
-        re.compile(r"\.?stylelint(rc)?(\.config)?\.(js|cjs|mjs|json|ya?ml)|\.stylelintrc"),
+        r"\.?stylelint(rc)?(\.config)?\.(js|cjs|mjs|json|ya?ml)|\.stylelintrc",
         "gate configuration that executes",
     ),
-    (re.compile(r".+\.config\.(js|cjs|mjs|ts|cts|mts)|\.babelrc(\..*)?"), "build configuration that executes"),
-    (re.compile(r"\.?(mypy|pytest|pylint|coverage).*\.ini|\.?pylintrc\..*"), "gate configuration"),
-    (re.compile(r".*\.pth"), "executed at every Python start"),
+    (r".+\.config\.(js|cjs|mjs|ts|cts|mts)|\.babelrc(\..*)?", "build configuration that executes"),
+    (r"\.?(mypy|pytest|pylint|coverage).*\.ini|\.?pylintrc\..*", "gate configuration"),
+    (r".*\.pth", "executed at every Python start"),
 )
 
 
@@ -223,7 +223,7 @@ def protected(path: WorkspacePath) -> str | None:
         return PROTECTED_DIRECTORIES.get(name) or PROTECTED_FILES[name]
     if any(_SHORT_NAME.fullmatch(part) for part in (*folders, name)):
         return "a short name of a protected file"
-    return next((reason for pattern, reason in PROTECTED_PATTERNS if pattern.fullmatch(name)), None)
+    return next((reason for pattern, reason in PROTECTED_PATTERNS if re.fullmatch(pattern, name)), None)
 
 
 #: Never written by an agent, not even with an approval: a write here could forge or run anything.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rails.core.changes import ChangeSet
+from rails.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from rails.core.values import dataclass, field
 
 #: A JSON value as Python holds it. The one place where "anything JSON" is named.
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"

@@ -6,11 +6,11 @@ visible instead of removing them, because removing makes two different texts loo
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from rails.core.values import dataclass
 
 Eol = Literal["\n", "\r\n", "\r"]
 
@@ -26,8 +26,8 @@ _BLANK_LETTERS: Final = frozenset(
 # What surely is visible and stands alone, so that most texts pass in one step: ASCII, Latin, punctuation, arrows
 # and other symbols, in ranges without a gap or a hidden character.
 _PLAIN: Final = " -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u23ff\u2500-\u27bf"
-_PLAIN_LINE: Final = re.compile(f"[{_PLAIN}]*")
-_PLAIN_TEXT: Final = re.compile(f"[{_PLAIN}\n\t]*")
+_PLAIN_LINE: Final = f"[{_PLAIN}]*"
+_PLAIN_TEXT: Final = f"[{_PLAIN}\n\t]*"
 #: Marks on one letter that are drawn; more would run over the lines above and below. Real scripts need four.
 _MARKS_SHOWN: Final = 4
 
@@ -49,7 +49,7 @@ def printable(text: str, *, keep: str = "\n\t") -> str:
     have no letter to stand on, or pile up on one. Without what ``keep`` lets through, the result
     satisfies ``str.isprintable``.
     """
-    if (_PLAIN_TEXT if keep == "\n\t" else _PLAIN_LINE).fullmatch(text):
+    if (text.isascii() and text.isprintable()) or re.fullmatch(_PLAIN_TEXT if keep == "\n\t" else _PLAIN_LINE, text):
         return text
     shown = []
     marks = _MARKS_SHOWN
@@ -110,6 +110,8 @@ def head_and_tail(text: str, limit: int) -> tuple[str, int]:
 
 def sha256(data: bytes) -> str:
     """Return the SHA-256 of ``data`` in hexadecimal."""
+    import hashlib  # which loads OpenSSL
+
     return hashlib.sha256(data).hexdigest()
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from rails.core.changes import ChangeSet
+from rails.core.values import dataclass, field
 
 if TYPE_CHECKING:
     from rails.core.outline import Outline

@@ -11,10 +11,10 @@ import bisect
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from rails.core.values import dataclass, replace
 from rails.core.verdict import Finding
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")

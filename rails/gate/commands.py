@@ -16,12 +16,12 @@ import sys
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
 from rails.core.errors import CheckError
 from rails.core.text import one_line
+from rails.core.values import dataclass, field
 from rails.core.verdict import Finding, Severity
 from rails.gate import tools
 from rails.gate.baseline import Text, mark, split_lines

@@ -7,7 +7,6 @@ configuration folder, where no agent can write. What such a program imports is n
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -76,6 +75,8 @@ def _read() -> dict[str, str]:
 
 def _digest(project: Path, own: bytes) -> str:
     """Return a digest of the project's commands and of its configuration that is a program."""
+    import hashlib
+
     gate = settings.table(settings.parse_toml(own, ".rails.toml"), "gate")
     seen = hashlib.sha256(json.dumps(gate.get("command", []), sort_keys=True, default=str).encode())
     for name, data in programs(project).items():

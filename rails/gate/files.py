@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
-from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.paths import WorkspacePath
+from rails.core.values import dataclass, field, replace
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import Text, identity, line_map, mark, split_lines
 from rails.gate.checks import Job, Outcome
@@ -125,21 +120,3 @@ def _alike(old: bytes, new: bytes) -> bool:
 def _lines(data: bytes) -> Sequence[str]:
     text = plain(data)
     return split_lines(data.decode("latin-1") if text is None else text)
-
-
-def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
-    """Return a file's bytes and permission bits, or why it is not read. Links are not followed."""
-    place = project.joinpath(*path.parts)
-    try:
-        if project not in place.parent.resolve(strict=True).parents and place.parent.resolve() != project:
-            return "it is outside the project"
-        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        return f"it cannot be read: {error.strerror}"
-    with os.fdopen(handle, "rb") as file:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            return "it is not a regular file"
-        if facts.st_size > limits.FILE_BYTES:
-            return f"it is larger than {limits.FILE_BYTES} bytes"
-        return file.read(), stat.S_IMODE(facts.st_mode)

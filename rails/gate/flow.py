@@ -11,16 +11,15 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
+from rails.core.values import dataclass, field, replace
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import Text, masked, split_lines, which_are_new
 from rails.gate.checks import Desk, Job, Outcome
 from rails.gate.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
-from rails.gate.partial import touched_only
 from rails.gate.ruff import SYNTAX, Diagnostic, apply, plain
 
 #: Fix-and-format rounds. One is enough for nearly every file; a pair of rules can undo each other for ever.
@@ -226,6 +225,8 @@ class Road:
         if formatted == data or before is None or decoded is None:
             return formatted
         texts = plain(before) or "", decoded.text, plain(formatted) or ""
+        from rails.gate.partial import touched_only
+
         partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
         if partial == formatted or self._unreadable(before) or not self._was_formatted(before):
             return partial

@@ -11,7 +11,6 @@ import contextlib
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -20,10 +19,12 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath, parse
 from rails.core.text import one_line
+from rails.core.values import replace
 from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
 from rails.gate import options
 from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, load, wanted
-from rails.gate.files import File, fresh, left_elsewhere, read_from_disk, taken_away, with_baselines
+from rails.gate.disk import read_from_disk
+from rails.gate.files import File, fresh, left_elsewhere, taken_away, with_baselines
 from rails.gate.language import PENDING
 from rails.gate.modes import Modes
 from rails.gate.outlines import outlines

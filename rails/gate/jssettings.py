@@ -6,12 +6,12 @@ import fnmatch
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
 from rails.core.requests import Json
+from rails.core.values import dataclass, field
 from rails.gate import settings
 
 _ESLINT: Final = re.compile(r"eslint\.config\.[cm]?[jt]s|\.eslintrc(?:\.\w+)?")

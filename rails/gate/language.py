@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+from rails.core.values import dataclass
 from rails.core.verdict import Finding
 from rails.gate.ruff import Diagnostic
 

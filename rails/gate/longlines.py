@@ -13,8 +13,9 @@ import re
 import textwrap
 import tokenize
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from rails.core.values import dataclass
 
 #: Comments that a program reads: where they stand and how they are written matters.
 _PRAGMA: Final = re.compile(

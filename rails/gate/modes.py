@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
+from rails.core.values import replace
 from rails.core.verdict import Finding, NotChecked, Verdict
 from rails.gate.options import Options
 

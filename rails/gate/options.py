@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
@@ -37,6 +36,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.core.userfolder import config_folder
+from rails.core.values import dataclass, replace
 from rails.gate import consent, settings
 
 if TYPE_CHECKING:

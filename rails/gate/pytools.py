@@ -12,10 +12,9 @@ import re
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from rails.core.errors import CheckError
-from rails.core.requests import Json
 from rails.core.text import decode
 from rails.core.verdict import Finding
 from rails.gate import ruff, settings, suppressions, syntax, tools
@@ -26,6 +25,9 @@ from rails.gate.ruff import Diagnostic
 from rails.gate.ruffserver import Asked, Question
 from rails.gate.rufftool import Ruff
 from rails.gate.settings import PythonSettings, RuffSettings
+
+if TYPE_CHECKING:
+    from rails.core.requests import Json
 
 T = TypeVar("T")
 #: Breaks at least one rule of nearly every family a project can select.
@@ -189,7 +191,7 @@ class PythonTools:
             kept.forget()
 
     def _unknown(self, what: Asked, path: str, data: bytes) -> list[Question]:
-        if what == "format" and self.config.formatter not in ("ruff", "undecided"):
+        if what == "format" and self.config.formatter not in settings.BY_RUFF:
             return []
         how = self.ruff_settings(path)
         key = self._lint_key(path, data, how) if what == "lint" else self._format_key(path, data, how)
@@ -293,7 +295,12 @@ class PythonTools:
 
     def _flake8(self, path: str, text: str) -> tuple[Finding, ...]:
         arguments = list(self.config.flake8 or ())
-        request: dict[str, Json] = {"op": "flake8", "text": text, "path": path, "arguments": list[Json](arguments)}
+        request: dict[str, Json] = {
+            "op": "flake8",
+            "text": text,
+            "path": path,
+            "arguments": cast("list[Json]", arguments),
+        }
         version = self.flake8_tool.version if self.flake8_tool else ""
         key = ("flake8", version, tuple(arguments), path, text)
         return self._slowly(key, lambda: self._flake8_now(path, request))

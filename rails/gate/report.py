@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
-from rails.core.verdict import Finding, Verdict
+from rails.core.verdict import Finding, Fixed, Verdict
 from rails.gate.baseline import split_lines
 
 if TYPE_CHECKING:
@@ -20,12 +19,12 @@ _SHOWN: Final = (
     "path",
     "line",
     "column",
-    "end_line",
-    "end_column",
     "rule",
     "message",
-    "severity",
     "tool",
+    "severity",
+    "end_line",
+    "end_column",
     "fixable",
     "new",
     "remedy",
@@ -44,8 +43,8 @@ def as_json(verdict: Verdict) -> dict[str, Json]:
     """Return the verdict as the JSON object that ``ai-rails gate --format json`` prints."""
     return {
         "verdict": verdict.status,
-        "findings": [{key: value for key, value in asdict(f).items() if key in _SHOWN} for f in verdict.findings],
-        "fixed": [asdict(fixed) for fixed in verdict.fixed],
+        "findings": [{name: getattr(f, name) for name in _SHOWN} for f in verdict.findings],
+        "fixed": [{name: getattr(fixed, name) for name in Fixed.__match_args__} for fixed in verdict.fixed],
         "not_checked": [{"path": m.path, "check": m.check, "reason": m.reason} for m in verdict.not_checked],
         "checks": [{"name": r.name, "version": r.version, "duration_ms": r.duration_ms} for r in verdict.checks],
     }

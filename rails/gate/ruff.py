@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import CheckError
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.gate import tools
 from rails.gate.settings import RuffSettings
 

@@ -26,6 +26,8 @@ from rails.gate.settings import RuffSettings
 from rails.gate.workers import Pipe
 
 if TYPE_CHECKING:
+    import subprocess
+
     from rails.core.requests import Json
 
 _URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
@@ -45,9 +47,18 @@ class BadConfigurationError(CheckError):
 
 
 class RuffServer:
-    """One server for one project and one way to be configured. Answers one request after the other."""
+    """One server for one project and one way to be configured. Answers one request after the other.
 
-    def __init__(self, tool: tools.Tool, project: Path, settings: RuffSettings) -> None:
+    ``started`` is a process of it (:func:`rails.gate.tools.ruff_server`) that nobody has asked anything yet.
+    """
+
+    def __init__(
+        self,
+        tool: tools.Tool,
+        project: Path,
+        settings: RuffSettings,
+        started: subprocess.Popen[bytes] | None = None,
+    ) -> None:
         self.tool, self.project = tool, project
         self.seen: dict[str, str] = {settings.origin: settings.digest}
         self._lock, self._listening = threading.Lock(), threading.Lock()
@@ -56,7 +67,7 @@ class RuffServer:
         self._complaint = ""
         self._expected: dict[Question, int] = {}
         self._early: dict[int, Mapping[str, Json]] = {}
-        self._pipe = Pipe("ruff server", [*tool.argv, "server"], _frame)
+        self._pipe = Pipe("ruff server", tools.ruff_server(tool), _frame, started)
         try:
             self._initialize(settings)
         except CheckError:

@@ -4,36 +4,50 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from rails.core.errors import CheckError
+from rails.core.paths import WorkspacePath
 from rails.gate import settings, tools
+from rails.gate.disk import read_from_disk
 from rails.gate.ruff import Diagnostic, RuffCli
 from rails.gate.ruffserver import BadConfigurationError, Question, RuffServer
 from rails.gate.settings import RuffSettings
 
+if TYPE_CHECKING:
+    import subprocess
+
 T = TypeVar("T")
+#: So many files are looked at before the gate asks for them.
+_AHEAD: Final = 16
 
 
-def head_start(project: Path, paths: Sequence[str]) -> Ruff | None:
-    """Begin to start ruff for the first Python file among ``paths``, before it is asked anything.
+def head_start(
+    project: Path, paths: Sequence[WorkspacePath], started: subprocess.Popen[bytes] | None = None
+) -> Ruff | None:
+    """Begin to start ruff for the first Python files among ``paths``, and have it look at them.
 
-    ``None`` when there is nothing for it to do or it is not installed. Whoever gets it closes it.
+    ``started`` is a server process that runs already. ``None`` when there is nothing for it to do or it is not
+    installed. Whoever gets it closes it.
     """
-    first = next((path for path in paths if path.endswith((".py", ".pyi"))), None)
+    first = list(islice((path for path in paths if str(path).endswith((".py", ".pyi"))), _AHEAD))
     tool = tools.find_ruff() if first else None
-    if first is None or tool is None:
+    if tool is None:
         return None
-    made = Ruff(tool, project)
+    made = Ruff(tool, project, started)
     made.warm(first)
     return made
 
 
 class Ruff:
-    """ruff for one project: one server for each way to be configured, started when first asked."""
+    """ruff for one project: one server for each way to be configured, started when first asked.
 
-    def __init__(self, tool: tools.Tool, project: Path) -> None:
+    ``started`` is a server process that nobody has asked anything yet: it will be the first server's.
+    """
+
+    def __init__(self, tool: tools.Tool, project: Path, started: subprocess.Popen[bytes] | None = None) -> None:
         self.tool = tool
         self._command = RuffCli(tool, project)
         self._project = project
@@ -41,6 +55,7 @@ class Ruff:
         self._command_only: set[object] = set()
         self._lock = threading.RLock()
         self._closed = False
+        self._started = started
 
     @property
     def servers(self) -> tuple[RuffServer, ...]:
@@ -84,16 +99,27 @@ class Ruff:
         for server in self.servers:
             server.forget()
 
-    def warm(self, path: str) -> None:
-        """Begin to start the server that will be asked about ``path``; returns at once, decides nothing, never fails.
+    def warm(self, paths: Sequence[WorkspacePath]) -> None:
+        """Begin to ask about these files; returns at once, decides nothing, never fails.
 
-        Whoever asks for that server meanwhile waits for it, and gets it only if the configuration is still the same.
+        Whoever asks for the server meanwhile waits for it, and gets it only if the configuration is still the same;
+        an answer counts only for the very bytes that were sent. Files that are configured otherwise than the first
+        one are left out: reading that configuration starts the server anew.
         """
+        by_folder: dict[tuple[str, ...], RuffSettings] = {}
+        questions: list[Question] = []
         try:
-            how = settings.ruff_for(self._project, path, settings.read(self._project))
+            config = settings.read(self._project)
+            for path in paths:
+                folder = path.parts[:-1]
+                if folder not in by_folder:
+                    by_folder[folder] = settings.ruff_for(self._project, str(path), config)
+                if by_folder[folder] == by_folder[paths[0].parts[:-1]]:
+                    questions += _questions(str(path), read_from_disk(self._project, path), config.formatter)
         except CheckError:
-            return  # whoever asks is told why
-        self.expect((), how)
+            pass  # whoever asks is told why
+        for how in list(by_folder.values())[:1]:
+            self.expect(questions, how)
 
     def lint_isolated(self, data: bytes) -> list[Diagnostic]:
         """Return what ruff finds in ``data`` without any configuration. Raises CheckError."""
@@ -116,6 +142,9 @@ class Ruff:
             for server in self._servers.values():
                 server.close()
             self._servers.clear()
+            if self._started is not None:
+                tools.kill(self._started)
+                self._started = None
 
     def _server(self, settings: RuffSettings) -> RuffServer | None:
         key = settings.project, settings.options
@@ -129,7 +158,8 @@ class Ruff:
                 server.close()
             seen = server.seen if server is not None else {}
             try:
-                server = self._servers[key] = RuffServer(self.tool, self._project, settings)
+                started, self._started = self._started, None
+                server = self._servers[key] = RuffServer(self.tool, self._project, settings, started)
             except CheckError:
                 self._servers.pop(key, None)
                 self._command_only.add((key, settings.digest))
@@ -146,3 +176,11 @@ class Ruff:
                 server.close()
             if isinstance(error, BadConfigurationError):
                 self._command_only.add((key, settings.digest))
+
+
+def _questions(path: str, read: tuple[bytes, int] | str, formatter: settings.Formatter) -> list[Question]:
+    """Return what will be asked about a file, if it could be read."""
+    if isinstance(read, str):
+        return []
+    asked: list[Question] = [("lint", path, read[0])]
+    return [*asked, ("format", path, read[0])] if formatter in settings.BY_RUFF else asked

@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import CheckError
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.core.verdict import Finding
 from rails.gate import options, places
 

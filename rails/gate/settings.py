@@ -7,15 +7,15 @@ options that don't contradict each other.
 
 from __future__ import annotations
 
-import hashlib
+import codecs
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from rails.core.errors import CheckError
+from rails.core.values import dataclass, field
 
 if TYPE_CHECKING:
     from rails.core.requests import Json
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BYTES: Final = 1_000_000
 _TABLES: Final = ("ruff", "black", "flake8", "isort", "pylint", "yapf", "autopep8", "pycodestyle")
 _SECTIONS: Final = ("flake8", "pycodestyle", "pylint", "isort", "yapf")
-_HOOK: Final = re.compile(r"^\s*-?\s*id:\s*['\"]?([\w-]+)", re.M)
+_HOOK: Final = r"^\s*-?\s*id:\s*['\"]?([\w-]+)"
 #: What the default profile selects; pinned, because ruff's own defaults change between releases.
 DEFAULT_SELECT: Final = "E,W,F,I,UP,B"
 #: Rules that are right in every project: ruff's classic default, for projects that configure other tools.
@@ -63,11 +63,16 @@ _FLAKE8_SAFE: Final = frozenset(
 
 Option = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
+#: What ruff formats: also where nothing says who formats.
+BY_RUFF: Final = ("ruff", "undecided")
 
 
 @dataclass(frozen=True, slots=True)
 class RuffSettings:
-    """How ruff runs on a file: with the project's own configuration, or isolated with ``options``."""
+    """How ruff runs on a file: with the project's own configuration, or isolated with ``options``.
+
+    ``digest`` identifies the content of that configuration.
+    """
 
     project: bool
     options: tuple[Option, ...] = ()
@@ -147,27 +152,42 @@ def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tupl
 
 
 def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...]]:
-    """Return a digest of a ruff configuration and of everything it extends, and its source folders.
+    """Return what identifies the content of a ruff configuration and of everything it extends, and its source folders.
 
     Raises CheckError when it extends a file outside the project: ruff would quote that file's lines.
     """
-    seen = hashlib.sha256()
+    seen = _Seen()
     src = [str(file.parent), str(file.parent / "src")]
     found = False
     for _ in range(10):
         data = read_file(file)
-        seen.update(data)
+        seen.add(file.name, data)
         whole = parse_toml(data, file.name)
         options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
         extended, folders = options.get("extend"), options.get("src")
         if isinstance(folders, list) and not found:
             src, found = [str(file.parent / str(folder)) for folder in folders], True
         if not isinstance(extended, str):
-            return seen.hexdigest(), tuple(src)
+            return seen.digest(), tuple(src)
         file = (file.parent / extended).resolve()
         if project not in file.parents:
             raise CheckError(f"ruff's configuration extends {extended}, which is outside the project.")
     raise CheckError("ruff's configuration extends itself.")
+
+
+class _Seen:
+    """What was read, to tell whether it is still the same: all of it, since loading a hash takes longer."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def add(self, name: str, data: bytes) -> None:
+        """Remember a file."""
+        self._parts += [name, str(len(data)), data.decode("latin-1")]
+
+    def digest(self) -> str:
+        """Return what is different for different files or contents."""
+        return "\0".join(self._parts)
 
 
 class _Reader:
@@ -175,11 +195,11 @@ class _Reader:
 
     def __init__(self, project: Path) -> None:
         self.project = project
-        self.seen = hashlib.sha256()
+        self.seen = _Seen()
 
     def bytes_of(self, name: str) -> bytes:
         data = read_file(self.project / name)
-        self.seen.update(f"{name}\0{len(data)}\0".encode() + data)
+        self.seen.add(name, data)
         return data
 
     def settings(self) -> PythonSettings:
@@ -187,7 +207,7 @@ class _Reader:
         tool = table(pyproject, "tool")
         ruff_toml = next((n for n in (".ruff.toml", "ruff.toml") if self.bytes_of(n)), "")
         ruff_table = parse_toml(read_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
-        hooks = set(_HOOK.findall(_uncommented(self.bytes_of(".pre-commit-config.yaml"))))
+        hooks = _hooks(self.bytes_of(".pre-commit-config.yaml"))
         section, flake8_file, others = self._ini()
         configured = bool(
             ruff_toml
@@ -204,7 +224,7 @@ class _Reader:
         common = {
             "target": _oldest(requires),
             "requires_python": requires if isinstance(requires, str) else "",
-            "digest": self.seen.hexdigest(),
+            "digest": self.seen.digest(),
         }
         if not configured:
             return PythonSettings(
@@ -307,8 +327,10 @@ def _oldest(requires: Json) -> tuple[int, int] | None:
     return (3, int(found[1])) if found else None
 
 
-def _uncommented(data: bytes) -> str:
-    return re.sub(r"^\s*#.*$", "", data.decode(errors="replace"), flags=re.M)
+def _hooks(data: bytes) -> set[str]:
+    """Return the names of the hooks that a pre-commit configuration has."""
+    uncommented = re.sub(r"^\s*#.*$", "", data.decode(errors="replace"), flags=re.M) if data else ""
+    return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
 
 
 def read_file(path: Path) -> bytes:
@@ -333,7 +355,7 @@ def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
     import tomllib
 
     try:
-        return tomllib.loads(data.decode("utf-8-sig"))
+        return tomllib.loads(data.removeprefix(codecs.BOM_UTF8).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CheckError(f"{name} is not valid TOML: {error}") from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import tokenize
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
@@ -82,6 +81,8 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
 def _python(text: str) -> Iterator[tuple[int, int, str]]:
     if not re.search(_PYTHON, text, re.I):
         return
+    import tokenize  # here, because most files have no such comment
+
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import threading
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core.text import decode, one_line
+from rails.core.values import replace
 from rails.core.verdict import Finding
 
+if TYPE_CHECKING:
+    import ast
+
 RULE: Final = "syntax-error"
-_WITH_BODY: Final = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 # Warning filters belong to the whole process, so only one thread at a time may change them.
 _LOCK: Final = threading.Lock()
 
@@ -40,6 +41,8 @@ def error_in(path: str, data: bytes) -> Finding | None:
 
 def same_program(one: str, other: str) -> bool:
     """Whether two Python texts have the same syntax tree."""
+    import ast  # here and below, because only what is repaired needs trees
+
     try:
         with quietly():
             trees = ast.parse(one), ast.parse(other)
@@ -50,13 +53,16 @@ def same_program(one: str, other: str) -> bool:
 
 def _same(one: ast.AST, other: ast.AST, lines: list[str], others: list[str]) -> bool:
     """Compare two trees, skipping statements whose text is the same: dumping a whole file takes 10 ms."""
+    import ast
+
+    with_body = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     if type(one) is not type(other):
         return False
     if isinstance(one, ast.stmt) and isinstance(other, ast.stmt):
         ours, theirs = lines[one.lineno - 1 : one.end_lineno], others[other.lineno - 1 : other.end_lineno]
         if ours == theirs:
             return True
-    if not isinstance(one, _WITH_BODY) or not isinstance(other, _WITH_BODY):
+    if not isinstance(one, with_body) or not isinstance(other, with_body):
         return ast.dump(one) == ast.dump(other)
     heads = ([(name, value) for name, value in ast.iter_fields(node) if name != "body"] for node in (one, other))
     if len(one.body) != len(other.body) or [_dumped(head) for head in next(heads)] != [_dumped(h) for h in next(heads)]:
@@ -65,6 +71,8 @@ def _same(one: ast.AST, other: ast.AST, lines: list[str], others: list[str]) -> 
 
 
 def _dumped(field: tuple[str, object]) -> tuple[str, list[str]]:
+    import ast
+
     name, value = field
     parts = value if isinstance(value, list) else [value]
     return name, [ast.dump(part) if isinstance(part, ast.AST) else repr(part) for part in parts]

@@ -13,10 +13,8 @@ import selectors
 import signal
 import subprocess
 import sys
-import sysconfig
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Final
@@ -24,6 +22,7 @@ from typing import IO, Final
 from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import one_line
+from rails.core.values import dataclass
 
 #: What a linter may print before it is stopped: one file can hold ten thousand findings.
 _OUTPUT: Final = 64_000_000
@@ -57,11 +56,27 @@ class Ran:
 def find_ruff() -> Tool | None:
     """Return the ruff of our own environment, or ``None`` when it is not installed."""
     name = "ruff.exe" if os.name == "nt" else "ruff"
-    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
-        binary = Path(folder) / name
+    for folder in _scripts():
+        binary = folder / name
         if binary.is_file():
             return Tool("ruff", (str(binary),), _version("ruff"))
     return None
+
+
+def _scripts() -> Iterator[Path]:
+    """Yield where the programs of our own environment are."""
+    beside = Path(sys.executable).parent
+    if sys.prefix != sys.base_prefix:  # in a virtual environment that is the same place
+        yield beside
+    import sysconfig  # which reads how Python was built
+
+    yield Path(sysconfig.get_path("scripts"))
+    yield beside
+
+
+def ruff_server(ruff: Tool) -> list[str]:
+    """Return the command that starts ``ruff`` as a server."""
+    return [*ruff.argv, "server"]
 
 
 @cache
@@ -76,15 +91,27 @@ def _version(distribution: str) -> str:
 
     ``importlib.metadata`` says the same and costs ten times the time of a cold ruff to import.
     """
-    for key in ("purelib", "platlib"):
-        for folder in Path(sysconfig.get_path(key)).glob(f"{distribution}-*.dist-info"):
-            return folder.name.removesuffix(".dist-info").partition("-")[2]
+    for folder in _packages():
+        # Path.glob would compile a pattern.
+        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        for name in names:
+            if name.startswith(f"{distribution}-") and name.endswith(".dist-info"):
+                return name.removesuffix(".dist-info").partition("-")[2]
     from importlib import metadata
 
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return ""
+
+
+def _packages() -> Iterator[Path]:
+    """Yield the folders of our own environment's packages."""
+    if sys.prefix != sys.base_prefix and os.name != "nt":
+        yield Path(sys.prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
+    import sysconfig
+
+    yield from (Path(sysconfig.get_path(key)) for key in ("purelib", "platlib"))
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:

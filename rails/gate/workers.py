@@ -38,12 +38,18 @@ class Pipe:
     """A process that is asked over its standard input and answers on its standard output.
 
     ``frame`` reads one message from the output and returns ``None`` at its end. A thread reads all the
-    time, so that neither side can wait for the other for ever.
+    time, so that neither side can wait for the other for ever. ``started`` is the process, where it runs already.
     """
 
-    def __init__(self, name: str, argv: Sequence[str], frame: Callable[[IO[bytes]], bytes | None]) -> None:
+    def __init__(
+        self,
+        name: str,
+        argv: Sequence[str],
+        frame: Callable[[IO[bytes]], bytes | None],
+        started: subprocess.Popen[bytes] | None = None,
+    ) -> None:
         self.name = name
-        self._process = tools.start(argv)
+        self._process = started or tools.start(argv)
         self._input, output = tools.pipes(self._process)
         self._ended = False
         _widen(self._input)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import importlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
+from rails.core.values import dataclass, field
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.gate.options import Options
 from rails.gate.patience import Patience

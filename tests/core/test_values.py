@@ -1,0 +1,317 @@
+"""Classes of rails.core.values are dataclasses in all that can be seen of them; what is not supported is refused."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import inspect
+import pickle
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from typing import Any, ClassVar, Generic, TypeVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rails.core import values
+from rails.core.wire import to_json
+
+T = TypeVar("T")
+
+
+def twins(**flags):
+    """The same class twice: ours and the standard library's."""
+
+    def make(module):
+        @module.dataclass(slots=True, **flags)
+        class Point:
+            """A place."""
+
+            x: int
+            y: str = "y"
+            more: list[int] = module.field(default_factory=list)
+            note: str = module.field(default="", repr=False, compare=False)
+
+            def shout(self) -> str:
+                return f"{self.x}!"
+
+        return Point
+
+    return make(values), make(dataclasses)
+
+
+@values.dataclass(frozen=True, slots=True)
+class Kept:
+    a: int
+    b: tuple[int, ...] = ()
+
+
+@values.dataclass(frozen=True, slots=True)
+class More(Kept):
+    c: str = "c"
+
+
+@values.dataclass(slots=True)
+class Loose:
+    a: int = 1
+    b: Any = None
+
+
+@values.dataclass(frozen=True, slots=True)
+class Holds(Generic[T]):
+    value: T
+
+
+def outcome(work):
+    """What came of it: a result's representation, or the kind of error."""
+    try:
+        return repr(work())
+    except Exception as error:
+        return type(error)
+
+
+ARGUMENTS = st.tuples(
+    st.lists(st.sampled_from([0, 1, "y", "z", (), (3,)]), max_size=5),
+    st.dictionaries(st.sampled_from(["x", "y", "more", "note", "other"]), st.sampled_from([0, "y", (1,)]), max_size=4),
+)
+
+
+@given(ARGUMENTS, ARGUMENTS, st.booleans(), st.booleans(), st.booleans())
+def test_instances_behave_as_those_of_the_standard_library(first, second, frozen, eq, order):
+    flags = {"frozen": frozen, "eq": eq or order, "order": order}
+    ours, theirs = twins(**flags)
+
+    def seen(cls):
+        def make(arguments):
+            return cls(*arguments[0], **arguments[1])
+
+        yield outcome(lambda: make(first))
+        yield outcome(lambda: make(first) == make(second))
+        yield outcome(lambda: make(first) == make(first))
+        yield outcome(lambda: make(first) < make(second))
+        yield outcome(lambda: make(first) >= make(second))
+        yield outcome(lambda: make(first) == 1)
+        if eq:
+            yield outcome(lambda: hash(make(first)) == hash(make(first)))
+        yield outcome(lambda: make(first).shout())
+        yield outcome(lambda: make(first).note)
+        yield outcome(lambda: setattr(make(first), "x", 2))
+        yield outcome(lambda: delattr(make(first), "x"))
+        if not frozen:  # a frozen one of the standard library's fails with a TypeError about super()
+            yield outcome(lambda: setattr(make(first), "unknown", 2))
+
+    assert list(seen(ours)) == list(seen(theirs))
+    assert ours.__match_args__ == theirs.__match_args__
+    assert ours.__doc__ == theirs.__doc__
+    assert ours.__qualname__ == theirs.__qualname__
+    assert ours.__slots__ == theirs.__slots__
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_a_class_of_which_many_are_made_goes_on_as_before(frozen):
+    ours, theirs = twins(frozen=frozen)
+    early = ours(1, "z")
+    many = [ours(number, note="n") for number in range(3 * values._MANY)]
+    assert ours.__init__.__code__.co_varnames[:2] == ("self", "x"), "compiled by the standard library"
+    assert many[-1] == ours(3 * values._MANY - 1)
+    assert many[-1].note == "n"
+    assert early == ours(1, "z")
+    assert early != ours(2, "z")
+    assert repr(early) == repr(theirs(1, "z"))
+    assert ours(1).more == []
+    assert ours(1).more is not ours(1).more
+    if frozen:
+        assert hash(ours(1, "z", ())) == hash(ours(1, "z", (), "n"))
+        with pytest.raises(FrozenInstanceError):
+            many[-1].x = 2
+
+
+@given(ARGUMENTS, ARGUMENTS)
+def test_replace_and_asdict_give_what_the_standard_library_gives(first, second):
+    ours, theirs = twins(frozen=True)
+
+    def changed(cls, replace):
+        return replace(cls(*first[0], **first[1]), **second[1])
+
+    expected = outcome(lambda: changed(theirs, dataclasses.replace))
+    assert outcome(lambda: changed(ours, values.replace)) == expected
+    assert outcome(lambda: changed(ours, dataclasses.replace)) == expected
+    assert outcome(lambda: changed(theirs, values.replace)) == expected
+    assert outcome(lambda: dataclasses.asdict(changed(ours, values.replace))) == outcome(
+        lambda: dataclasses.asdict(changed(theirs, dataclasses.replace))
+    )
+
+
+def test_the_standard_library_knows_fields_flags_and_signature():
+    ours, theirs = twins(frozen=True, order=True)
+    assert [repr(field) for field in dataclasses.fields(ours)] == [repr(field) for field in dataclasses.fields(theirs)]
+    assert dataclasses.is_dataclass(ours)
+    assert dataclasses.is_dataclass(ours(1))
+    assert ours.__dataclass_params__.frozen
+    assert ours.__dataclass_params__.order
+    assert inspect.signature(ours) == inspect.signature(theirs)
+    assert to_json(ours(1, more=[2])) == to_json(theirs(1, more=[2]))
+
+
+def test_a_subclass_has_the_fields_of_both():
+    one = More(1, (2,), "d")
+    assert one == More(a=1, b=(2,), c="d")
+    assert one != Kept(1, (2,))
+    assert repr(one) == "More(a=1, b=(2,), c='d')"
+    assert [field.name for field in dataclasses.fields(one)] == ["a", "b", "c"]
+    assert values.replace(one, c="e").c == "e"
+    assert not hasattr(one, "__dict__")
+
+
+@pytest.mark.parametrize("value", [Kept(1, (2,)), More(1), Loose([1]), Holds(Kept(3))])
+def test_values_are_copied_and_pickled(value):
+    for copied in (copy.copy(value), copy.deepcopy(value), pickle.loads(pickle.dumps(value))):
+        assert copied == value
+        assert copied is not value
+
+
+def test_each_instance_gets_a_default_of_its_own():
+    ours, _ = twins()
+    ours(1).more.append(2)
+    assert ours(1).more == []
+
+
+def test_a_frozen_value_stays_as_it_is():
+    with pytest.raises(FrozenInstanceError, match="cannot assign to field 'a'"):
+        Kept(1).a = 2
+    with pytest.raises(FrozenInstanceError, match="cannot delete field 'a'"):
+        del Kept(1).a
+
+
+def test_methods_of_the_class_itself_are_kept():
+    @values.dataclass(frozen=True, slots=True)
+    class Own:
+        a: int
+
+        def __repr__(self) -> str:
+            return "mine"
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 7
+
+    assert all(Own(number) == Own(0) for number in range(2 * values._MANY))
+    assert repr(Own(1)) == "mine"
+    assert Own(1) == Own(2)
+    assert hash(Own(1)) == 7
+
+
+def test_a_value_that_holds_itself_is_shown():
+    ring = Loose()
+    ring.b = ring
+    assert repr(ring) == "Loose(a=1, b=...)"
+
+
+def test_a_pattern_takes_a_value_apart():
+    match More(1, (2,), "d"):
+        case More(a, b, c):
+            assert (a, b, c) == (1, (2,), "d")
+
+
+def test_what_is_not_supported_is_refused_at_the_class():
+    with pytest.raises(TypeError, match="slots"):
+
+        @values.dataclass(frozen=True)
+        class NoSlots:
+            a: int
+
+    with pytest.raises(TypeError, match="__post_init__"):
+
+        @values.dataclass(slots=True)
+        class After:
+            a: int
+
+            def __post_init__(self) -> None:
+                self.a = 2
+
+    with pytest.raises(TypeError, match="ClassVar"):
+
+        @values.dataclass(slots=True)
+        class Shared:
+            a: ClassVar[int] = 1
+
+    with pytest.raises(TypeError, match="frozen"):
+
+        @values.dataclass(slots=True)
+        class Thawed(Kept):
+            d: int = 1
+
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Base:
+        a: int
+
+    with pytest.raises(TypeError, match="standard library"):
+
+        @values.dataclass(frozen=True, slots=True)
+        class Mixed(Base):
+            b: int = 1
+
+
+def test_mistakes_that_the_standard_library_finds_are_found():
+    with pytest.raises(TypeError, match="'b' follows default argument 'a'"):
+
+        @values.dataclass(slots=True)
+        class Order:
+            a: int = 1
+            b: int
+
+    with pytest.raises(ValueError, match="default_factory"):
+
+        @values.dataclass(slots=True)
+        class Mutable:
+            a: list[int] = values.field(default=[])
+
+    with pytest.raises(ValueError, match="both"):
+        values.field(default=1, default_factory=int)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "words"),
+    [
+        ((), {}, "missing the argument 'x'"),
+        ((1, "y", [], "", 5), {}, "takes 4 arguments but 5 were given"),
+        ((1,), {"x": 2}, "multiple values for argument 'x'"),
+        ((1,), {"z": 2}, "unexpected keyword argument 'z'"),
+    ],
+)
+def test_a_wrong_call_says_what_is_wrong(arguments, named, words):
+    ours, _ = twins()
+    with pytest.raises(TypeError, match=words):
+        ours(*arguments, **named)
+
+
+def test_making_a_class_imports_neither_dataclasses_nor_inspect():
+    code = (
+        "import sys\n"
+        "from rails.core.values import dataclass, replace\n"
+        "@dataclass(frozen=True, slots=True)\n"
+        "class A:\n"
+        "    a: int\n"
+        "assert repr(replace(A(1), a=2)) == 'A(a=2)' and A(1) == A(1) and {A(1)}\n"
+        "print([m for m in ('dataclasses', 'inspect', 'ast') if m in sys.modules])"
+    )
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert printed.stdout == "[]\n"
+
+
+def test_a_class_costs_a_fraction_of_the_standard_library_s(cpu_seconds):
+    def make(module):
+        for _ in range(30):
+
+            @module.dataclass(frozen=True, slots=True)
+            class Many:
+                a: int
+                b: str = ""
+                c: str = ""
+                d: tuple[int, ...] = ()
+
+    assert cpu_seconds(lambda: make(values)) < cpu_seconds(lambda: make(dataclasses)) / 3
