@@ -15,7 +15,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
 from rails.core import limits
@@ -39,8 +39,10 @@ _LINT_CANARY: Final = (
     "switch (x) { case 1: break; case 1: break }\nfunction f(a) { return; y() }\n"
 )
 #: Syntax trees die young: with room for a few files of them the collector has little to copy.
-_YOUNG: Final = ("--min-semi-space-size=32", "--max-semi-space-size=32")
-_FORMAT_CANARY: Final = "const  x = {a:1}\n"
+_YOUNG: Final = ("--min-semi-space-size=16", "--max-semi-space-size=16")
+_FORMAT_CANARY: Final = b"const  x = {a:1}\n"
+#: What is said under no rule of the configuration.
+_NO_RULE: Final = "eslint"
 _EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
 _RULES_OF_ITS_OWN: Final = re.compile(rb"/\*\s*eslint\s")
 _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
@@ -167,10 +169,11 @@ class NodeTools:
             if self.config.eslint:
                 raise CheckError(f"ESLint is not installed; {_INSTALL}")
             raise NotNeededError(f"ESLint is not installed; {_INSTALL}")
-        canary = self._eslint(path, _LINT_CANARY.encode())
-        if not any(found.rule != RULE for found in canary):
-            raise NotCheckedError("ESLint's configuration selects no rule for this file")
         found = self._eslint(path, data)
+        # What found something looks; only silence needs proof. Our own rules go by the ending alone.
+        place = path if self._own else f"canary{PurePosixPath(path).suffix}"
+        if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
+            raise NotCheckedError("ESLint's configuration selects no rule for this file")
         return Findings(tuple(_finding(path, diagnostic) for diagnostic in found), tuple(found))
 
     def format(self, path: str, data: bytes) -> bytes:
@@ -181,9 +184,10 @@ class NodeTools:
             raise NotNeededError(f"Prettier is not installed; {_INSTALL}")
         if self.config.prettier_code:
             raise NotNeededError(f"{self.config.prettier_code} is a program or loads plugins, which are not executed")
-        if self._prettier(path, _FORMAT_CANARY.encode()) == _FORMAT_CANARY.encode():
+        wanted = self._prettier(path, data)
+        if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
             raise NotCheckedError("Prettier does not format this file")
-        return self._prettier(path, data)
+        return wanted
 
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Whether Prettier makes the same of both texts."""
@@ -198,7 +202,7 @@ class NodeTools:
 
     def fixes_outlive_layout(self, data: bytes) -> bool:
         """Whether no rule that has a fix looks at layout: so it is with our recommended rules alone."""
-        return not (self.desk.trusted and self.config.eslint) and not _RULES_OF_ITS_OWN.search(data)
+        return not self._own and not _RULES_OF_ITS_OWN.search(data)
 
     def shorten(self, text: str, _limits: Sequence[tuple[int, int]]) -> str:
         """Prettier breaks what can be broken."""
@@ -222,11 +226,16 @@ class NodeTools:
         )
         return (("eslint", words),)
 
+    @property
+    def _own(self) -> bool:
+        """Whether the project's own ESLint configuration counts, which is a program."""
+        return self.desk.trusted and self.config.eslint
+
     def _place(self, path: str) -> str:
         return str(self.desk.project / path)
 
     def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
-        own = self.desk.trusted and self.config.eslint
+        own = self._own
         request: dict[str, Json] = {
             "op": "eslint",
             "path": self._place(path),
@@ -283,13 +292,18 @@ class NodeTools:
         return answer
 
 
+def _rules(found: Sequence[Diagnostic]) -> bool:
+    """Whether a rule of the configuration spoke; ESLint's words about directives have no rule."""
+    return any(one.rule not in (RULE, _NO_RULE) for one in found)
+
+
 def _diagnostic(message: Mapping[str, Json]) -> Diagnostic:
     fix = message.get("fix")
     edits: tuple[Edit, ...] = ()
     if isinstance(fix, dict):
         edits = (Edit(_pair(fix.get("start")), _pair(fix.get("end")), str(fix.get("text") or "")),)
     start, end = _pair(message.get("start")), _pair(message.get("end"))
-    rule = str(message.get("rule") or "eslint")
+    rule = str(message.get("rule") or _NO_RULE)
     return Diagnostic(rule, one_line(str(message.get("message")), 300), start, end, edits, bool(edits))
 
 

@@ -8,7 +8,17 @@
 const { createRequire } = require("node:module");
 const path = require("node:path");
 const readline = require("node:readline");
+const v8 = require("node:v8");
 const vm = require("node:vm");
+
+// V8 optimises for programs that run for hours: in a session of dozens of files its compiler costs more than the code
+// that it compiles. So cheap machine code for every function at once, and the dear kind later and with less inlining.
+// Set here and not on the command line: a release of Node that does not know a name complains and goes on.
+const NEW_TIERS = Number.parseInt(process.versions.v8, 10) >= 12;
+const LATER = NEW_TIERS ? ["--invocation-count-for-turbofan=9000"] : ["--interrupt-budget=300000"];
+for (const flag of ["--always-sparkplug", "--max-inlined-bytecode-size-cumulative=400", ...LATER]) {
+  v8.setFlagsFromString(flag);
+}
 
 const TYPESCRIPT = /\.(?:ts|tsx|mts|cts)$/i;
 const state = { roots: [], prettier: null, eslint: null, engines: new Map() };
@@ -148,30 +158,31 @@ const RULES = `constructor-super for-direction getter-return no-async-promise-ex
 
 // -- linting ------------------------------------------------------------------------------------------
 
-function preset() {
+function preset(typescript) {
   const { builtinRules } = state.eslint.require("eslint/use-at-your-own-risk");
   const rules = Object.fromEntries(RULES.filter((rule) => builtinRules.has(rule)).map((rule) => [rule, "error"]));
   rules["no-unused-vars"] = ["error", { args: "none", caughtErrors: "none", vars: "local" }];
   // Prettier writes the parentheses that would excuse an assignment in a condition.
   rules["no-cond-assign"] = ["error", "always"];
   const jsx = { parserOptions: { ecmaFeatures: { jsx: true } } };
-  const configs = [
+  const javascript = [
     { files: ["**/*.{js,mjs,jsx}"], languageOptions: { ecmaVersion: "latest", sourceType: "module", ...jsx }, rules },
     { files: ["**/*.cjs"], languageOptions: { ecmaVersion: "latest", sourceType: "commonjs" }, rules },
   ];
-  const typescript = find("typescript-eslint");
-  if (typescript) {
-    const parser = typescript.require("typescript-eslint").parser;
-    configs.push({ files: ["**/*.{ts,tsx,mts,cts}"], languageOptions: { parser }, rules: { ...rules, "no-redeclare": "off" } });
-  }
-  return configs;
+  if (!typescript) return javascript;
+  const found = find("typescript-eslint");
+  if (!found) return [];
+  const { parser } = found.require("typescript-eslint");
+  return [{ files: ["**/*.{ts,tsx,mts,cts}"], languageOptions: { parser }, rules: { ...rules, "no-redeclare": "off" } }];
 }
 
-function engine(root, own, stamp) {
-  const key = `${own}\0${stamp}\0${root}`;
+// One for JavaScript and one for TypeScript, whose compiler nobody should load for a project without it.
+function engine(root, own, stamp, file) {
+  const typescript = !own && TYPESCRIPT.test(file);
+  const key = `${own}\0${stamp}\0${root}\0${typescript}`;
   if (!state.engines.has(key)) {
     const { ESLint } = state.eslint.require("eslint");
-    const isolated = { overrideConfigFile: true, overrideConfig: own ? [] : preset() };
+    const isolated = { overrideConfigFile: true, overrideConfig: own ? [] : preset(typescript) };
     state.engines.set(key, new ESLint({ cwd: root, fix: false, ...(own ? {} : isolated) }));
   }
   return state.engines.get(key);
@@ -182,7 +193,7 @@ function points(text) {
 }
 
 async function eslint({ text, path: file, root, own, stamp }) {
-  const results = await engine(root, own, stamp).lintText(text, { filePath: file, warnIgnored: true });
+  const results = await engine(root, own, stamp, file).lintText(text, { filePath: file, warnIgnored: true });
   if (results.length === 0) return { ignored: "no file was linted" };
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   const lines = body.split(/\r\n|\r|\n/);
@@ -205,44 +216,6 @@ async function eslint({ text, path: file, root, own, stamp }) {
   return ignored ? { ignored: ignored.message } : { messages };
 }
 
-// -- practice -----------------------------------------------------------------------------------------
-
-// V8 compiles the linter and the formatter well only after dozens of files. While nobody asks (the model writes),
-// the worker repeats what it was asked last, so that the next turn meets compiled code. The answers are dropped.
-// A project's own configuration is not repeated: it runs when it is asked for, and only then.
-const PRACTICE = { idleMs: 250, pauseMs: 2, cpuMs: 1500, texts: 12, characters: 60_000 };
-const practice = { requests: new Map(), asked: 0, spentMs: 0, mark: null, timer: null };
-
-function remember(op, request) {
-  if ((op !== "eslint" && op !== "prettier") || request.own || request.text.length > PRACTICE.characters) return;
-  const key = `${op}\0${request.path}`;
-  practice.requests.delete(key);
-  practice.requests.set(key, { op, request });
-  if (practice.requests.size > PRACTICE.texts) practice.requests.delete(practice.requests.keys().next().value);
-}
-
-function rest(milliseconds) {
-  clearTimeout(practice.timer);
-  if (practice.spentMs < PRACTICE.cpuMs && practice.requests.size) practice.timer = setTimeout(practise, milliseconds);
-}
-
-async function practise() {
-  const asked = practice.asked;
-  const [key, { op, request }] = practice.requests.entries().next().value;
-  practice.requests.delete(key);
-  practice.requests.set(key, { op, request });
-  try {
-    await operations[op](request);
-  } catch {
-    practice.requests.delete(key);
-  }
-  // With what the compiler and the collector did on their own threads since the last one.
-  const { user, system } = process.cpuUsage(practice.mark);
-  practice.spentMs += (user + system) / 1000;
-  practice.mark = process.cpuUsage();
-  if (asked === practice.asked) rest(PRACTICE.pauseMs);
-}
-
 // -- the loop -----------------------------------------------------------------------------------------
 
 const operations = { about, syntax, prettier, eslint };
@@ -252,8 +225,6 @@ process.stdout.write = process.stderr.write.bind(process.stderr);
 
 (async () => {
   for await (const line of readline.createInterface({ input: process.stdin })) {
-    clearTimeout(practice.timer);
-    practice.asked += 1;
     const { op, ...request } = JSON.parse(line);
     let answer;
     try {
@@ -262,9 +233,6 @@ process.stdout.write = process.stderr.write.bind(process.stderr);
       answer = { ok: false, error: String((error && error.message) || error).slice(0, 500) };
     }
     write(`${JSON.stringify(answer)}\n`);
-    if (answer.ok) remember(op, request);
-    practice.mark = process.cpuUsage();
-    rest(PRACTICE.idleMs);
   }
   process.exit(0);
 })();
