@@ -24,9 +24,9 @@ from pathlib import Path
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate, nodetools
+from rails.gate import Gate, nodeworker
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodetools.tool_folder())).resolve() / "node_modules"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())).resolve() / "node_modules"
 CONFIG = "module.exports = [{ files: ['**/*.js'], rules: { 'no-debugger': 'error', 'no-unused-vars': 'error' } }];\n"
 
 
@@ -57,7 +57,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pause", type=float, default=4.0)
     options = parser.parse_args()
-    node = nodetools.find_node(Path("/nonexistent"))
+    node = nodeworker.find_node(Path("/nonexistent"))
     if node is None or not (REAL / "eslint").is_dir():
         print("ESLint and Prettier are not installed: nothing was measured.")
         return 1

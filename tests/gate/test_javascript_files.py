@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import Gate, nodetools
+from rails.gate import Gate, nodetools, nodeworker
 
 pytestmark = [
     pytest.mark.node,
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed"),
 ]
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodetools.tool_folder())) / "node_modules"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())) / "node_modules"
 real = pytest.mark.skipif(not (REAL / "eslint").is_dir(), reason="ESLint and Prettier are not installed")
 
 # A formatter that collapses runs of spaces and wants semicolons, and a parser that refuses "@@".
@@ -87,7 +87,7 @@ def package(world, name, code, version="10.0.0", **files):
 @pytest.fixture
 def script(world, monkeypatch, tmp_path):
     """A project with the stand-ins installed."""
-    monkeypatch.setattr(nodetools, "tool_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(nodeworker, "tool_folder", lambda: tmp_path / "none")
     package(world, "prettier", PRETTIER)
     more = {"use-at-your-own-risk": "exports.builtinRules = new Map();"}
     package(world, "eslint", ESLINT, **more)
@@ -97,7 +97,7 @@ def script(world, monkeypatch, tmp_path):
 @pytest.fixture
 def bare(world, monkeypatch, tmp_path):
     """A project without any JavaScript tool."""
-    monkeypatch.setattr(nodetools, "tool_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(nodeworker, "tool_folder", lambda: tmp_path / "none")
     return world
 
 
@@ -167,6 +167,7 @@ def test_a_file_that_eslint_skips_is_not_checked(script):
 
 
 def test_a_file_that_the_project_excludes_from_prettier_is_not_required(script):
+    script.put(".prettierignore", "ignored.js\n")
     verdict = script.judge(("ignored.js", "const a = 1;\n"))
     assert [(miss.check, miss.required) for miss in verdict.not_checked] == [("prettier", False)]
     assert verdict.status == "pass"
@@ -251,7 +252,7 @@ def test_without_a_parser_a_file_is_not_checked(bare, name):
 
 
 def test_without_node_nothing_passes(bare, monkeypatch):
-    monkeypatch.setattr(nodetools, "find_node", lambda project: None)
+    monkeypatch.setattr(nodeworker, "find_node", lambda project: None)
     verdict = bare.judge(("a.js", "const a = 1;\n"))
     assert verdict.status == "error"
     assert "Node.js is not installed" in verdict.not_checked[0].reason
@@ -260,7 +261,7 @@ def test_without_node_nothing_passes(bare, monkeypatch):
 def test_node_is_not_taken_from_the_project(world, monkeypatch):
     world.put("bin/node", "#!/bin/sh\n").chmod(0o755)
     monkeypatch.setenv("PATH", f"{world.project / 'bin'}:relative:{os.environ['PATH']}")
-    assert str(world.project) not in nodetools.find_node(world.project)
+    assert str(world.project) not in nodeworker.find_node(world.project)
 
 
 @real
