@@ -195,28 +195,42 @@ function engine(root, own, stamp, file) {
   return state.engines.get(key);
 }
 
-function points(text) {
-  return Array.from(text).length;
+// Offsets where lines start. ESLint also ends lines where JavaScript does and nobody else: at U+2028 and U+2029.
+const ENDS = /\r\n|\r|\n/g;
+const THEIR_ENDS = /\r\n|[\r\n\u2028\u2029]/g;
+
+function starts(text, ends) {
+  return [0, ...Array.from(text.matchAll(ends), (found) => found.index + found[0].length)];
+}
+
+// Returns what turns an offset of ESLint's, in UTF-16 units, into our line and column.
+function ruler(text) {
+  const lines = starts(text, ENDS);
+  return (offset) => {
+    let [low, high] = [0, lines.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (lines[middle] <= offset) low = middle;
+      else high = middle;
+    }
+    return [low + 1, Array.from(text.slice(lines[low], offset)).length + 1];
+  };
 }
 
 async function eslint({ text, path: file, root, own, stamp }) {
   const results = await engine(root, own, stamp, file).lintText(text, { filePath: file, warnIgnored: true });
   if (results.length === 0) return { ignored: "no file was linted" };
+  if (results[0].messages.length === 0) return { messages: [] };
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
-  const lines = body.split(/\r\n|\r|\n/);
-  const column = (line, units) => points((lines[line - 1] || "").slice(0, units - 1)) + 1;
-  const place = (line, units) => (line ? [line, units ? column(line, units) : 1] : [0, 0]);
-  const at = (offset) => {
-    const above = body.slice(0, offset).split(/\r\n|\r|\n/);
-    return [above.length, points(above[above.length - 1]) + 1];
-  };
+  const [at, theirs] = [ruler(body), starts(body, THEIR_ENDS)];
+  const place = (line, column) => (line ? at((theirs[line - 1] ?? body.length) + (column || 1) - 1) : [0, 0]);
   const messages = results[0].messages.map((m) => ({
     rule: m.ruleId,
     message: m.message,
     fatal: m.fatal === true,
     severity: m.severity,
-    start: place(m.line || 0, m.column || 0),
-    end: place(m.endLine || 0, m.endColumn || 0),
+    start: place(m.line, m.column),
+    end: place(m.endLine, m.endColumn),
     fix: m.fix ? { start: at(m.fix.range[0]), end: at(m.fix.range[1]), text: m.fix.text } : null,
   }));
   const ignored = messages.find((m) => !m.rule && !m.fatal && /ignored|no matching configuration/i.test(m.message));
