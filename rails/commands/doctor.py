@@ -21,7 +21,7 @@ from rails.commands import common
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
 from rails.core.text import one_line
 from rails.core.wire import to_json
-from rails.gate.nodetools import tool_folder
+from rails.gate.nodeworker import tool_folder
 from rails.tools.health import survey
 from rails.tools.registry import Registry
 

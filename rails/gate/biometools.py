@@ -23,8 +23,7 @@ from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.core.verdict import Finding
 from rails.gate import settings, tools
-from rails.gate.baseline import split_lines
-from rails.gate.checks.text import cause, wrapping_fence
+from rails.gate.checks.text import cause
 from rails.gate.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.nodetools import NodeTools
 from rails.gate.ruff import SYNTAX, Diagnostic, plain
@@ -87,14 +86,8 @@ class BiomeTools(NodeTools):
                     return str(place.resolve())
         raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
 
-    def syntax(self, path: str, data: bytes) -> Finding | None:
-        """Return what keeps the file from being parsed, in Biome's words."""
-        text = plain(data)
-        if text is None:
-            raise NotCheckedError("it is not UTF-8 text")
-        if fence := wrapping_fence(split_lines(text)):
-            words = "The file is wrapped in a Markdown code fence."
-            return Finding(path, fence, 1, RULE, words, "biome", end_line=fence, remedy="Leave the fence lines out.")
+    def _parsed(self, path: str, data: bytes, text: str) -> Finding | None:
+        """Return what Biome's parser stops at, in its words."""
         try:
             reported = self._reported(path, data)
         except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program

@@ -8,22 +8,17 @@ recommended rules, and the verdict says so.
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import re
-import shutil
-import time
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import IO, Final
+from pathlib import PurePosixPath
+from typing import Final
 
-from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.requests import Json
 from rails.core.text import decode, one_line
 from rails.core.verdict import Finding
-from rails.gate import settings
+from rails.gate import nodeworker, settings
 from rails.gate.baseline import split_lines
 from rails.gate.checks import Desk
 from rails.gate.checks.text import cause, wrapping_fence
@@ -31,81 +26,18 @@ from rails.gate.jssettings import ScriptSettings
 from rails.gate.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.ruff import Diagnostic, Edit, plain
 from rails.gate.syntax import RULE
-from rails.gate.workers import Pipe
 
 #: Breaks rules that nearly every configuration has.
 _LINT_CANARY: Final = (
     "debugger;\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
     "switch (x) { case 1: break; case 1: break }\nfunction f(a) { return; y() }\n"
 )
-#: Syntax trees die young: with room for a few files of them the collector has little to copy.
-_YOUNG: Final = ("--min-semi-space-size=32", "--max-semi-space-size=32")
-_FORMAT_CANARY: Final = "const  x = {a:1}\n"
+_FORMAT_CANARY: Final = b"const  x = {a:1}\n"
+#: What is said under no rule of the configuration.
+_NO_RULE: Final = "eslint"
 _EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
 _RULES_OF_ITS_OWN: Final = re.compile(rb"/\*\s*eslint\s")
 _INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
-
-
-def tool_folder() -> Path:
-    """Return the folder of the user's own JavaScript tools, where ``doctor --install javascript`` puts them."""
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("ai-rails")) / "javascript"
-
-
-def find_node(project: Path) -> str | None:
-    """Return Node.js by absolute path, from the user's ``PATH`` without what lies in the project."""
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
-    safe = [
-        folder
-        for folder in folders
-        if Path(folder).is_absolute() and project not in Path(folder, "x").resolve().parents
-    ]
-    found = shutil.which("node", path=os.pathsep.join(safe))
-    return str(Path(found).resolve()) if found else None
-
-
-def _line(output: IO[bytes]) -> bytes | None:
-    return output.readline() or None
-
-
-class NodeWorker:
-    """One Node process for one project (``nodeworker.cjs``)."""
-
-    def __init__(self, node: str, project: Path) -> None:
-        script = Path(__file__).with_name("nodeworker.cjs")
-        flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG]
-        self._pipe = Pipe("The Node worker", [node, *flags, str(script)], _line)
-        self.about = self.ask({"op": "about", "roots": [str(project), str(tool_folder())]})
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process still runs."""
-        return self._pipe.alive
-
-    @property
-    def pid(self) -> int:
-        """The process id, for reports and tests."""
-        return self._pipe.pid
-
-    def ask(self, request: Mapping[str, Json]) -> dict[str, Json]:
-        """Return the worker's answer. Raises CheckError if it crashes, hangs or answers nonsense."""
-        try:
-            self._pipe.send(json.dumps(dict(request)).encode() + b"\n")
-            answer = json.loads(self._pipe.receive(time.monotonic() + limits.CHECK_SECONDS))
-        except CheckError:
-            self.close()
-            raise
-        except ValueError as error:
-            self.close()
-            raise CheckError("The Node worker answered something that is not JSON.") from error
-        if not isinstance(answer, dict):
-            raise CheckError("The Node worker answered something unknown.")
-        return answer
-
-    def close(self) -> None:
-        """Stop the process."""
-        self._pipe.close()
 
 
 class NodeTools:
@@ -119,15 +51,15 @@ class NodeTools:
         self.desk, self.config = desk, config
 
     @cached_property
-    def worker(self) -> NodeWorker:
+    def worker(self) -> nodeworker.NodeWorker:
         """The Node process. Raises CheckError when there is no Node.js."""
         kept = self.desk.resources.get("node")
-        if isinstance(kept, NodeWorker) and kept.alive:
+        if isinstance(kept, nodeworker.NodeWorker) and kept.alive:
             return kept
-        node = find_node(self.desk.project)
+        node = nodeworker.find_node(self.desk.project)
         if node is None:
             raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        made = self.desk.resources["node"] = NodeWorker(node, self.desk.project)
+        made = self.desk.resources["node"] = nodeworker.NodeWorker(node, self.desk.project)
         return made
 
     def version(self, tool: str) -> str:
@@ -142,8 +74,12 @@ class NodeTools:
             raise NotCheckedError("it is not UTF-8 text")
         if fence := wrapping_fence(split_lines(text)):
             # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
-            words = "The file is wrapped in a Markdown code fence."
-            return Finding(path, fence, 1, RULE, words, "node", end_line=fence, remedy="Leave the fence lines out.")
+            words, remedy = "The file is wrapped in a Markdown code fence.", "Leave the fence lines out."
+            return Finding(path, fence, 1, RULE, words, self.parser, end_line=fence, remedy=remedy)
+        return self._parsed(path, data, text)
+
+    def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
+        """Return what the parser stops at."""
         answer = self.worker.ask({"op": "syntax", "path": self._place(path), "text": text})
         if answer.get("error") == "NO_PARSER":
             raise CheckError(f"there is no parser for this file; Prettier brings one: {_INSTALL}")
@@ -167,10 +103,11 @@ class NodeTools:
             if self.config.eslint:
                 raise CheckError(f"ESLint is not installed; {_INSTALL}")
             raise NotNeededError(f"ESLint is not installed; {_INSTALL}")
-        canary = self._eslint(path, _LINT_CANARY.encode())
-        if not any(found.rule != RULE for found in canary):
-            raise NotCheckedError("ESLint's configuration selects no rule for this file")
         found = self._eslint(path, data)
+        # What found something looks; only silence needs proof. Our own rules go by the ending alone.
+        place = path if self._own else f"canary{PurePosixPath(path).suffix}"
+        if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
+            raise NotCheckedError("ESLint's configuration selects no rule for this file")
         return Findings(tuple(_finding(path, diagnostic) for diagnostic in found), tuple(found))
 
     def format(self, path: str, data: bytes) -> bytes:
@@ -181,9 +118,10 @@ class NodeTools:
             raise NotNeededError(f"Prettier is not installed; {_INSTALL}")
         if self.config.prettier_code:
             raise NotNeededError(f"{self.config.prettier_code} is a program or loads plugins, which are not executed")
-        if self._prettier(path, _FORMAT_CANARY.encode()) == _FORMAT_CANARY.encode():
+        wanted = self._prettier(path, data)
+        if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
             raise NotCheckedError("Prettier does not format this file")
-        return self._prettier(path, data)
+        return wanted
 
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Whether Prettier makes the same of both texts."""
@@ -198,7 +136,7 @@ class NodeTools:
 
     def fixes_outlive_layout(self, data: bytes) -> bool:
         """Whether no rule that has a fix looks at layout: so it is with our recommended rules alone."""
-        return not (self.desk.trusted and self.config.eslint) and not _RULES_OF_ITS_OWN.search(data)
+        return not self._own and not _RULES_OF_ITS_OWN.search(data)
 
     def shorten(self, text: str, _limits: Sequence[tuple[int, int]]) -> str:
         """Prettier breaks what can be broken."""
@@ -222,11 +160,16 @@ class NodeTools:
         )
         return (("eslint", words),)
 
+    @property
+    def _own(self) -> bool:
+        """Whether the project's own ESLint configuration counts, which is a program."""
+        return self.desk.trusted and self.config.eslint
+
     def _place(self, path: str) -> str:
         return str(self.desk.project / path)
 
     def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
-        own = self.desk.trusted and self.config.eslint
+        own = self._own
         request: dict[str, Json] = {
             "op": "eslint",
             "path": self._place(path),
@@ -283,13 +226,18 @@ class NodeTools:
         return answer
 
 
+def _rules(found: Sequence[Diagnostic]) -> bool:
+    """Whether a rule of the configuration spoke; ESLint's words about directives have no rule."""
+    return any(one.rule not in (RULE, _NO_RULE) for one in found)
+
+
 def _diagnostic(message: Mapping[str, Json]) -> Diagnostic:
     fix = message.get("fix")
     edits: tuple[Edit, ...] = ()
     if isinstance(fix, dict):
         edits = (Edit(_pair(fix.get("start")), _pair(fix.get("end")), str(fix.get("text") or "")),)
     start, end = _pair(message.get("start")), _pair(message.get("end"))
-    rule = str(message.get("rule") or "eslint")
+    rule = str(message.get("rule") or _NO_RULE)
     return Diagnostic(rule, one_line(str(message.get("message")), 300), start, end, edits, bool(edits))
 
 

@@ -5,10 +5,21 @@
 // Lines and columns in answers are 1-based and count characters (code points), as everywhere in AI-Rails.
 "use strict";
 
+const fs = require("node:fs");
 const { createRequire } = require("node:module");
 const path = require("node:path");
 const readline = require("node:readline");
+const v8 = require("node:v8");
 const vm = require("node:vm");
+
+// V8 optimises for programs that run for hours: in a session of dozens of files its compiler costs more than the code
+// that it compiles. So cheap machine code for every function at once, and the dear kind later and with less inlining.
+// Set here and not on the command line: a release of Node that does not know a name complains and goes on.
+const NEW_TIERS = Number.parseInt(process.versions.v8, 10) >= 12;
+const LATER = NEW_TIERS ? ["--invocation-count-for-turbofan=9000"] : ["--interrupt-budget=300000"];
+for (const flag of ["--always-sparkplug", "--max-inlined-bytecode-size-cumulative=400", ...LATER]) {
+  v8.setFlagsFromString(flag);
+}
 
 const TYPESCRIPT = /\.(?:ts|tsx|mts|cts)$/i;
 const state = { roots: [], prettier: null, eslint: null, engines: new Map() };
@@ -54,7 +65,7 @@ async function parses(parser, text, file) {
 
 async function syntax({ text, path: file }) {
   if (!state.prettier) return { error: scriptError(text, file) };
-  if (!TYPESCRIPT.test(file) && isModule(text)) return { error: null };
+  if (!TYPESCRIPT.test(file) && (!moduleError(text) || isModule(text))) return { error: null };
   if (TYPESCRIPT.test(file)) {
     const error = await parses("typescript", text, file);
     if (error && !/x$/i.test(file) && !(await parses("typescript", text, `${file}x`))) {
@@ -74,8 +85,13 @@ async function syntax({ text, path: file }) {
   return { error: (await parses("babel", text, file)) && error };
 }
 
-// ESLint's own parser, without what linting needs, is several times as fast as Prettier's, and stricter: what it
-// reads needs no second opinion. What it refuses, or a machine without it, takes the long way.
+// What V8 itself compiles as a module (it is never run) needs no second opinion, and costs 0.1 ms for 200 lines.
+function moduleError(text) {
+  return compileError(() => new vm.SourceTextModule(text, { identifier: "rails-file" }));
+}
+
+// So it is with ESLint's own parser, which reads JSX, too, and without what linting needs is several times as fast as
+// Prettier's. What both refuse, or a machine without it, takes the long way.
 function isModule(text) {
   if (state.espree === undefined) {
     try {
@@ -95,7 +111,7 @@ function isModule(text) {
 // Without a parser package V8 itself reads plain JavaScript; the code is compiled and never run.
 function scriptError(text, file) {
   if (TYPESCRIPT.test(file) || /\.jsx$/i.test(file)) throw new Error("NO_PARSER");
-  const modules = compileError(() => new vm.SourceTextModule(text, { identifier: "rails-file" }));
+  const modules = moduleError(text);
   if (!modules) return null;
   const script = compileError(() => new vm.Script(text, { filename: "rails-file" }));
   if (!script && !/\.mjs$/i.test(file)) return null;
@@ -128,8 +144,9 @@ function compileError(compile) {
 
 async function prettier({ text, path: file, options, ignorePath }) {
   const engine = state.prettier.require("prettier");
-  const info = await engine.getFileInfo(file, { ignorePath, resolveConfig: false });
-  if (info.ignored) return { ignored: true };
+  // Prettier's own answer takes a thread and 0.3 ms; without a list, and outside of packages, it is known.
+  const asked = fs.existsSync(ignorePath) || file.split(/[\\/]/).includes("node_modules");
+  if (asked && (await engine.getFileInfo(file, { ignorePath, resolveConfig: false })).ignored) return { ignored: true };
   return { text: await engine.format(text, { ...options, filepath: file, plugins: [] }) };
 }
 
@@ -148,99 +165,76 @@ const RULES = `constructor-super for-direction getter-return no-async-promise-ex
 
 // -- linting ------------------------------------------------------------------------------------------
 
-function preset() {
+function preset(typescript) {
   const { builtinRules } = state.eslint.require("eslint/use-at-your-own-risk");
   const rules = Object.fromEntries(RULES.filter((rule) => builtinRules.has(rule)).map((rule) => [rule, "error"]));
   rules["no-unused-vars"] = ["error", { args: "none", caughtErrors: "none", vars: "local" }];
   // Prettier writes the parentheses that would excuse an assignment in a condition.
   rules["no-cond-assign"] = ["error", "always"];
   const jsx = { parserOptions: { ecmaFeatures: { jsx: true } } };
-  const configs = [
+  const javascript = [
     { files: ["**/*.{js,mjs,jsx}"], languageOptions: { ecmaVersion: "latest", sourceType: "module", ...jsx }, rules },
     { files: ["**/*.cjs"], languageOptions: { ecmaVersion: "latest", sourceType: "commonjs" }, rules },
   ];
-  const typescript = find("typescript-eslint");
-  if (typescript) {
-    const parser = typescript.require("typescript-eslint").parser;
-    configs.push({ files: ["**/*.{ts,tsx,mts,cts}"], languageOptions: { parser }, rules: { ...rules, "no-redeclare": "off" } });
-  }
-  return configs;
+  if (!typescript) return javascript;
+  const found = find("typescript-eslint");
+  if (!found) return [];
+  const { parser } = found.require("typescript-eslint");
+  return [{ files: ["**/*.{ts,tsx,mts,cts}"], languageOptions: { parser }, rules: { ...rules, "no-redeclare": "off" } }];
 }
 
-function engine(root, own, stamp) {
-  const key = `${own}\0${stamp}\0${root}`;
+// One for JavaScript and one for TypeScript, whose compiler nobody should load for a project without it.
+function engine(root, own, stamp, file) {
+  const typescript = !own && TYPESCRIPT.test(file);
+  const key = `${own}\0${stamp}\0${root}\0${typescript}`;
   if (!state.engines.has(key)) {
     const { ESLint } = state.eslint.require("eslint");
-    const isolated = { overrideConfigFile: true, overrideConfig: own ? [] : preset() };
+    const isolated = { overrideConfigFile: true, overrideConfig: own ? [] : preset(typescript) };
     state.engines.set(key, new ESLint({ cwd: root, fix: false, ...(own ? {} : isolated) }));
   }
   return state.engines.get(key);
 }
 
-function points(text) {
-  return Array.from(text).length;
+// Offsets where lines start. ESLint also ends lines where JavaScript does and nobody else: at U+2028 and U+2029.
+const ENDS = /\r\n|\r|\n/g;
+const THEIR_ENDS = /\r\n|[\r\n\u2028\u2029]/g;
+
+function starts(text, ends) {
+  return [0, ...Array.from(text.matchAll(ends), (found) => found.index + found[0].length)];
+}
+
+// Returns what turns an offset of ESLint's, in UTF-16 units, into our line and column.
+function ruler(text) {
+  const lines = starts(text, ENDS);
+  return (offset) => {
+    let [low, high] = [0, lines.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (lines[middle] <= offset) low = middle;
+      else high = middle;
+    }
+    return [low + 1, Array.from(text.slice(lines[low], offset)).length + 1];
+  };
 }
 
 async function eslint({ text, path: file, root, own, stamp }) {
-  const results = await engine(root, own, stamp).lintText(text, { filePath: file, warnIgnored: true });
+  const results = await engine(root, own, stamp, file).lintText(text, { filePath: file, warnIgnored: true });
   if (results.length === 0) return { ignored: "no file was linted" };
+  if (results[0].messages.length === 0) return { messages: [] };
   const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
-  const lines = body.split(/\r\n|\r|\n/);
-  const column = (line, units) => points((lines[line - 1] || "").slice(0, units - 1)) + 1;
-  const place = (line, units) => (line ? [line, units ? column(line, units) : 1] : [0, 0]);
-  const at = (offset) => {
-    const above = body.slice(0, offset).split(/\r\n|\r|\n/);
-    return [above.length, points(above[above.length - 1]) + 1];
-  };
+  const [at, theirs] = [ruler(body), starts(body, THEIR_ENDS)];
+  const place = (line, column) => (line ? at((theirs[line - 1] ?? body.length) + (column || 1) - 1) : [0, 0]);
   const messages = results[0].messages.map((m) => ({
     rule: m.ruleId,
     message: m.message,
     fatal: m.fatal === true,
     severity: m.severity,
-    start: place(m.line || 0, m.column || 0),
-    end: place(m.endLine || 0, m.endColumn || 0),
+    start: place(m.line, m.column),
+    end: place(m.endLine, m.endColumn),
     fix: m.fix ? { start: at(m.fix.range[0]), end: at(m.fix.range[1]), text: m.fix.text } : null,
   }));
   const ignored = messages.find((m) => !m.rule && !m.fatal && /ignored|no matching configuration/i.test(m.message));
   return ignored ? { ignored: ignored.message } : { messages };
-}
-
-// -- practice -----------------------------------------------------------------------------------------
-
-// V8 compiles the linter and the formatter well only after dozens of files. While nobody asks (the model writes),
-// the worker repeats what it was asked last, so that the next turn meets compiled code. The answers are dropped.
-// A project's own configuration is not repeated: it runs when it is asked for, and only then.
-const PRACTICE = { idleMs: 250, pauseMs: 2, cpuMs: 1500, texts: 12, characters: 60_000 };
-const practice = { requests: new Map(), asked: 0, spentMs: 0, mark: null, timer: null };
-
-function remember(op, request) {
-  if ((op !== "eslint" && op !== "prettier") || request.own || request.text.length > PRACTICE.characters) return;
-  const key = `${op}\0${request.path}`;
-  practice.requests.delete(key);
-  practice.requests.set(key, { op, request });
-  if (practice.requests.size > PRACTICE.texts) practice.requests.delete(practice.requests.keys().next().value);
-}
-
-function rest(milliseconds) {
-  clearTimeout(practice.timer);
-  if (practice.spentMs < PRACTICE.cpuMs && practice.requests.size) practice.timer = setTimeout(practise, milliseconds);
-}
-
-async function practise() {
-  const asked = practice.asked;
-  const [key, { op, request }] = practice.requests.entries().next().value;
-  practice.requests.delete(key);
-  practice.requests.set(key, { op, request });
-  try {
-    await operations[op](request);
-  } catch {
-    practice.requests.delete(key);
-  }
-  // With what the compiler and the collector did on their own threads since the last one.
-  const { user, system } = process.cpuUsage(practice.mark);
-  practice.spentMs += (user + system) / 1000;
-  practice.mark = process.cpuUsage();
-  if (asked === practice.asked) rest(PRACTICE.pauseMs);
 }
 
 // -- the loop -----------------------------------------------------------------------------------------
@@ -252,8 +246,6 @@ process.stdout.write = process.stderr.write.bind(process.stderr);
 
 (async () => {
   for await (const line of readline.createInterface({ input: process.stdin })) {
-    clearTimeout(practice.timer);
-    practice.asked += 1;
     const { op, ...request } = JSON.parse(line);
     let answer;
     try {
@@ -262,9 +254,6 @@ process.stdout.write = process.stderr.write.bind(process.stderr);
       answer = { ok: false, error: String((error && error.message) || error).slice(0, 500) };
     }
     write(`${JSON.stringify(answer)}\n`);
-    if (answer.ok) remember(op, request);
-    practice.mark = process.cpuUsage();
-    rest(PRACTICE.idleMs);
   }
   process.exit(0);
 })();

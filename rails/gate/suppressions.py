@@ -72,7 +72,7 @@ def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
     suffix = f".{path.rpartition('.')[2].lower()}"
     if suffix in (".py", ".pyi"):
         yield from _python(text)
-    elif suffix in _SCRIPTS:
+    elif suffix in _SCRIPTS and re.search(_SCRIPT, text, re.I):
         for number, line in enumerate(split_lines(text), 1):
             for found in re.finditer(_SCRIPT, line, re.I):
                 yield number, found.start() + 1, line[found.start() :].rstrip("*/ ")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import consent, nodetools
+from rails.gate import consent, nodeworker
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodetools.tool_folder())) / "node_modules"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())) / "node_modules"
 pytestmark = [
     pytest.mark.node,
     pytest.mark.skipif(not (REAL / "eslint").is_dir() or shutil.which("node") is None, reason="no ESLint"),

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import Gate, nodetools
+from rails.gate import Gate, nodetools, nodeworker
 
 pytestmark = [
     pytest.mark.node,
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed"),
 ]
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodetools.tool_folder())) / "node_modules"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())) / "node_modules"
 real = pytest.mark.skipif(not (REAL / "eslint").is_dir(), reason="ESLint and Prettier are not installed")
 
 # A formatter that collapses runs of spaces and wants semicolons, and a parser that refuses "@@".
@@ -87,7 +87,7 @@ def package(world, name, code, version="10.0.0", **files):
 @pytest.fixture
 def script(world, monkeypatch, tmp_path):
     """A project with the stand-ins installed."""
-    monkeypatch.setattr(nodetools, "tool_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(nodeworker, "tool_folder", lambda: tmp_path / "none")
     package(world, "prettier", PRETTIER)
     more = {"use-at-your-own-risk": "exports.builtinRules = new Map();"}
     package(world, "eslint", ESLINT, **more)
@@ -97,7 +97,7 @@ def script(world, monkeypatch, tmp_path):
 @pytest.fixture
 def bare(world, monkeypatch, tmp_path):
     """A project without any JavaScript tool."""
-    monkeypatch.setattr(nodetools, "tool_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(nodeworker, "tool_folder", lambda: tmp_path / "none")
     return world
 
 
@@ -167,6 +167,7 @@ def test_a_file_that_eslint_skips_is_not_checked(script):
 
 
 def test_a_file_that_the_project_excludes_from_prettier_is_not_required(script):
+    script.put(".prettierignore", "ignored.js\n")
     verdict = script.judge(("ignored.js", "const a = 1;\n"))
     assert [(miss.check, miss.required) for miss in verdict.not_checked] == [("prettier", False)]
     assert verdict.status == "pass"
@@ -251,7 +252,7 @@ def test_without_a_parser_a_file_is_not_checked(bare, name):
 
 
 def test_without_node_nothing_passes(bare, monkeypatch):
-    monkeypatch.setattr(nodetools, "find_node", lambda project: None)
+    monkeypatch.setattr(nodeworker, "find_node", lambda project: None)
     verdict = bare.judge(("a.js", "const a = 1;\n"))
     assert verdict.status == "error"
     assert "Node.js is not installed" in verdict.not_checked[0].reason
@@ -260,7 +261,7 @@ def test_without_node_nothing_passes(bare, monkeypatch):
 def test_node_is_not_taken_from_the_project(world, monkeypatch):
     world.put("bin/node", "#!/bin/sh\n").chmod(0o755)
     monkeypatch.setenv("PATH", f"{world.project / 'bin'}:relative:{os.environ['PATH']}")
-    assert str(world.project) not in nodetools.find_node(world.project)
+    assert str(world.project) not in nodeworker.find_node(world.project)
 
 
 @real
@@ -334,22 +335,33 @@ def test_one_look_of_the_linter_says_what_two_say(genuine, monkeypatch):
     assert short.not_checked == long.not_checked
 
 
-def test_the_idle_worker_repeats_what_it_was_asked(script, tmp_path):
+def test_a_clean_file_costs_one_look_and_one_proof_that_rules_are_on(script, tmp_path):
+    looks = counted(script, tmp_path / "looks")
+    script.judge(("a.js", "const a = 1;\n"), ("b.js", "const b = 1;\n"), ("c.js", "debugger;\n"))
+    assert looks() == 4
+
+
+def test_the_compiler_of_typescript_is_loaded_for_typescript_only(script, tmp_path):
+    trace = tmp_path / "trace"
+    package(script, "typescript-eslint", f"require('fs').writeFileSync({str(trace)!r}, ''); exports.parser = {{}};")
+    script.judge(("a.js", "const a = 1;\n"))
+    assert not trace.exists()
+    script.judge(("a.ts", "const a = 1;\n"))
+    assert trace.exists()
+
+
+def test_the_idle_worker_uses_no_processor(script, tmp_path):
     looks = counted(script, tmp_path / "looks")
     script.judge(("a.js", "const a = 1;\n"))
-    asked = looks()
-    assert until(lambda: looks() > asked)
+    asked, pid = looks(), script.gate._desk.resources["node"].pid
+    assert min(processor_ms(pid, 0.3) for _ in range(3)) < 5, "a collection may follow; a loop does not end"
+    assert looks() == asked
 
 
-def test_the_idle_worker_never_runs_the_projects_own_configuration(script, project, pool, tmp_path):
-    looks = counted(script, tmp_path / "looks")
-    script.put("eslint.config.js", "module.exports = {};\n")
-    with Gate(project, trusted=True, pool=pool) as gate:
-        script.gate = gate
-        script.judge(("a.js", "const a = 1;\n"))
-        asked = looks()
-        assert asked
-        assert not until(lambda: looks() > asked, seconds=0.8)
+def processor_ms(pid, seconds):
+    before = time.clock_gettime((~pid << 3) | 2)
+    time.sleep(seconds)
+    return (time.clock_gettime((~pid << 3) | 2) - before) * 1000
 
 
 def counted(world, file):
@@ -357,10 +369,3 @@ def counted(world, file):
     code = ESLINT.replace("{ filePath }) {", f"{{ filePath }}) {{ fs.appendFileSync({str(file)!r}, '.');")
     world.put("node_modules/eslint/index.js", code)
     return lambda: len(file.read_text()) if file.exists() else 0
-
-
-def until(done, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not done() and time.monotonic() < end:
-        time.sleep(0.02)
-    return done()
