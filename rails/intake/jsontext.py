@@ -12,13 +12,13 @@ import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
 from operator import countOf
 from typing import Final, NoReturn, cast
 
 from rails.core import limits
 from rails.core.requests import Json, Repair
+from rails.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import Final
 
 from rails.core import limits
 from rails.core.requests import Repair
+from rails.core.values import replace
 from rails.intake.jsontext import Fault, Parsed, has_surrogate, strict, too_deep
 from rails.intake.lenient import Known, LenientReader
 from rails.intake.tokens import CONFIDENCE, Stop
