@@ -47,7 +47,7 @@ def admit(setting: Setting, answer: Answer, found: Intake) -> Admission:
             continue
         tell.refused(setting, request_id, refusals)
         if isinstance(item, Refusal):
-            outcomes.append(feedback.syntax(item, block))
+            outcomes.append(feedback.unread(item) if item.code == "unread" else feedback.syntax(item, block))
         else:
             outcomes.append(feedback.schema(request_id, refusals))
     return Admission(tuple(requests), tuple(outcomes))
@@ -65,8 +65,8 @@ def _judge(setting: Setting, item: RawRequest | Refusal) -> tuple[str, ToolReque
 
 
 def _corrected(setting: Setting, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:
-    if setting.correction != "model" or not block:
-        return None
+    if setting.correction != "model" or not block or refusals[0].code == "unread":
+        return None  # what was not read may only have been quoted: its author says whether it was meant
     result = correct(setting, request_id, block, refusals)
     tell.corrected(setting, request_id, block, result)
     return result.request

@@ -294,7 +294,9 @@ def _settle_pending(setting: Setting, resumed: Standing) -> Turn:
     """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
-    reader = Reader(setting.registry.shapes(), id_prefix=f"t{resumed.turns}.", dialects=setting.dialects)
+    reader = Reader(
+        setting.registry.shapes(), id_prefix=f"t{resumed.turns}.", dialects=setting.dialects, second_look=True
+    )
     reader.feed(answer.message.text)
     found = reader.flush(answer.stop_reason, answer.message.calls)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):

@@ -50,6 +50,12 @@ def syntax(refusal: Refusal, raw: str) -> Outcome:
     return Outcome((refusal.request_id,), "syntax", say("model_retry", error=words, json=shown))
 
 
+def unread(refusal: Refusal) -> Outcome:
+    """A whole call where none is read; it may be one or only quoted, so its author says which."""
+    words = f"Human/System Feedback: No request was read from your answer. {refusal}"
+    return Outcome((refusal.request_id,), "syntax", words)
+
+
 def schema(request_id: str, refusals: Sequence[Refusal]) -> Outcome:
     """A request whose tool or parameters are wrong."""
     lines = [f"Human/System Feedback: Tool request validation failed: {refusals[0]}"]

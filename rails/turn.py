@@ -53,7 +53,7 @@ class Turn:
 
 def take_turn(setting: Setting, number: int, messages: Sequence[Message]) -> Turn:
     """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then."""
-    reader = Reader(setting.registry.shapes(), id_prefix=f"t{number}.", dialects=setting.dialects)
+    reader = Reader(setting.registry.shapes(), id_prefix=f"t{number}.", dialects=setting.dialects, second_look=True)
     tell.asking(setting, len(messages), number)
     started = time.monotonic()
     answer = _listen(setting, reader, messages)

@@ -135,6 +135,20 @@ def test_a_further_dialect_is_read_only_when_it_is_named(rails):
     assert "hermes" in rails("parse", "--dialect", "nonsense", text=text, code=2).stderr
 
 
+def test_parse_names_a_call_that_stands_where_none_is_read(rails):
+    done = rails("parse", text='```\n{"tool": "read_file", "file_path": "a.py"}\n```\n', code=0)
+    assert "2:1 ignored: Line 2 holds a call of 'read_file' in a fence without a language" in done.stdout
+
+
+def test_apply_refuses_a_call_that_stands_where_none_is_read(rails, project):
+    done = rails("apply", "--json", "--approve", "policy", text=WRITE.replace("```json", "```"), code=1)
+    result = json.loads(done.stdout)
+    contract("apply").validate(result)
+    assert [refusal["code"] for refusal in result["refusals"]] == ["unread"]
+    assert "No request was read from your answer" in result["previous_tool_output"]
+    assert list(project.glob("*.txt")) == []
+
+
 def test_parse_jsonl_answers_one_result_for_each_line(rails):
     lines = "\n".join(json.dumps({"id": number, "text": text}) for number, text in enumerate((WRITE, PROSE)))
     results = [json.loads(line) for line in rails("parse", "--jsonl", text=lines, code=0).stdout.splitlines()]

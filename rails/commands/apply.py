@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> int:
             for number, (item_id, text) in enumerate(answers, start=1):
                 collected = Collector()
                 session.watch = collected if quiet else common.both(collected, screen)
-                reader = Reader(registry.shapes(), id_prefix=f"t{number}.", dialects=options.dialect)
+                reader = Reader(registry.shapes(), id_prefix=f"t{number}.", dialects=options.dialect, second_look=True)
                 reader.feed(text)
                 answer = Answer(Message("assistant", (Text(text),)), "end_turn", model="saved answer")
                 session.publish("LLM_RESPONSE", "saved answer", text=text, calls=[], **answer_to_json(answer))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from rails.commands import common
 from rails.core.conversation import StopReason
@@ -10,7 +11,7 @@ from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.requests import Json, Repair
 from rails.core.text import line_column, one_line, printable
 from rails.core.wire import json_object
-from rails.intake import Intake, Reader, Shapes
+from rails.intake import Ignored, Intake, Reader, Shapes, unread
 
 _FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")
 
@@ -44,7 +45,11 @@ def _read(text: str, shapes: Shapes, options: argparse.Namespace) -> Intake:
     for start in range(0, len(text), size):
         reader.feed(text[start : start + size])
     finish: StopReason = options.finish
-    return reader.flush(finish)
+    found = reader.flush(finish)
+    if found.requests or found.refusals:
+        return found
+    unseen = [Ignored(one.start, one.end, one.message) for one in unread(text, shapes)]
+    return replace(found, ignored=tuple(sorted((*found.ignored, *unseen), key=lambda block: block.start)))
 
 
 def as_json(found: Intake) -> dict[str, Json]:

@@ -9,5 +9,6 @@ from __future__ import annotations
 from rails.intake.reader import Reader, read
 from rails.intake.results import Completed, Ignored, Intake, Shapes, Signal, Started
 from rails.intake.shape import PATH_KEYS
+from rails.intake.unread import unread
 
-__all__ = ["PATH_KEYS", "Completed", "Ignored", "Intake", "Reader", "Shapes", "Signal", "Started", "read"]
+__all__ = ["PATH_KEYS", "Completed", "Ignored", "Intake", "Reader", "Shapes", "Signal", "Started", "read", "unread"]

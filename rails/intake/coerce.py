@@ -40,6 +40,11 @@ def _entity(match: re.Match[str]) -> str:
     return chr(point) if 0 < point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF else match[0]
 
 
+def _stays(schema: Json) -> bool:
+    """Return whether whatever stands where ``schema`` holds stays as it is: a look that decides nearly always."""
+    return schema is None or (type(schema) is dict and schema.get("type") == "string")
+
+
 class Coercion:
     """One pass over a call's parameters: the coerced values, the notes of what was done, the first fault."""
 
@@ -54,8 +59,7 @@ class Coercion:
 
     def parameters(self, value: Mapping[str, Json], schema: shape.Schema) -> Mapping[str, Json]:
         """Return the parameters with text turned into what ``schema`` asks for; unchanged ones are not copied."""
-        coerced = self.value(dict(value), schema, "", 0)
-        return coerced if isinstance(coerced, dict) else value
+        return self._object(value if type(value) is dict else dict(value), schema, "", 0)
 
     def value(self, value: Json, schema: shape.Schema, path: str, depth: int) -> Json:
         """Return ``value``, coerced. ``path`` names it ("edits[0].line")."""
@@ -73,22 +77,28 @@ class Coercion:
         return value
 
     def _items(self, value: list[Json], items: Json, path: str, depth: int) -> Json:
+        if set(map(type, value)) == {dict}:
+            named, used = shape.properties(items), set[str]().union(*cast("list[dict[str, Json]]", value))
+            if all(map(_stays, map(named.get, used))):
+                return value  # nothing in any of many small objects
         keys = self._mattering(items).keys()
-        if set(map(type, value)) == {dict} and keys.isdisjoint(set().union(*cast("list[dict[str, Json]]", value))):
-            return value  # nothing in any of many small objects
         return [
             item if type(item) is dict and keys.isdisjoint(item) else self.value(item, items, f"{path}[{n}]", depth + 1)
             for n, item in enumerate(value)
         ]
 
-    def _object(self, value: dict[str, Json], schema: shape.Schema, path: str, depth: int) -> Json:
-        for key, part in self._mattering(schema).items():
-            if key in value:
-                before = value[key]
-                after = self.value(before, part, f"{path}.{key}" if path else key, depth + 1)
-                if after is not before:
-                    value = {**value, key: after}
-        return value
+    def _object(self, value: dict[str, Json], schema: shape.Schema, path: str, depth: int) -> dict[str, Json]:
+        changed: dict[str, Json] = {}
+        named = shape.properties(schema)
+        for key, before in value.items():
+            part = named.get(key)
+            if _stays(part):
+                continue
+            after = self.value(before, part, f"{path}.{key}" if path else key, depth + 1)
+            if after is not before:
+                changed = changed or dict(value)
+                changed[key] = after
+        return changed or value
 
     def _mattering(self, schema: shape.Schema) -> dict[str, Json]:
         """Return the properties of ``schema`` that text can be turned into; looked up once for each."""

@@ -118,7 +118,8 @@ def _has_shape(value: dict[str, Json]) -> bool:
 
 
 def _s0(value: dict[str, Json], name: str, named: Mapping[str, Json]) -> Call:
-    parameters = {key: item for key, item in value.items() if key != "tool"}
+    parameters = dict(value)
+    del parameters["tool"]
     explanation = ""
     if "explanation" not in named and isinstance(parameters.get("explanation"), str):
         explanation = _words(parameters.pop("explanation"))

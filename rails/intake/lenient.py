@@ -23,6 +23,9 @@ _SIMPLE_MEMBER: Final = re.compile(
     r"""[ \t\n\r]*+(["'])((?:(?!\1)[^\\\x00-\x1f]){0,200}+)\1[ \t\n\r]*+:[ \t\n\r]*+"""
     r"""(?:"([^"\\\x00-\x1f]*+)"|'([^'\\\x00-\x1f]*+)')[ \t\n\r]*+([,}])"""
 )
+#: A container that begins with what strict JSON does not know: reading it strictly need not be tried.
+_FOREIGN: Final = re.compile(r"[{\[][ \t\n\r{\[]*+'")
+_SINGLE: Final = ord("'")
 #: How many inner containers may turn out to be damaged before each is read step by step at once.
 _UNSOUND: Final = 4
 
@@ -97,7 +100,8 @@ class LenientReader(Tokens):
         """Take an inner container that needs no repair in one step; None if this one does, or several did."""
         if not self.stack or self.unsound >= _UNSOUND:
             return None
-        found = inside(self.text, self.pos, limits.JSON_DEPTH - len(self.stack))
+        foreign = _FOREIGN.match(self.text, self.pos)
+        found = None if foreign else inside(self.text, self.pos, limits.JSON_DEPTH - len(self.stack))
         if found is None:
             self.unsound += 1
             return None
@@ -166,7 +170,7 @@ class LenientReader(Tokens):
                 raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', found.start(1))
             if isinstance(container, dict):
                 container[key] = double if single is None else single
-            if mark == "'" or double is None:
+            if (mark == "'" or double is None) and _SINGLE not in self.mended:
                 self.quote_style(found.start(1) if mark == "'" else found.start(4) - 1, "'")
             self.pos = found.end()
             if after == "}":

@@ -18,7 +18,7 @@ from rails.intake.doubt import REMNANT
 from rails.intake.fences import closing_line
 from rails.intake.jsontext import Fault, Parsed, strict
 from rails.intake.requests import Block
-from rails.intake.results import Completed, Intake, Shapes, Started
+from rails.intake.results import Completed, Ignored, Intake, Shapes, Started
 from rails.intake.torn import REST_LINE
 from rails.intake.tracker import Tracker, told
 
@@ -57,8 +57,9 @@ def _block(text: str, start: int, tools: Shapes, name: str) -> tuple[Started, Co
         return None
     raw = text[start : closing.end()].rstrip("\r\n")
     block = Block(body, raw, start, start + len(raw), opening.end(), closed=True, whole=True, id=name)
-    outcome, *others = requests.judge(block, tools, tracker, parsed)
-    if others or not isinstance(outcome, RawRequest | Refusal):
+    outcomes = requests.judge(block, tools, tracker, parsed)
+    outcome = outcomes[0]
+    if len(outcomes) > 1 or isinstance(outcome, Ignored):
         return None
     if isinstance(outcome, Refusal):
         outcome = replace(outcome, request_id=name)

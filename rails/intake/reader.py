@@ -23,6 +23,7 @@ from rails.intake.shape import PATH_KEYS
 from rails.intake.stretches import JsonFence, Span, XmlCall
 from rails.intake.torn import Watch
 from rails.intake.tracker import Tracker, told
+from rails.intake.unread import unread
 from rails.intake.xmlform import Follower
 
 _ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
@@ -36,10 +37,14 @@ class Reader:
 
     ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session; ``dialects``
     names further wire formats to read (``rails.intake.extras``; UsageError for one that does not exist).
+    ``second_look``: in a whole answer in which nothing was read, refuse calls that stand where none is read
+    (``rails.intake.unread``), so that their author hears of it.
     """
 
-    def __init__(self, tools: Shapes, *, id_prefix: str = "r", dialects: Collection[str] = ()) -> None:
-        self._tools, self._prefix = tools, id_prefix
+    def __init__(
+        self, tools: Shapes, *, id_prefix: str = "r", dialects: Collection[str] = (), second_look: bool = False
+    ) -> None:
+        self._tools, self._prefix, self._second_look = tools, id_prefix, second_look
         self._decoder: codecs.IncrementalDecoder | None = None
         self._dialects = extras.check(frozenset(dialects))
         self._watch = Watch(tools)
@@ -109,6 +114,8 @@ class Reader:
             outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._complete([outcome], late)
+        if self._second_look and whole and not (self._requests or self._refusals):
+            self._look_again(late)
         if self._size > limits.ANSWER_CHARS:
             self._refusals.append(doubt.too_long(limits.ANSWER_CHARS))
         return Intake(
@@ -120,6 +127,13 @@ class Reader:
             dict(self._blocks),
             tuple(late),
         )
+
+    def _look_again(self, late: list[Signal]) -> None:
+        """Refuse the calls that were not read; nothing was taken out of the prose, so it is the answer."""
+        for refusal in unread("".join(self._prose), self._tools):
+            outcome = self._numbered(refusal)
+            self._blocks[_id(outcome)] = (refusal.start, refusal.end)
+            self._complete([outcome], late)
 
     def _torn_from(self, whole: bool) -> int:
         """Return the offset from which blocks are torn, or quoted by a torn one."""

@@ -22,7 +22,6 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.requests import Repair
-from rails.core.values import replace
 from rails.intake.jsontext import Fault, Parsed, has_surrogate, strict, too_deep
 from rails.intake.lenient import Known, LenientReader
 from rails.intake.tokens import CONFIDENCE, Stop
@@ -79,4 +78,4 @@ def _inside(inner: str, known: Known) -> Parsed | Fault:
     parsed = strict(inner)
     if isinstance(parsed, Fault):
         parsed = _checked(LenientReader(inner, known, closers=False).read(), inner)
-    return parsed if isinstance(parsed, Fault) else replace(parsed, repairs=(note, *parsed.repairs))
+    return parsed if isinstance(parsed, Fault) else parsed._replace(repairs=(note, *parsed.repairs))

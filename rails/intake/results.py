@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rails.core.errors import Refusal
 from rails.core.requests import Json, RawRequest
@@ -22,8 +22,7 @@ class Ignored:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(NamedTuple):
     """A request is being written: its tool and path are known, the rest may still be coming.
 
     ``path`` is empty for a tool without a path. ``offset`` is where its block starts.
@@ -35,8 +34,7 @@ class Started:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Completed:
+class Completed(NamedTuple):
     """A block is complete and this is what it is. Sent once for each block, in order."""
 
     id: str

@@ -21,7 +21,8 @@ _RUNS: Final = {mark: re.compile(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) 
 _STRING = r"""(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^'\\]*+(?:\\.[^'\\]*+)*+')"""
 _MEMBER = rf"{_STRING}\s*+:\s*+(?:{_STRING}|[-\w.]++)\s*+"
 #: A run of flat objects in an array: followed in one step, because nothing in them is of interest.
-_FLAT_OBJECTS: Final = re.compile(rf"(?:\s*+\{{\s*+{_MEMBER}(?:,\s*+{_MEMBER})*+\}}\s*+,)++", re.S)
+_FLAT_OBJECT = rf"\s*+\{{\s*+{_MEMBER}(?:,\s*+{_MEMBER})*+\}}"
+_FLAT_OBJECTS: Final = re.compile(rf"(?:{_FLAT_OBJECT}\s*+,)++(?:{_FLAT_OBJECT}(?=\s*+\]))?+", re.S)
 _WORTH_IT: Final = 80
 _OPENERS: Final = frozenset("{[,:")
 #: Keys and values are kept for the announcement only up to this length.
@@ -30,6 +31,7 @@ _DEPTH: Final = limits.JSON_DEPTH + 1
 #: Keys whose object holds the parameters.
 _ARGUMENTS: Final = frozenset({"arguments", "args", "params", "parameters"})
 _ROOT_KEYS: Final = frozenset({"tool", "tool_name", "type"})
+_TOLD: Final = _ROOT_KEYS.union(PATH_KEYS)
 
 
 class Tracker:
@@ -165,7 +167,8 @@ class Tracker:
         if self.depth == 2 and self._last in ("[", ",") and self._kinds[1] == "[" and len(text) - pos > _WORTH_IT:
             run = _FLAT_OBJECTS.match(text, pos) if not self._comment else None
             if run:
-                self._last, self._after_string, self._after_value, self._joins = ",", False, False, False
+                self._last = "," if run[0].endswith(",") else "w"
+                self._after_string = self._after_value = self._joins = False
                 return run.end()
         match = _TOKEN.search(text, pos)
         if match is None:
@@ -314,18 +317,14 @@ def told(value: object, body: str) -> Tracker:
     if not isinstance(parsed, dict):
         return tracker
     for key, item in parsed.items():
-        if key in _ROOT_KEYS or key in PATH_KEYS:
-            _tell(tracker, key if key in _ROOT_KEYS else "path", item)
+        if type(item) is str:
+            if key in _TOLD:
+                tracker.learn(key if key in _ROOT_KEYS else "path", item)
         elif key in _ARGUMENTS and isinstance(item, dict):
-            for inner in item:
-                if inner in PATH_KEYS:
-                    _tell(tracker, "path", item[inner])
-    if any(len(said) > _KEPT // 6 for said in tracker.found.values()):
+            for inner, text in item.items():
+                if inner in PATH_KEYS and isinstance(text, str):
+                    tracker.learn("path", text)
+    if max(map(len, tracker.found.values()), default=0) > _KEPT // 6:
         tracker = Tracker()
         tracker.feed(body)
     return tracker
-
-
-def _tell(tracker: Tracker, key: str, item: object) -> None:
-    if isinstance(item, str):
-        tracker.learn(key, item)

@@ -76,6 +76,7 @@ class Library:
 
     def report(self, name: str, line: str = "") -> Report:
         """Return a report over the newest sessions that a line asks for. Raises UsageError."""
+        self.complete = True
         names = [card.session_id for card in self.cards(line)] if line.strip() else session_ids(self.state)[::-1]
         return self.report_of(name, names[:REPORT_SESSIONS][::-1])
 

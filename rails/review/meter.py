@@ -13,37 +13,42 @@ from rails.log.cards import Card
 from rails.prices import Prices
 
 _MINUTE: Final = 60
+_SO_FAR: Final = "(so far: the log is still being read)"
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
     """Words for people: ``tokens`` used, ``cost`` ("" without prices), what is ``left`` of each bound that was set.
 
-    ``note`` says what is wrong with the table of prices, if anything is.
+    ``note`` says what is wrong with the table of prices, if anything is. ``partial``: the log is not all read yet,
+    so more was used and less is left.
     """
 
     tokens: str = ""
     cost: str = ""
     left: tuple[str, ...] = ()
     note: str = ""
+    partial: bool = False
 
     @property
     def line(self) -> str:
         """Everything in one line, for the strip of what happens now."""
         left = f"Left: {', '.join(self.left)}" if self.left else ""
-        return " · ".join(filter(None, (self.tokens, self.cost, left)))
+        words = " · ".join(filter(None, (self.tokens, self.cost, left)))
+        return f"{words} {_SO_FAR}" if words and self.partial else words
 
     @property
     def facts(self) -> dict[str, str]:
         """The facts for a session's header; names of empty ones have no value."""
-        return {"Cost": self.cost or self.note, "Budget left": ", ".join(self.left)}
+        facts = {"Cost": self.cost or self.note, "Budget left": ", ".join(self.left)}
+        return {name: f"{words} {_SO_FAR}" if words and self.partial else words for name, words in facts.items()}
 
 
-def meter_of(card: Card, prices: Prices, *, since_last_s: float = 0.0, note: str = "") -> Meter:
+def meter_of(card: Card, prices: Prices, *, since_last_s: float = 0.0, note: str = "", partial: bool = False) -> Meter:
     """Return what the session of ``card`` has used.
 
     ``since_last_s`` is how long the last record of a running session is ago, in seconds: that time counts, as it does
-    in the run. ``note`` is passed on.
+    in the run. ``note`` and ``partial`` are passed on.
     """
     used = {model: Usage(*counts) for model, counts in card.used.items()}
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
@@ -52,7 +57,7 @@ def meter_of(card: Card, prices: Prices, *, since_last_s: float = 0.0, note: str
     spent = sum(known) if known else None
     beside = f" without {', '.join(unknown)} (no price)" if known and unknown else ""
     left = _left(card, prices, spent, card.seconds + max(0.0, since_last_s))
-    return Meter(_tokens(list(used.values())), prices.text(spent) + beside, tuple(left), note)
+    return Meter(_tokens(list(used.values())), prices.text(spent) + beside, tuple(left), note, partial)
 
 
 def _tokens(counts: Sequence[Usage]) -> str:

@@ -26,7 +26,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.par
 
 from intake_corpus import SHAPES, F, rows  # noqa: E402
 
-from rails.intake import Reader, extras, read  # noqa: E402
+from rails.intake import Reader, extras, read, unread  # noqa: E402
 
 EVIL = "/etc/passwd"
 CALL = f'{{"tool": "delete_file", "path": "{EVIL}"}}'
@@ -192,6 +192,12 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
     bound = 0.05 + len(text) * 2e-6
     if time.thread_time() - start > bound and (took := reading_seconds(text, finish, dialects)) > bound:
         return f"slow: {took:.2f} s"
+    if not (found.requests or found.refusals):
+        start = time.thread_time()
+        for refusal in unread(text, SHAPES):
+            json.loads(text[refusal.start : refusal.end])
+        if (took := time.thread_time() - start) > bound + 0.05:
+            return f"slow second look: {took:.2f} s"
     if content is not None:
         for request in found.requests:
             if EVIL in str(request.parameters.get("path")):

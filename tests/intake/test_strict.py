@@ -244,10 +244,23 @@ ITEMS = st.recursive(
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(ITEMS, min_size=1, max_size=6))
-def test_the_quick_look_at_many_small_values_lets_no_more_through_than_the_close_one(items):
-    dense = "[" + ",".join(['{"k": "v: w", "l": "x"}'] * 300) + ","
-    text = dense + ",".join(items) + "]"
-    quick, close = strict(text), _decoded(text)
-    assert type(quick) is type(close)
-    assert quick == close
+@given(st.lists(ITEMS, min_size=1, max_size=6), st.integers(0, 70))
+def test_the_quick_decoder_lets_no_more_through_than_the_careful_one(items, depth):
+    text = "[" * depth + ",".join(items) + "]" * depth
+    assert repr(strict(text)) == repr(_decoded(text))
+
+
+TOKENS = st.sampled_from([
+    "{", "}", "[", "]", ",", ":", '"', '"a":', '"a"', "\\", "\\ud800", "\\ud83d\\ude00", "1", "-", "0", ".", "e", "+",
+    " ", "\n", "9" * 41, "1e999", "1e-999", "-0", "01", "null", "true", "NaN", "-Infinity", "\ufeff", "\x00", "\ud800",
+    "é",
+])  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(TOKENS, max_size=12))
+def test_the_quick_decoder_and_the_careful_one_agree_on_whatever_comes(pieces):
+    text = "".join(pieces)
+    for said in (text, f"[{text}]", f'{{"k": {text}}}', f'"{text}"'):
+        quick, careful = strict(said), _decoded(said)
+        assert repr(quick) == repr(careful)

@@ -293,3 +293,19 @@ def test_the_result_of_one_agent_is_handed_to_the_next_as_data(work):
     second = done.model.asked[-1].messages[0].text
     assert "build it" in second
     assert "## Solution Vision" in second
+
+
+def test_a_call_in_a_fence_without_a_language_is_not_taken_for_the_end(work):
+    call = write("a.txt", "x\n")
+    done = work(call.replace("```json", "```"), call, "Done.", approvals=["approve"])
+    assert "No request was read from your answer. Line 2 holds a call of 'write_file' in a fence" in done.told[0]
+    assert "syntax error" not in done.told[0]
+    assert (done.project / "a.txt").read_text("utf-8") == "x\n"
+    assert (done.ending.outcome, done.ending.message) == ("done", "Done.")
+
+
+def test_a_call_that_was_not_read_is_never_corrected_into_one_that_is_run(work):
+    call = write("a.txt", "x\n")
+    done = work(call.replace("```json", "```"), "I only quoted it.", approvals=["approve"], correction="model")
+    assert not (done.project / "a.txt").exists()
+    assert done.events("CORRECTION") == []

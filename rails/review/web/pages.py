@@ -131,7 +131,7 @@ class Pages:
         )
         tabs = el("ul", [el("li", el("a", text(words), href=target)) for target, words in more], class_="tabs")
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
-        return join(el("nav", tabs, aria_label="Over all sessions"), shown)
+        return join(el("nav", tabs, aria_label="Over all sessions"), still_reading(self._index.complete), shown)
 
     def window(self, session_id: str, first: int | None = None) -> Window | None:
         """Return the part of a session that starts at record ``first`` (``None``: its end), or ``None``."""
@@ -163,7 +163,13 @@ class Pages:
         except UsageError as error:
             prices, note = Prices(), str(error)
         running = not card.outcome and card.last and is_being_written(self._state, card.session_id)
-        return meter_of(card, prices, since_last_s=_since(card.last) if running else 0.0, note=note)
+        return meter_of(
+            card,
+            prices,
+            since_last_s=_since(card.last) if running else 0.0,
+            note=note,
+            partial=not self._index.complete,
+        )
 
     def _landmarks(self, card: Card) -> Iterator[Record]:
         """Yield the records that the plan is told from, in order, with their large values as pointers."""
@@ -209,6 +215,12 @@ class Pages:
             return full(record, self._state)
         except LogError:
             return replace(record, message=f"{record.message} (a stored value cannot be read)")
+
+
+def still_reading(complete: bool) -> Html | None:
+    """Return the note of a page whose sums are not whole yet; None where everything is in."""
+    words = "The logs are still being read: this is what is known so far. Reload the page for the rest."
+    return None if complete else el("p", text(words), class_="meta", role="status")
 
 
 def waiting_html(waiting: Sequence[tuple[Question, Details]]) -> Html:

@@ -28,6 +28,7 @@ from rails.review.library import Library
 from rails.review.markup import Html, el, join, text
 from rails.review.reports import REPORTS
 from rails.review.table import Cell
+from rails.review.web.pages import still_reading
 from rails.review.why import as_text
 
 _LISTED: Final = 200
@@ -63,7 +64,9 @@ class Reports:
 
     def _report(self, name: str, line: str) -> dict[str, Json]:
         report = self._library.report(name, line)
-        html = join(_tabs(name), _asked("Only sessions like", line, f"r/{name}"), report_parts(report, link))
+        html = join(
+            _tabs(name), _asked("Only sessions like", line, f"r/{name}"), self._so_far(), report_parts(report, link)
+        )
         return {"title": report.title, "html": html}
 
     def _compare(self, first: str, second: str) -> dict[str, Json]:
@@ -97,7 +100,10 @@ class Reports:
         more = el("p", text(f"The newest {_LISTED} of {len(cards)}."), class_="meta") if len(cards) > _LISTED else None
         nothing = el("p", text("No session is like that."), class_="empty") if not cards else None
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
-        return {"title": "Sessions", "html": join(asked, nothing, shown, more)}
+        return {"title": "Sessions", "html": join(asked, self._so_far(), nothing, shown, more)}
+
+    def _so_far(self) -> Html | None:
+        return still_reading(self._library.complete)
 
     def _failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
         at = int(start) if start.isascii() and start.isdigit() and len(start) < 16 else 0

@@ -1,8 +1,10 @@
 """What a running session has used, what is left, and how far its plan is: in the answers, the stream, the browser."""
 
+import fcntl
+
 import pytest
 
-from rails.log.index import Index
+from rails.log.index import _LOCK, Index
 
 CHAIN = [{"agent": name, "task": f"{name}'s part"} for name in ("planner", "coder")]
 LIMITS = {"max_tokens": 10_000, "max_seconds": 900.0, "max_cost": 0.5}
@@ -57,6 +59,22 @@ def test_a_window_says_what_the_whole_session_has_used(served, priced, state, lo
     writer.close()
     part = priced.json(f"/api/session/{writer.session_id}")
     assert "At work" not in part["head"], "nobody writes the log any more"
+
+
+def test_sums_of_a_log_that_is_still_being_read_say_so(served, priced, state, log):
+    writer = served.write(state, log.records(*BEGUN))
+    address = f"/api/session/{writer.session_id}"
+    priced.json(address)
+    with (state / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # as another process does that takes the logs in
+        part = priced.json(address)
+        assert part["meter"].endswith("USD (so far: the log is still being read)")
+        assert "<dt>Cost</dt><dd>0.0045 USD (so far" in part["head"]
+        for page in ("/api/list?q=role:coder", "/api/report/models?q=is:unfinished", "/api/sessions"):
+            assert "still being read" in priced.ask(page)[2].decode(), page
+    assert "so far" not in priced.json(address)["meter"]
+    assert "still being read" not in priced.ask("/api/report/models")[2].decode()
+    writer.close()
 
 
 def test_without_prices_the_page_says_nothing_of_money(served, state, log):

@@ -1,0 +1,129 @@
+"""Whole calls that stand where no call is read: outside every fence, in a fence of another name, in another form.
+
+An answer in which nothing was read may still hold a call, and a session would end as if the agent had nothing to
+ask. So such an answer is looked at once more. Nothing found here is ever run: it is told to whoever wrote it.
+Only what is certain counts: strict JSON, or a whole XML call, of a tool that exists and with parameters that fit.
+What is quoted on purpose is left alone: code between single backticks, quoted lines, fences of another language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from rails.core import limits
+from rails.core.errors import Refusal
+from rails.core.requests import RawRequest
+from rails.core.text import line_column, one_line
+from rails.intake.detect import Scanner
+from rails.intake.dialects import Call, fits_call, read_value
+from rails.intake.extras import NAMES, translate
+from rails.intake.fences import FENCE, JSON_INFO
+from rails.intake.jsontext import inside
+from rails.intake.requests import xml_call
+from rails.intake.results import Shapes
+from rails.intake.shape import fits
+from rails.intake.stretches import Span
+
+#: Texts longer than this, and more beginnings of objects, are not looked through.
+_CHARS: Final = 1_000_000
+_TRIES: Final = 50
+_OBJECT: Final = re.compile(r"\{(?=\s*\")")
+_ELEMENT: Final = re.compile(r"<(tool(?=[ \t])|[A-Za-z_][\w.-]{0,99}(?=>))[^<>\n]{0,300}>")
+_OUTSIDE: Final = "outside of any fence"
+#: What models call the fence of a call; in a fence of any other language JSON is an example.
+_CALL_FENCES: Final = frozenset(
+    {"", "action", "function", "function_call", "jsonl", "plaintext", "text", "tool", "tool_call", "tool_calls"}
+    | {"tool_code", "tool_request", "tool_use", "tools", "txt", "xml"}
+)
+_HINT: Final = (
+    "If you want it done, send the whole request in a fence that begins on a line of its own with ```json. "
+    "If you are done, answer without it."
+)
+
+
+class _Found(NamedTuple):
+    """A whole call: its offsets, its tool, and what about it is not read where nothing is wrong with its place."""
+
+    start: int
+    end: int
+    tool: str
+    where: str
+
+
+def unread(text: str, tools: Shapes) -> Iterator[Refusal]:
+    """Yield a refusal for each whole call in ``text``, an answer in which no call was read."""
+    if len(text) > _CHARS:
+        return
+    for call in (*_json_calls(text, tools), *_xml_calls(text, tools)):
+        fence = "" if _is_quoted(text, call.start) else _fence_around(text, call.start)
+        if fence:
+            where = call.where if call.where and (fence == _OUTSIDE or "form" in call.where) else fence
+            yield _refusal(text, call, where)
+
+
+def _json_calls(text: str, tools: Shapes) -> Iterator[_Found]:
+    pos, tries = 0, 0
+    while tries < _TRIES and (found := _OBJECT.search(text, pos)):
+        tries, pos = tries + 1, found.end()
+        value = inside(text, found.start(), limits.JSON_DEPTH)
+        if value is None:
+            continue
+        pos = value[1]
+        call, form = read_value(value[0], tools), ""
+        if not isinstance(call, Call):
+            translated, form = translate(value[0], "", NAMES, tools, "")
+            call = read_value(translated, tools)
+        if isinstance(call, Call) and fits_call(call, tools):
+            yield _Found(found.start(), pos, call.tool, f"in the form {form!r}" if form else "")
+
+
+def _xml_calls(text: str, tools: Shapes) -> Iterator[_Found]:
+    pos, tries = 0, 0
+    while tries < _TRIES and (found := _ELEMENT.search(text, pos)):
+        pos, closing = found.end(), f"</{found[1]}>"
+        if found[1] != "tool" and found[1] not in tools:
+            continue
+        tries, end = tries + 1, text.find(closing, pos) + len(closing)
+        if end < pos:
+            continue
+        scanner, block = Scanner(tools), text[found.start() : end]
+        span = next(iter((*scanner.feed(block, whole=True), *scanner.flush())), "")
+        call = xml_call(span, block, tools) if isinstance(span, Span) and span.kind == "xml" else None
+        if isinstance(call, RawRequest) and fits(tools.get(call.tool_name, False), dict(call.parameters)):
+            pos = end
+            yield _Found(found.start(), end, call.tool_name, "behind other text on its line")
+
+
+def _refusal(text: str, call: _Found, where: str) -> Refusal:
+    line, _ = line_column(text, call.start)
+    tool = one_line(call.tool, 60)
+    message = f"Line {line} holds a call of '{tool}' {where}, which is not read; it was not carried out."
+    return Refusal("unread", message, _HINT, call.start, call.end)
+
+
+def _fence_around(text: str, pos: int) -> str:
+    """Say in words what stands around ``pos``; "" for a fence of another language."""
+    mark, label = "", ""
+    for line in text[:pos].splitlines():
+        fence = FENCE.match(line)
+        if not fence:
+            continue
+        if not mark:
+            mark, label = fence[1], fence[2].strip()
+        elif fence[1].startswith(mark) and not fence[2].strip():
+            mark = ""
+    if not mark:
+        return _OUTSIDE
+    if JSON_INFO.match(label):
+        return "in a json fence"
+    if label.lower() not in _CALL_FENCES:
+        return ""
+    return f"in a fence marked {label!r}" if label else "in a fence without a language"
+
+
+def _is_quoted(text: str, pos: int) -> bool:
+    """Return whether what begins at ``pos`` is code between single backticks, or on a quoted line."""
+    line = text[text.rfind("\n", 0, pos) + 1 : pos]
+    return line.lstrip().startswith(">") or (line.endswith("`") and not line.endswith("``"))
