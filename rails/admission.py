@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rails import feedback
 from rails import narration as tell
 from rails.core.conversation import Answer
 from rails.core.errors import Refusal
 from rails.core.requests import RawRequest, ToolRequest
+from rails.core.values import dataclass
 from rails.correction import correct
 from rails.feedback import Outcome
 from rails.intake import Intake

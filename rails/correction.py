@@ -9,7 +9,6 @@ that the human who approves sees where the correction changed more than the synt
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rails.core.conversation import Answer, Message, Text, Usage
@@ -17,6 +16,7 @@ from rails.core.errors import ModelError, Refusal
 from rails.core.leaves import leaves, squeezed
 from rails.core.requests import Json, RawRequest, ToolRequest
 from rails.core.text import one_line
+from rails.core.values import dataclass, field, replace
 from rails.intake import Reader, Started
 from rails.setting import Setting
 from rails.tools import contract

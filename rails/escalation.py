@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,6 +19,7 @@ from rails.core import limits
 from rails.core.details import Details
 from rails.core.events import Record
 from rails.core.text import head_and_tail, one_line, printable
+from rails.core.values import dataclass
 from rails.feedback import CUT
 
 #: How far the ladder may go by itself: not at all, to a fresh start, or to a stronger model if a human agrees.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from rails.core import limits
@@ -17,6 +16,7 @@ from rails.core.conversation import Answer, Message, NativeResult, Part, Text
 from rails.core.errors import Refusal
 from rails.core.requests import ToolResult
 from rails.core.text import decode, head_and_tail, one_line
+from rails.core.values import dataclass
 from rails.core.verdict import Finding, Verdict
 from rails.gate.report import window
 from rails.messages import say

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rails.core import paths
 from rails.core.errors import Refusal
 from rails.core.requests import Json, ToolRequest, ToolResult
 from rails.core.text import decode, one_line
+from rails.core.values import replace
 from rails.edits.apply import read_file
 from rails.gate.checks.n8n import describe, fmt, operations
 

@@ -16,7 +16,6 @@ import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from rails.agents import Agent, check_output
@@ -24,6 +23,7 @@ from rails.core import limits
 from rails.core.errors import UsageError, WorkspaceError
 from rails.core.events import Record
 from rails.core.text import head_and_tail, one_line
+from rails.core.values import dataclass
 from rails.escalation import changes_of
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
@@ -17,6 +16,7 @@ from rails.approval.edit import EditError, run_editor
 from rails.approval.keys import Keys, NoAnswer
 from rails.core.events import EventType
 from rails.core.text import one_line, printable
+from rails.core.values import dataclass, field
 
 About = Literal["stronger_model", "handoff", "alert"]
 

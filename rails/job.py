@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -11,6 +10,7 @@ import rails
 from rails.core.events import Event
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.core.wire import json_object
 from rails.escalation import Escalate
 from rails.log.writer import SessionLog

@@ -14,7 +14,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
@@ -23,6 +22,7 @@ from rails.core import limits, paths
 from rails.core.errors import Refusal, UsageError, WorkspaceError
 from rails.core.shipped import builtin_folder
 from rails.core.text import one_line
+from rails.core.values import dataclass
 
 Kind = Literal["new", "feature", "takeover"]
 

@@ -7,12 +7,12 @@ log, in the approval that follows, in what the agent is told, and in the step th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from rails import narration as tell
 from rails.approval.decision import Chooser
 from rails.core.requests import ToolRequest
+from rails.core.values import replace
 from rails.edits.offers import accept, offers
 from rails.edits.plan import plan
 from rails.edits.planned import Plan

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from rails.core.conversation import Usage
 from rails.core.errors import UsageError
 from rails.core.text import one_line
+from rails.core.values import dataclass, field
 
 PRICES_NAME: Final = "prices.toml"
 _USELESS: Final = "No cost can be worked out."

@@ -7,7 +7,6 @@ was carried out is never carried out twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import pairwise
 from typing import Final
@@ -29,6 +28,7 @@ from rails.core.errors import UsageError
 from rails.core.events import Record
 from rails.core.requests import Json
 from rails.core.text import sha256
+from rails.core.values import dataclass, field, replace
 from rails.feedback import Outcome
 
 #: Reads the SHA-256 of a project file, ``None`` where there is no file.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
 
@@ -15,6 +14,7 @@ from rails.core.errors import WorkspaceError
 from rails.core.events import Event, EventType
 from rails.core.requests import ToolRequest
 from rails.core.text import sha256
+from rails.core.values import dataclass, field, replace
 from rails.core.wire import json_object
 from rails.edits.apply import read_file
 from rails.edits.history import History

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from rails import ahead, feedback, flows
 from rails import narration as tell
@@ -25,6 +24,7 @@ from rails.core.changes import ChangeSet
 from rails.core.conversation import Answer, Message, TextDelta
 from rails.core.errors import ModelError, StaleError, WorkspaceError
 from rails.core.requests import ToolRequest
+from rails.core.values import dataclass, replace
 from rails.edits.apply import apply
 from rails.edits.planned import Plan
 from rails.feedback import Outcome

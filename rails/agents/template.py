@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, NoReturn
 
@@ -14,6 +13,7 @@ from rails.core.errors import DefinitionError, UsageError
 from rails.core.requests import Json
 from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, printable, sha256
+from rails.core.values import dataclass, field, replace
 from rails.tools.jsonfile import JsonError, parse
 from rails.tools.registry import role_slug
 from rails.tools.schemas import check_schema, did_you_mean

@@ -6,13 +6,13 @@ Anything odd is no answer, and says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal, cast
 
 from rails.approval.grants import MINUTES, USES
 from rails.core import limits
 from rails.core.errors import UsageError
 from rails.core.requests import Json
+from rails.core.values import dataclass, field
 from rails.core.wire import json_object
 
 Do = Literal["approve", "deny", "abort", "grant", "edit"]

@@ -10,7 +10,6 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final, Protocol, runtime_checkable
 
 from rails.approval.console import Console
@@ -19,6 +18,7 @@ from rails.approval.keys import NoAnswer
 from rails.approval.paint import styled, wrap
 from rails.approval.screen import Look, field
 from rails.core.text import one_line
+from rails.core.values import replace
 
 #: Runs in one question: a list that a person reads to its end.
 MOST: Final = 20

@@ -15,9 +15,10 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from rails.core.values import dataclass
 
 _MOST_BYTES: Final = 100_000
 _BOARDS: Final = 100

@@ -8,7 +8,6 @@ hash is not that of the bytes, and whoever draws it says so.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest
@@ -16,6 +15,7 @@ from rails.approval.grants import MINUTES, USES, as_toml, propose, sentence
 from rails.core.changes import FileChange
 from rails.core.requests import Json, ToolRequest
 from rails.core.text import decode
+from rails.core.values import replace
 from rails.core.verdict import Verdict
 from rails.core.wire import change_json, json_object, to_json
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
@@ -21,6 +20,7 @@ from rails.core.changes import Approved, ChangeSet
 from rails.core.errors import StaleError
 from rails.core.places import Offer
 from rails.core.requests import Json, ToolRequest
+from rails.core.values import dataclass, field
 from rails.core.verdict import Verdict
 
 Answer = Literal["approve", "deny", "abort"]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
 from rails.approval.linediff import blocks
 from rails.core.changes import ChangeKind, FileChange
 from rails.core.text import decode, one_line, printable
+from rails.core.values import dataclass
 from rails.core.verdict import Finding
 
 Style = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_remove", "finding", "cut"]

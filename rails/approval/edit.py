@@ -14,7 +14,6 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +25,7 @@ from rails.core.errors import UsageError
 from rails.core.paths import WorkspacePath
 from rails.core.requests import ToolRequest
 from rails.core.text import decode, head_and_tail
+from rails.core.values import replace
 from rails.core.verdict import Verdict
 
 Judge = Callable[[ChangeSet], Verdict]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
@@ -18,6 +17,7 @@ from rails.approval.board import EVERY, Board
 from rails.approval.conditions import Circumstances
 from rails.approval.decision import ApprovalRequest
 from rails.approval.rules import Policy, Rule, items_of
+from rails.core.values import dataclass, replace
 
 USES: Final = 20
 MINUTES: Final = 30

@@ -6,7 +6,6 @@ It is for looking only: nothing here can be approved or run. An answer names the
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from rails.core import details as d
@@ -16,6 +15,7 @@ from rails.core.outline import from_json
 from rails.core.paths import WorkspacePath, parse
 from rails.core.requests import Json
 from rails.core.text import sha256
+from rails.core.values import dataclass
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Severity, Status, Verdict
 
 _STATUS: Final[dict[str, Status]] = {"pass": "pass", "fail": "fail"}

@@ -30,7 +30,6 @@ import stat
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, cast
 
@@ -43,6 +42,7 @@ from rails.approval.rules import Judgement, Policy, Rule, items_of
 from rails.core.errors import UsageError
 from rails.core.places import Offer
 from rails.core.userfolder import config_folder
+from rails.core.values import dataclass, field
 
 __all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 
 from rails.approval.conditions import Circumstances, Conditions, Seen, minutes
 from rails.approval.rules import KINDS, Item, Kind, Policy, Rule, Ruling
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.core.verdict import Status
 
 _RULINGS: Final = ("deny", "ask", "allow")

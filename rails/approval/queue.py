@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
@@ -32,6 +31,7 @@ from rails.core.paths import WorkspacePath
 from rails.core.places import Offer
 from rails.core.requests import Json
 from rails.core.text import decode
+from rails.core.values import dataclass, replace
 
 #: Who decided, in the log, when it was not at the run's own terminal.
 IN_PAGE: Final = "human in the page"

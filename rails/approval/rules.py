@@ -20,7 +20,6 @@ A rule with ``path``, ``verdict`` or ``max_lines`` is about files and never matc
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
@@ -30,6 +29,7 @@ from rails.approval.linediff import changed_lines
 from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
 from rails.core.paths import WorkspacePath, parse, protected
+from rails.core.values import dataclass, field
 from rails.core.verdict import Status
 
 Ruling = Literal["deny", "ask", "allow"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest
@@ -20,6 +19,7 @@ from rails.core.changes import FileChange
 from rails.core.paths import protected
 from rails.core.requests import Json, ToolRequest
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.core.verdict import Verdict
 
 #: Diff lines of one request that are shown unless the reader asks for all; every file gets a share.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Final, TextIO, Unpack
 
 from rails.approval import granting
@@ -30,6 +29,7 @@ from rails.approval.rules import Rule
 from rails.core.errors import RailsError
 from rails.core.places import Offer
 from rails.core.text import one_line
+from rails.core.values import dataclass
 
 #: Questions for one answer; then it counts as a denial.
 _TRIES: Final = 20

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from rails.agents import Agent, named, system_prompt, tool_specs
@@ -13,6 +12,7 @@ from rails.agents import trust as templates
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
+from rails.core.values import replace
 from rails.tools.trust import Trust
 
 

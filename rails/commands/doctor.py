@@ -12,7 +12,6 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
@@ -20,6 +19,7 @@ from rails import __version__
 from rails.commands import common
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.core.wire import to_json
 from rails.gate.nodeworker import tool_folder
 from rails.tools.health import survey

@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, cast
 
@@ -21,6 +20,7 @@ from rails.core.errors import UsageError
 from rails.core.events import Event, Record
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.values import replace
 from rails.doors.events import EventStream
 from rails.escalation import RUNGS, Escalate
 from rails.gate.gate import Gate

@@ -194,11 +194,11 @@ def parse(raw: object) -> WorkspacePath | Refusal:
     if raw != printable(raw, keep=""):
         return _refuse(raw, "it has control or invisible characters", "Write the path with visible characters only.")
     path = raw.replace("\\", "/")
-    if path.startswith(("/", "~")) or _DRIVE.match(path):
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if path.startswith("/") or _DRIVE.match(path) or "".join(parts[:1]).startswith("~"):
         return _refuse(
             raw, "it is not relative to the project folder", "Write it relative, without a leading / or ~ or drive."
         )
-    parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or path.endswith("/"):
         return _refuse(raw, "it names a folder", "Name a file.")
     if len(parts) > limits.PATH_DEPTH:

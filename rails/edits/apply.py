@@ -18,7 +18,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +25,7 @@ from rails.core import limits, paths
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
+from rails.core.values import dataclass
 from rails.edits import journal as journals
 from rails.edits.files import DISK, Disk, Snapshot, Workspace, opened
 from rails.edits.journal import Journal

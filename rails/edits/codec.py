@@ -8,8 +8,9 @@ encoding. Binary content is not text.
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 from typing import Final
+
+from rails.core.values import dataclass
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -12,13 +12,13 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rails.core.changes import FileChange
 from rails.core.errors import WorkspaceError
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.edits.apply import read_file
 from rails.edits.history import CLEAN, History, run_git
 

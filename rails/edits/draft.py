@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from rails.core import limits
 from rails.core.changes import FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line, sha256
+from rails.core.values import replace
 from rails.edits import codec, omission
 from rails.edits.files import Snapshot
 from rails.edits.match import Match, Miss, locate

@@ -17,7 +17,6 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -25,6 +24,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
+from rails.core.values import dataclass
 
 _NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW

@@ -18,7 +18,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -27,6 +26,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
+from rails.core.values import dataclass, replace
 from rails.edits.apply import read_file, state_folder, write
 from rails.edits.files import opened
 from rails.edits.steps import FORMAT, Step, StepKind, import_stream, parse_step, ref_name, with_undone

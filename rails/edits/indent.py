@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from rails.core.values import dataclass
 from rails.edits.view import indent
 
 _OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one level more

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import paths
 from rails.core.changes import ChangeSet
 from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
+from rails.core.values import dataclass
 
 _MAGIC: Final = b"AI-RAILS-JOURNAL 1 "
 SUFFIX: Final = ".journal"

@@ -6,9 +6,9 @@ Rungs only locate. Every comparison is linear in the file, whatever is in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from rails.core.values import dataclass, replace
 from rails.edits import indent as indents
 from rails.edits.view import View, flatten, fold, indent, line_places, places, squeezed, tokens
 from rails.edits.wanted import Wanted

@@ -15,9 +15,9 @@ that compares by edit distance: a stale name must not overwrite a living one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from rails.core.values import dataclass, replace
 from rails.edits.ladder import PLACES, Blocks, Found, Pieces, as_lines, climb
 from rails.edits.near import Candidate, handle_for, nearest
 from rails.edits.pattern import PatternError, hits

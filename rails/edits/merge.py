@@ -14,9 +14,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rails.core.errors import WorkspaceError
+from rails.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ import difflib
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import monotonic
 from typing import Final
 
 from rails.core import limits
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.edits.view import View, squeezed, tokens
 
 _BUDGET_SECONDS: Final = limits.NEAREST_SECONDS

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from rails.core.places import Offer, Place
 from rails.core.requests import Json, ToolRequest
+from rails.core.values import replace
 from rails.edits.match import Miss
 from rails.edits.plan import plan
 from rails.edits.planned import Plan

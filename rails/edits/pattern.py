@@ -11,11 +11,11 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import limits
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.edits.view import View, flatten
 from rails.edits.wanted import Wanted
 

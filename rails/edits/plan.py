@@ -15,7 +15,6 @@ insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_fil
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -24,6 +23,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
 from rails.core.requests import Json, ToolRequest
+from rails.core.values import replace
 from rails.edits.draft import Draft
 from rails.edits.files import UnsafeFileError, Workspace, opened
 from rails.edits.match import Miss

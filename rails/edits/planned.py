@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rails.core.changes import ChangeSet
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
+from rails.core.values import dataclass
 from rails.edits.match import Miss
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core.text import sha256
+from rails.core.values import dataclass
 from rails.edits import journal as journals
 from rails.edits.files import Disk, UnsafeFileError, Workspace
 from rails.edits.journal import Entry, Journal

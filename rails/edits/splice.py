@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from rails.core.errors import WorkspaceError
+from rails.core.values import dataclass
 from rails.edits.codec import Coded
 from rails.edits.view import View
 from rails.edits.weave import Span

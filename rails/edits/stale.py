@@ -8,10 +8,10 @@ with the lines as they are now.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from rails.core.text import one_line, sha256
+from rails.core.values import dataclass, field
 from rails.edits import codec
 from rails.edits.match import Match, locate
 from rails.edits.merge import Merged, merge3

@@ -12,12 +12,12 @@ import json
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from rails.core import paths
 from rails.core.changes import ChangeSet
 from rails.core.paths import WorkspacePath
+from rails.core.values import dataclass, replace
 
 StepKind = Literal["change", "undo", "redo"]
 

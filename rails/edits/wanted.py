@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Final
 
+from rails.core.values import dataclass, replace
 from rails.edits.view import flatten
 
 _FENCE: Final = re.compile(r"\A(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1[ \t]*\n?\Z", re.S)

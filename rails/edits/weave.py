@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from rails.core.values import dataclass
 from rails.edits.ladder import Blocks, Found, Pieces, map_at
 from rails.edits.view import View, indent
 

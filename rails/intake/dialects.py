@@ -15,10 +15,10 @@ is a call, so that the model hears that there is no such tool.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from rails.core.requests import Json, Repair
+from rails.core.values import dataclass
 from rails.intake import shape
 from rails.intake.jsontext import Fault, Parsed, strict
 from rails.intake.repairs import repair

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core.errors import UsageError
 from rails.core.requests import Json
+from rails.core.values import dataclass
 from rails.intake.results import Shapes
 
 NAMES: Final = frozenset({"hermes", "invoke", "mistral", "react", "name", "cohere", "gemini"})

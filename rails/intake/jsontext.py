@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from operator import countOf
 from typing import Final, NamedTuple, NoReturn
@@ -21,6 +20,7 @@ import jiter
 
 from rails.core import limits
 from rails.core.requests import Json, Repair
+from rails.core.values import dataclass
 
 
 class Parsed(NamedTuple):

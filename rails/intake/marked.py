@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from rails.core.values import dataclass
 from rails.intake.stretches import JsonFence, Span
 from rails.intake.tracker import Tracker
 

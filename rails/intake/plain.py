@@ -7,11 +7,11 @@ beforehand that nothing in such an answer needs a second thought. For every othe
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Final
 
 from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
+from rails.core.values import replace
 from rails.intake import requests, shape
 from rails.intake.detect import NOTABLE
 from rails.intake.doubt import REMNANT

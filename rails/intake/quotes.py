@@ -12,10 +12,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core.requests import Json, Repair
+from rails.core.values import dataclass
 from rails.intake import shape
 from rails.intake.dialects import Call, read_value
 from rails.intake.jsontext import Fault, Parsed

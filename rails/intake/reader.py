@@ -5,13 +5,13 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Final
 
 from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
+from rails.core.values import replace
 from rails.intake import doubt, extras, requests, shape
 from rails.intake.detect import Scanner
 from rails.intake.jsontext import Parsed, strict

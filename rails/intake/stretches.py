@@ -7,9 +7,9 @@ all do and it goes on. What comes after an end is judged afresh.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from rails.core.values import dataclass, field
 from rails.intake.fences import BARE, FENCE, INDENT, JSON_INFO, closing_line
 from rails.intake.jsontext import Fault, Parsed, strict
 from rails.intake.tracker import Tracker

@@ -16,9 +16,9 @@ It is not XML: values are raw text, written by a model that escapes nothing. The
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import Final
 
+from rails.core.values import dataclass, replace
 from rails.intake import shape
 from rails.intake.results import Shapes
 from rails.intake.shape import PATH_KEYS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core.requests import Json, Repair
+from rails.core.values import dataclass
 from rails.intake import shape
 from rails.intake.coerce import Coercion, entities, json_text
 from rails.intake.dialects import Call

@@ -9,12 +9,12 @@ import re
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from rails.core.errors import LogError
 from rails.core.events import Record
+from rails.core.values import dataclass, replace
 from rails.log import blobs, files
 from rails.log.cards import Card
 from rails.log.query import EVERY_RECORD, facet_word

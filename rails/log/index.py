@@ -22,12 +22,12 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from rails.core import limits
+from rails.core.values import dataclass
 from rails.log import feed, files, lines
 from rails.log.cards import Card
 from rails.log.query import Query, parse, to_fts

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import limits
 from rails.core.errors import UsageError
+from rails.core.values import dataclass
 from rails.log.words import Words, split
 
 FACETS: Final = ("type", "role", "model", "tool", "path", "rule", "code", "by", "is")

@@ -15,13 +15,13 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events import Record
+from rails.core.values import dataclass, replace
 from rails.log import blobs, files, lines
 
 LOG_NAME: Final = "log.jsonl"

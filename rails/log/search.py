@@ -12,13 +12,13 @@ import mmap
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events import Record
+from rails.core.values import dataclass, field
 from rails.log import blobs, files, lines
 from rails.log.query import Query
 from rails.log.reader import LOG_NAME

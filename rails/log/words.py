@@ -12,12 +12,12 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import limits
 from rails.core.events import Record
 from rails.core.requests import Json
+from rails.core.values import dataclass
 
 #: Words longer than this are hashes and encoded data; nobody types them.
 _WORD_CHARS: Final = 48

@@ -7,12 +7,12 @@ can be resumed from its log alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from rails.core import limits
 from rails.core.conversation import Delta, Message, ToolSpec
 from rails.core.errors import UsageError
+from rails.core.values import dataclass, replace
 
 
 class Model(Protocol):

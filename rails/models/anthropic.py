@@ -15,7 +15,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from rails.core import limits
@@ -36,6 +35,7 @@ from rails.core.conversation import (
 from rails.core.errors import ModelError, ModelRetryable
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.values import dataclass, field
 from rails.models.strict import ANTHROPIC, Strictness, is_refusal, strict_tools
 from rails.models.wire import echo_arguments, encodable, event_status, status_error
 

@@ -14,7 +14,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rails.core import limits
@@ -34,6 +33,7 @@ from rails.core.conversation import (
 from rails.core.errors import ModelError, ModelRetryable, UsageError
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.values import dataclass, field, replace
 from rails.models.strict import OPENAI, Strictness, is_refusal, strict_tools
 from rails.models.wire import echo_arguments, encodable, event_status, status_error
 

@@ -16,12 +16,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rails.core import limits
 from rails.core.conversation import Answer, Delta, Message, TextDelta, ToolSpec, answer_from_json, answer_to_json
 from rails.core.errors import ModelError, UsageError
+from rails.core.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

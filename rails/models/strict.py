@@ -16,13 +16,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import limits
 from rails.core.conversation import ToolSpec
 from rails.core.errors import ModelError
 from rails.core.requests import Json
+from rails.core.values import dataclass
 
 _FORMATS: Final = frozenset(
     {"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}

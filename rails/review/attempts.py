@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from rails.core.text import one_line
+from rails.core.values import dataclass, replace
 from rails.review.views import Attempt, TurnView
 
 Failures: TypeAlias = frozenset[tuple[str, str, str]]

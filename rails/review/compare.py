@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from rails.core.conversation import Usage
+from rails.core.values import dataclass
 from rails.prices import Prices
 from rails.review.align import align
 from rails.review.attempts import causes_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from rails.core.values import dataclass
 from rails.review.attention import REFLEX_LINES, REFLEX_SECONDS
 from rails.review.diffs import read_diff
 from rails.review.html_turns import seconds_text

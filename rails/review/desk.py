@@ -11,7 +11,6 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +19,7 @@ from rails.approval.policy_file import read_tables
 from rails.core import details as d
 from rails.core import limits
 from rails.core.errors import LogError
+from rails.core.values import dataclass
 from rails.log.answers import Answers, is_being_written
 from rails.log.index import Index
 from rails.log.reader import Row, Tail, full, read_lenient, sessions

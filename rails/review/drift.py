@@ -7,10 +7,10 @@ corrected is compared value by value (``rails.review.corrections``).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final
 
 from rails.core.text import one_line
+from rails.core.values import dataclass, replace
 from rails.review.table import Cell, Table, cells
 from rails.review.views import SessionView, TurnView
 

@@ -7,13 +7,13 @@ taken the careful way: a tool run counts as running something, and an emptied fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, cast
 
 from rails.approval.conditions import Circumstances, Seen, minute_of
 from rails.approval.rules import Item, Kind, Policy, Rule, Ruling
 from rails.core.text import one_line, sha256
+from rails.core.values import dataclass
 from rails.core.verdict import Status
 from rails.review.views import ApprovalView, ChangeView, SessionView, TurnView
 

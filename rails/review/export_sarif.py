@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final, cast
 
 from rails.core import details as d
@@ -17,6 +16,7 @@ from rails.core.changes import ChangeSet
 from rails.core.details import Details
 from rails.core.events import Record
 from rails.core.requests import Json
+from rails.core.values import dataclass, field
 from rails.core.verdict import CheckRun, Finding, NotChecked, Severity, Verdict
 from rails.gate.formats import sarif
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import date
 from typing import Final, Literal
 
+from rails.core.values import dataclass, field
 from rails.review.table import Cell, Style, Table, cells
 from rails.review.views import SessionView, TurnView
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from rails.core.text import one_line
+from rails.core.values import replace
 from rails.review.html_turns import badge
 from rails.review.markup import Html, el, text
 from rails.review.plan import Step

@@ -8,7 +8,6 @@ tool and path are known and with every step that follows, ``json-tool-block`` on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import details as d
@@ -16,6 +15,7 @@ from rails.core.details import Details
 from rails.core.events import Record
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.values import dataclass
 
 _WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
 _WORDS: Final = 200

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import details as d
 from rails.core.conversation import Usage
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.log.cards import Card
 from rails.prices import Prices
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final
 
 from rails.core.conversation import Usage
+from rails.core.values import dataclass, field
 from rails.prices import Prices
 from rails.review.attempts import failures_of
 from rails.review.table import Cell, Style, Table, cells

@@ -7,12 +7,12 @@ plan from a handful: those that :class:`rails.log.cards.Card` names.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from rails.core import details as d
 from rails.core.details import Details
 from rails.core.events import Record
+from rails.core.values import dataclass, replace
 
 #: "next": to come; "stopped": it ended without being done, or the session did while it was at work.
 State = Literal["done", "working", "stopped", "next"]

@@ -6,11 +6,11 @@ it is replaced by an edited one, or what was approved turned out to be stale. No
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from rails.core import details as d
 from rails.core.events import Record
+from rails.core.values import dataclass, replace
 
 State = Literal["open", "approved", "denied", "stopped", "expired", "withdrawn", "replaced", "stale"]
 

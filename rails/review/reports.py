@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core.requests import Json
+from rails.core.values import dataclass
 from rails.core.wire import to_json
 from rails.prices import Prices
 from rails.review.decisions import decisions, decisions_table

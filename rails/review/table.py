@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from rails.approval.paint import styled, wrap
 from rails.core.text import one_line
+from rails.core.values import dataclass
 
 Style = Literal["", "good", "bad", "open", "dim", "head", "heat-0", "heat-1", "heat-2", "heat-3", "heat-4"]
 #: The styles of a terminal for those of a table.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Final, Literal
 
 from rails.core import details as d
 from rails.core import outline
 from rails.core.details import Details
 from rails.core.events import Record
+from rails.core.values import replace
 from rails.review.corrections import correction_of
 from rails.review.views import (
     ApprovalView,

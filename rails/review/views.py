@@ -7,11 +7,11 @@ seconds. Texts are as logged, not yet printable: whoever draws them passes them 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from rails.core.outline import Outline
 from rails.core.requests import Json
+from rails.core.values import dataclass, field
 from rails.review.plan import Step
 
 #: Parameters that name a file, in our tools and in those of the originals.

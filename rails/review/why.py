@@ -8,10 +8,10 @@ trusted: where the file is not what a change left behind, somebody else wrote in
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.review.diffs import LoggedDiff, read_diff
 from rails.review.views import ApprovalView, ChangeView, RequestView, SessionView, TurnView
 

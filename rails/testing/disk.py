@@ -19,10 +19,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
+
+from rails.core.values import dataclass
 
 #: What changes a file, a folder or what a power cut would leave; the first argument is a path or a descriptor.
 _CHANGING: Final = (

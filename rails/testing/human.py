@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
+from rails.core.values import dataclass, field
 from rails.human import Question, Said
 
 

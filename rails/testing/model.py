@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from rails.core.conversation import Answer, Delta, Message, NativeCall, StopReason, Text, TextDelta, ToolSpec, Usage
 from rails.core.errors import ModelError
+from rails.core.values import dataclass, field
 
 #: What one answer may be scripted as.
 Script = str | NativeCall | Sequence[str | NativeCall] | Answer | ModelError

@@ -12,13 +12,13 @@ import socket
 import struct
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal, Self
 
 from rails.core.conversation import NativeCall
 from rails.core.requests import Json
+from rails.core.values import dataclass
 from rails.testing.wire import anthropic_events, event, openai_events
 
 Part = str | NativeCall | Mapping[str, Json]

@@ -8,10 +8,10 @@ under two names with different values is a contradiction that only the sender ca
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from rails.core.requests import Json
+from rails.core.values import dataclass, field
 from rails.tools.jsonfile import JsonError, Place, parse
 from rails.tools.schemas import nearest
 

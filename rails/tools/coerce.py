@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from rails.core.requests import Json, json_type
+from rails.core.values import dataclass, field
 from rails.tools.aliases import unfenced
 from rails.tools.jsonfile import JsonError, Place, parse
 from rails.tools.schemas import TYPES, resolve

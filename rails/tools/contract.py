@@ -13,13 +13,13 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.requests import Json, RawRequest, ToolRequest
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.tools import aliases
 from rails.tools.coerce import Coerced, Memo, coerce
 from rails.tools.explain import Fault, explain, paired, shown

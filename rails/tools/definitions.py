@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +19,7 @@ from rails.core.errors import DefinitionError
 from rails.core.requests import Json
 from rails.core.shipped import builtin_folder
 from rails.core.text import sha256
+from rails.core.values import dataclass, replace
 from rails.tools.definition import Reader
 from rails.tools.fields import ALIASES
 from rails.tools.jsonfile import Document, JsonError, Place, parse

@@ -8,11 +8,11 @@ thing that is allowed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.values import dataclass, replace
 from rails.tools.jsonfile import Place
 from rails.tools.schemas import did_you_mean, kind, nearest, quoted
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +18,7 @@ from rails.core.errors import UsageError
 from rails.core.requests import Json
 from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, printable
+from rails.core.values import dataclass, field, replace
 from rails.tools.definitions import load, place_text, read_definition
 from rails.tools.jsonfile import JsonError, Place, parse
 from rails.tools.registry import ROLES, Mcp

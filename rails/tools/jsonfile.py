@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from rails.core import limits
 from rails.core.requests import Json
 from rails.core.text import line_column
+from rails.core.values import dataclass
 
 #: From the root to a value: object keys and array indexes.
 Place = tuple[str | int, ...]

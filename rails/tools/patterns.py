@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
 from rails.core import limits
+from rails.core.values import dataclass, field
 
 #: Inclusive ranges of code points.
 _Ranges = tuple[tuple[int, int], ...]

@@ -14,12 +14,12 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core import limits
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.tools.formats import CHECKED, INFORMING
 from rails.tools.jsonfile import Place
 from rails.tools.patterns import PatternError, compile_pattern

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from rails import __version__
 from rails.core import limits
 from rails.core.requests import Json, RawRequest, ToolRequest
+from rails.core.values import dataclass
 from rails.tools import runners
 from rails.tools.contract import validate
 from rails.tools.jsonfile import JsonError, parse

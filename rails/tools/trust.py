@@ -14,7 +14,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -22,6 +21,7 @@ from typing import Final
 from rails.core.errors import UsageError
 from rails.core.requests import Json
 from rails.core.text import printable
+from rails.core.values import dataclass
 from rails.tools.describe import what_runs
 from rails.tools.jsonfile import JsonError, parse
 from rails.tools.registry import Definition, Registry

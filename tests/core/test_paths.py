@@ -45,6 +45,8 @@ REFUSED = {
         "~",
         "~/a",
         "~root/a",
+        "./~",
+        ".\\~/a",
     ],
     "drive": ["C:\\a", "c:/a", "C:a", "z:"],
     "stream or scheme": ["a:stream", "a/b:$DATA", "a::$INDEX_ALLOCATION", "file:///a", "http://a/b"],

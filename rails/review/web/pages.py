@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ from rails.core.errors import LogError, UsageError
 from rails.core.events import Record
 from rails.core.requests import Json
 from rails.core.text import excerpt, one_line
+from rails.core.values import dataclass, replace
 from rails.log.answers import is_being_written
 from rails.log.cards import Card
 from rails.log.index import Index

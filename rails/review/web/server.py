@@ -20,7 +20,6 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +28,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from rails.approval.answer import read_answer
 from rails.core.errors import RailsError, UsageError
+from rails.core.values import replace
 from rails.log.reader import SESSION_ID
 from rails.review.desk import Desk
 from rails.review.web.card import question_json

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, Protocol
 
 from rails.core.requests import ToolRequest, ToolResult
+from rails.core.values import replace
 from rails.tools.registry import Builtin, Command, Definition, Http, Mcp, Transport
 
 

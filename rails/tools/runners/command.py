@@ -19,13 +19,13 @@ import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits
 from rails.core.requests import Json, ToolRequest, ToolResult
 from rails.core.text import head_and_tail, one_line
+from rails.core.values import dataclass
 from rails.tools import transports
 from rails.tools.registry import Command, Definition
 from rails.tools.runners.output import Kept

@@ -15,13 +15,13 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from rails import __version__
 from rails.core import limits
 from rails.core.text import one_line
+from rails.core.values import dataclass
 
 _CHUNK: Final = 65_536
 _CONNECT_SECONDS: Final = 10.0

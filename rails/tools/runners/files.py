@@ -13,7 +13,6 @@ import fnmatch
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +21,7 @@ from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, parse
 from rails.core.requests import Json, ToolRequest, ToolResult
 from rails.core.text import Decoded, decode, one_line, sha256
+from rails.core.values import dataclass
 from rails.tools.patterns import Matcher, PatternError, matcher
 from rails.tools.registry import Builtin, Definition
 

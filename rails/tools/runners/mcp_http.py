@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 
 from rails.core.requests import Json
+from rails.core.values import dataclass
 from rails.tools.runners.exchange import Answer, ExchangeError, exchange
 from rails.tools.runners.jsonrpc import OLDER, REVISION, McpError, Refused, hello, message, read, result_of
 

@@ -9,13 +9,13 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits
 from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.values import dataclass, field
 from rails.tools.registry import Mcp
 from rails.tools.runners.command import clean_environment, find_program, kill_group
 from rails.tools.runners.exchange import ExchangeError

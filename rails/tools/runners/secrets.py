@@ -13,9 +13,10 @@ import importlib.util
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from rails.core.values import dataclass
 
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 #: Shorter values are not masked: they would blot out ordinary text.

@@ -20,11 +20,11 @@ a node type, ``catalogue_build`` and ``packages`` make the catalogue from the us
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from rails.core.errors import UsageError
 from rails.core.requests import Json
+from rails.core.values import replace
 from rails.core.verdict import Finding
 from rails.gate.checks.n8n import (
     catalogue,

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import Final
 
 from rails.core import details as d
 from rails.core.details import Details
 from rails.core.requests import Json
+from rails.core.values import dataclass, field
 from rails.gate.checks.n8n.glyphs import AI_PORTS
 from rails.gate.checks.n8n.sketch import MOST_NODES, MOST_WIRES
 

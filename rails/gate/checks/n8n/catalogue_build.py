@@ -13,11 +13,11 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from rails.core.errors import UsageError
+from rails.core.values import dataclass
 from rails.gate.checks.n8n import catalogue
 from rails.gate.checks.n8n.packages import Package, packages_at
 

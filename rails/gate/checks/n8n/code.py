@@ -7,9 +7,9 @@ import re
 import sys
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from rails.core.values import dataclass
 from rails.core.verdict import Severity
 from rails.gate.checks.n8n import expressions, javascript
 from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, listed, shown

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from rails.core.requests import Json
+from rails.core.values import dataclass
 from rails.gate.checks.n8n import model
 from rails.gate.checks.n8n.model import Node, Workflow
 

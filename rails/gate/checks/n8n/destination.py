@@ -10,10 +10,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
 
 from rails.core.requests import Json
+from rails.core.values import replace
 from rails.core.verdict import Severity
 from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, kind, listed, shown
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
+
+from rails.core.values import dataclass
 
 #: What JavaScript calls ``undefined``: a value that is not there, as opposed to ``null``.
 UNDEFINED: Final = object()

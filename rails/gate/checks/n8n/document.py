@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from rails.core.requests import Json
 from rails.core.text import decode, one_line
+from rails.core.values import dataclass
 from rails.gate.checks.n8n.issues import Issue
 
 #: Nesting that the rules follow. n8n's own exports stay under 40; the limit keeps every walk bounded.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from rails.core.values import dataclass
 from rails.gate.checks.n8n import javascript
 from rails.gate.checks.n8n.javascript import Fault, Parsed
 

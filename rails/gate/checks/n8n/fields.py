@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from rails.core.requests import Json
+from rails.core.values import replace
 from rails.gate.checks.n8n.catalogue import Description
 from rails.gate.checks.n8n.display import UNDEFINED
 from rails.gate.checks.n8n.issues import Issue, JsonPath, Names, kind, listed, shown

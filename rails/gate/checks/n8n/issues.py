@@ -10,13 +10,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import Final, TypeAlias
 
 from rails.core.requests import json_type
 from rails.core.text import one_line
+from rails.core.values import dataclass
 from rails.core.verdict import Severity
 
 JsonPath: TypeAlias = "tuple[str | int, ...]"

@@ -7,10 +7,10 @@ The parser is fast, tolerant and in two small wheels. Where they are missing, no
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
+from rails.core.values import dataclass, replace
 from rails.gate.checks.n8n import early
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ and never reported twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 
 from rails.core.requests import Json
+from rails.core.values import dataclass, field
 from rails.gate.checks.n8n.issues import JsonPath, Names, shown
 
 STICKY = "n8n-nodes-base.stickyNote"

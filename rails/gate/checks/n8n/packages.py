@@ -6,11 +6,11 @@ import json
 import os
 import tarfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from rails.core.errors import UsageError
+from rails.core.values import dataclass
 
 _NODES_FILE: Final = "dist/types/nodes.json"
 #: How deep below a given folder a package may lie: node_modules in node_modules, and pnpm's store.

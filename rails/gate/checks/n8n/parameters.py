@@ -8,9 +8,9 @@ Anchor: n8n-workflow 2.41, ``getNodeParameters`` with defaults and without hidde
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from rails.core.values import dataclass
 from rails.gate.checks.n8n.catalogue import Description
 from rails.gate.checks.n8n.display import UNDEFINED, Display, compiled
 

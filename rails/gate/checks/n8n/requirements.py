@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from rails.core.values import dataclass
 from rails.gate.checks.n8n.display import UNDEFINED, get, pattern_of
 from rails.gate.checks.n8n.parameters import Context, Level, Property
 

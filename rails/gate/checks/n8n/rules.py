@@ -7,9 +7,9 @@ Ids are grouped by tens: 00 the file, 01 nodes, 02 connections, 03 ports, 04 nod
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from rails.core.values import dataclass
 from rails.core.verdict import Severity
 
 

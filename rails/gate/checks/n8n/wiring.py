@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from rails.core.values import dataclass
 from rails.gate.checks.n8n import ports
 from rails.gate.checks.n8n.catalogue import Catalogue, Port
 from rails.gate.checks.n8n.issues import Issue, listed, shown
