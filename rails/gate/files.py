@@ -14,9 +14,9 @@ from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, identity, line_map, mark, split_lines
+from rails.gate.baseline import Text, identity, line_map, mark
 from rails.gate.checks import Job, Outcome
-from rails.gate.ruff import plain
+from rails.gate.lines import lines_of
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
@@ -61,20 +61,20 @@ class File:
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
-            findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
+            findings = mark(self.old, Text(lines_of(self.after), findings), old_is_broken=broken, moved=moved)
         if self.compared:
             from rails.gate import suppressions, weakening
 
             findings += suppressions.new_ones(self.path, self.before, self.after)
             findings += weakening.findings(self.path, self.before, self.after)
-        lines = _lines(self.after)
+        lines = lines_of(self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
     @property
     def old(self) -> Text:
         """The old text and what was found in it."""
         before = [finding for outcome in self.outcomes for finding in outcome.before]
-        return Text(_lines(self.before or b""), before)
+        return Text(lines_of(self.before or b""), before)
 
 
 def fresh(files: Sequence[File]) -> list[File]:
@@ -98,7 +98,7 @@ def left_elsewhere(files: Sequence[File]) -> list[tuple[str, str, str]]:
         return left
     for file in files:
         old = file.old
-        kept = set(line_map(old.lines, _lines(file.after)))
+        kept = set(line_map(old.lines, lines_of(file.after)))
         left += [identity(finding, old.lines) for finding in old.findings if finding.line - 1 not in kept]
     return left
 
@@ -120,11 +120,6 @@ def _alike(old: bytes, new: bytes) -> bool:
         return True
     ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
     return (ours & theirs).total() >= _MOVED * max(ours.total(), theirs.total(), 1)
-
-
-def _lines(data: bytes) -> Sequence[str]:
-    text = plain(data)
-    return split_lines(data.decode("latin-1") if text is None else text)
 
 
 def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:

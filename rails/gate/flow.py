@@ -17,11 +17,13 @@ from typing import Final, TypeVar
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, masked, split_lines, which_are_new
+from rails.gate.baseline import Text, masked, which_are_new
 from rails.gate.checks import Desk, Job, Outcome
 from rails.gate.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
+from rails.gate.lines import lines_of
 from rails.gate.partial import touched_only
 from rails.gate.ruff import SYNTAX, Diagnostic, apply, plain
+from rails.gate.turns import Steps, taking_turns
 
 #: Fix-and-format rounds. One is enough for nearly every file; a pair of rules can undo each other for ever.
 _ROUNDS: Final = 4
@@ -41,19 +43,31 @@ _LAYOUT: Final = ("E1", "E2", "E3", "E5", "E7", "W", "I", "D", "Q", "COM")
 T = TypeVar("T")
 
 
+def _nothing(_path: str, _data: bytes, _to_format: bool) -> None:
+    """Ask nothing ahead."""
+
+
 @dataclass(slots=True)
 class Road:
-    """One file on its way through the tools. ``clocks`` collects milliseconds by tool."""
+    """One file on its way through the tools. ``clocks`` collects milliseconds by tool.
+
+    ``ahead`` is told of a text that will be linted, and formatted, too, if so; it may have the tools begin.
+    """
 
     job: Job
     tools: Language
     desk: Desk
     clocks: dict[str, list[float]]
+    ahead: Callable[[str, bytes, bool], None] = _nothing
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
 
     def outcome(self) -> Outcome:
         """Go the whole road."""
+        return taking_turns([self.steps()])[0]
+
+    def steps(self) -> Steps[Outcome]:
+        """Go the whole road, and stop wherever a tool has begun with what is asked of it next."""
         before, after = self.job.before, self.job.after
         try:
             broken = self._timed(self.tools.parser, lambda: self._syntax(after))
@@ -63,13 +77,14 @@ class Road:
         unknown = before is not None and (self._unreadable(before) or self.tools.excused(before))
         if broken:
             return self._broken(broken)
+        yield
         decoded = decode(after)
         if decoded is None:
             self._miss(self.tools.linter, "it is not UTF-8 text")
             return self._result(after, (), ())
         old = b"" if before is None or unknown else before
         before_found = self._lint(old) if old else Findings(())
-        data = self._repaired(decoded, before_found, unknown) if self.desk.fix else after
+        data = (yield from self._repaired(decoded, before_found, unknown)) if self.desk.fix else after
         return self._finish(data, old, before_found, unknown)
 
     def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> Outcome:
@@ -99,18 +114,19 @@ class Road:
 
     # -- repairs ----------------------------------------------------------------------------------
 
-    def _repaired(self, decoded: Decoded, before: Findings, unknown: bool) -> bytes:
+    def _repaired(self, decoded: Decoded, before: Findings, unknown: bool) -> Steps[bytes]:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
         if (laid_out := self._only_laid_out(before, unknown)) is not None:
             return laid_out
         data = self.job.after
         seen, settled = {data}, False
         for _ in range(_ROUNDS):
-            fixed = self._fixes(data, decoded, before, unknown)
+            fixed = yield from self._fixes(data, decoded, before, unknown)
             self._hurry(fixed, before, unknown)
             if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
+            yield from self._begun(formatted, known=fixed)
             made = self._shortened(formatted, before, unknown)
             settled = made == formatted
             if made == data:
@@ -147,30 +163,38 @@ class Road:
         broken = sorted({rule for rule, _ in worse if rule in _BREAKS})
         return f"a fix brought {', '.join(broken)}" if broken else ""
 
-    def _fixes(self, data: bytes, decoded: Decoded, before: Findings, unknown: bool) -> bytes:
-        text = plain(data) or ""
+    def _begun(self, data: bytes, known: bytes, *, to_format: bool = False) -> Steps[None]:
+        """Have the tools begin with a text that is new, and let the other files go on meanwhile."""
+        if data != known:
+            self.ahead(self.job.path, data, to_format)
+            yield
+
+    def _fixes(self, data: bytes, decoded: Decoded, before: Findings, unknown: bool) -> Steps[bytes]:
         counts: Counter[str] = Counter()
         for _ in range(_FIX_ROUNDS):
-            chosen = self._new_and_safe(text, self._lint(decoded.encode(text)), before, unknown)
-            text, applied = self._applied(text, chosen) if chosen else (text, [])
+            chosen = self._new_and_safe(data, before, unknown)
+            text, applied = self._applied(plain(data) or "", chosen) if chosen else ("", [])
             if not applied:
                 break
             counts.update(diagnostic.rule for diagnostic in applied)
+            data, was = decoded.encode(text), data
+            yield from self._begun(data, known=was, to_format=True)
         self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
-        return decoded.encode(text)
+        return data
 
-    def _new_and_safe(self, text: str, found: Findings, before: Findings, unknown: bool) -> list[Diagnostic]:
+    def _new_and_safe(self, data: bytes, before: Findings, unknown: bool) -> list[Diagnostic]:
+        found = self._lint(data)
         safe = [diagnostic for diagnostic in found.diagnostics if diagnostic.safe and diagnostic.edits]
-        return self._new(safe, text, found, before, unknown) if safe else safe
+        return self._new(safe, data, found, before, unknown) if safe else safe
 
     def _new(
-        self, some: list[Diagnostic], text: str, found: Findings, before: Findings, unknown: bool
+        self, some: list[Diagnostic], data: bytes, found: Findings, before: Findings, unknown: bool
     ) -> list[Diagnostic]:
         """Return those of ``some`` that the change brought."""
         if self.job.before is None:
             return some
-        old = Text(split_lines(plain(self.job.before) or ""), before.findings)
-        fresh = which_are_new(old, Text(split_lines(text), found.findings), old_is_broken=unknown)
+        old = Text(lines_of(self.job.before), before.findings)
+        fresh = which_are_new(old, Text(lines_of(data), found.findings), old_is_broken=unknown)
         new = {
             (finding.rule, finding.line, finding.column)
             for finding, is_new in zip(found.findings, fresh, strict=True)
@@ -182,7 +206,7 @@ class Road:
         """Say so when it is plain already that the change goes back: what no layout can correct."""
         found = self._lint(data)
         wrong = [one for one in found.diagnostics if not one.rule.startswith(_LAYOUT)]
-        if wrong and not self.desk.patience.ended and self._new(wrong, plain(data) or "", found, before, unknown):
+        if wrong and not self.desk.patience.ended and self._new(wrong, data, found, before, unknown):
             self.desk.patience.end()
 
     def _shortened(self, data: bytes, before: Findings, unknown: bool) -> bytes:
@@ -192,7 +216,7 @@ class Road:
         decoded = decode(data) if long else None
         if decoded is None:
             return data
-        new = self._new(long, decoded.text, found, before, unknown)
+        new = self._new(long, data, found, before, unknown)
         limits = [(one.start[0], int(room[1])) for one in new if (room := _ROOM.search(one.message))]
         made = decoded.encode(self.tools.shorten(decoded.text, limits)) if limits else data
         if made == data:
@@ -243,8 +267,8 @@ class Road:
         wanted = self._wanted(data)
         if wanted == data:
             return ()
-        name, pairs = self.tools.formatter_name, zip(*map(_text_lines, (data, wanted)), strict=False)
-        first = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), len(_text_lines(data)))
+        name, pairs = self.tools.formatter_name, zip(*map(lines_of, (data, wanted)), strict=False)
+        first = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), len(lines_of(data)))
         words = f"The file is not formatted as {name} would."
         return (Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first),)
 
@@ -293,10 +317,6 @@ class Road:
 
 def _meaning(found: Diagnostic) -> tuple[str, str]:
     return found.rule, masked(found.message)
-
-
-def _text_lines(data: bytes) -> list[str]:
-    return split_lines(plain(data) or "")
 
 
 def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -33,7 +33,7 @@ def touched_only(before: str, text: str, formatted: str, *, same: Callable[[str,
 
 
 def _once(before: str, text: str, formatted: str, same: Callable[[str, str], bool]) -> str:
-    new, wanted = _LINE.findall(text), _LINE.findall(formatted)
+    new, wanted = _with_ends(text), _with_ends(formatted)
     changed = [place < 0 for place in line_map(split_lines(before), split_lines(text))]
     opcodes = list(_differences(new, wanted, changed))
     for single in (True, False):
@@ -41,6 +41,14 @@ def _once(before: str, text: str, formatted: str, same: Callable[[str, str], boo
         if joined in (text, formatted) or same(text, joined):
             return joined
     return text
+
+
+def _with_ends(text: str) -> list[str]:
+    """Return the lines with their ends."""
+    if "\r" in text:
+        return _LINE.findall(text)
+    *lines, last = text.split("\n")
+    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
 
 
 def _differences(

@@ -6,10 +6,12 @@ https://docs.astral.sh/ruff/settings/#output-format ; rows and columns are 1-bas
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -86,7 +88,7 @@ def plain(data: bytes) -> str | None:
     if b"\0" in data:
         return None
     try:
-        return data.decode("utf-8-sig")
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError:
         return None
 
@@ -163,7 +165,9 @@ def _overlap(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
 
 
 def _line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in _LINE_END.finditer(text))]
+    if "\r" in text:
+        return [0, *(found.end() for found in _LINE_END.finditer(text))]
+    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))[:-1]
 
 
 def _offset(starts: Sequence[int], place: tuple[int, int], size: int) -> int:

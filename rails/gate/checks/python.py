@@ -14,6 +14,7 @@ from rails.gate.checks import Desk, Job, Outcome, Report
 from rails.gate.flow import Road
 from rails.gate.pytools import PythonTools
 from rails.gate.ruff import plain
+from rails.gate.turns import taking_turns
 from rails.gate.workers import side_by_side
 
 #: Two workers, and as many threads again that talk to ruff meanwhile.
@@ -30,9 +31,6 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
     """Check all files. Raises CheckError for unreadable configuration."""
     tools = PythonTools(desk, settings.read(desk.project))
     clocks: dict[str, list[float]] = {}
-    # Threads pay where the Python workers do the work; beside ruff, which works ahead anyway, they only get
-    # in each other's way.
-    threads = _THREADS if tools.uses_workers else 1
     outcomes: list[Outcome] = []
     tools.expect(jobs[:_AHEAD])
     if len(jobs) >= _MANY:
@@ -41,7 +39,12 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
         for start in range(0, len(jobs), _AHEAD):
             tools.expect(jobs[start + _AHEAD : start + 2 * _AHEAD])
             some = jobs[start : start + _AHEAD]
-            outcomes += side_by_side(lambda job: Road(job, tools, desk, clocks).outcome(), some, threads)
+            roads = [Road(job, tools, desk, clocks, tools.ahead) for job in some]
+            # Threads pay where the Python workers do the work; beside ruff they only get in each other's way.
+            if tools.uses_workers:
+                outcomes += side_by_side(Road.outcome, roads, _THREADS)
+            else:
+                outcomes += taking_turns(road.steps() for road in roads)
     finally:
         tools.forget()
     return Report(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
