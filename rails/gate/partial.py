@@ -13,6 +13,8 @@ from typing import Final
 from rails.gate.baseline import equal_blocks, line_map, split_lines
 
 _ROUNDS: Final = 4
+#: What ``str.splitlines`` takes for the end of a line in an ASCII text, and compilers don't, or as one with another.
+_OTHER_ENDS: Final = "\r\v\f\x1c\x1d\x1e"
 #: A line with its end, as compilers count lines.
 _LINE: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z")
 
@@ -45,10 +47,9 @@ def _once(before: str, text: str, formatted: str, same: Callable[[str, str], boo
 
 def _with_ends(text: str) -> list[str]:
     """Return the lines with their ends."""
-    if "\r" in text:
-        return _LINE.findall(text)
-    *lines, last = text.split("\n")
-    return [*(f"{line}\n" for line in lines), *([last] if last else [])]
+    if text.isascii() and not any(sign in text for sign in _OTHER_ENDS):
+        return text.splitlines(keepends=True)
+    return _LINE.findall(text)
 
 
 def _differences(

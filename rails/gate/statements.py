@@ -1,7 +1,7 @@
 """Does a Python text compile, known that a text much like it does? Only the statements that differ are compiled.
 
 The lines before and after a change are cut where a statement of the module begins. What stands between must
-compile alone; what stands around it did. The compiler looks across such a border only for what :func:`_plain`
+compile alone; what stands around it did. The compiler looks across such a border only for what :func:`_simple`
 excludes, so a text with any of that, or whose changed part does not compile alone (an ``else`` without its
 ``if``), is compiled whole, and so is every text that has a mistake: its message comes from nowhere else.
 """
@@ -12,20 +12,21 @@ import __future__
 import ast
 import bisect
 import operator
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import compress, count
+from itertools import compress, count, islice
 from typing import Final
 
 from rails.gate.lines import lines_of
 from rails.gate.ruff import plain
 from rails.gate.syntax import quietly
 
+#: Statements with a scope of their own, and where the others have statements inside.
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_BLOCKS: Final = ("body", "orelse", "finalbody", "handlers", "cases")
 _FUTURE: Final = b"__future__"
 #: How a text may be compiled, depending on what it imports from the future.
 _MODES: Final = (0, __future__.annotations.compiler_flag)
-_GLOBAL: Final = re.compile(r"\bglobal\b")
 _REFUSED: Final = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 
 
@@ -39,9 +40,16 @@ class Compiled:
 
     data: bytes
     starts: list[int] | None = None
+    simple: bool | None = None
+
+    def is_simple(self) -> bool:
+        """Whether no statement of the text says anything of another."""
+        if self.simple is None:
+            self.simple = _simple(self.data)
+        return self.simple
 
     def borders(self) -> list[int]:
-        """Return the 0-based lines on which a statement of the module begins, and where the text ends."""
+        """Return the 0-based lines on which a statement of the module begins or nothing is left of one."""
         if self.starts is None:
             self.starts = _borders(lines_of(self.data))
         return self.starts
@@ -74,7 +82,7 @@ def still_compiles(known: Compiled, data: bytes) -> Compiled | None:
     after = borders[bisect.bisect_left(borders, part.end) :]
     moved = part.start + part.size - part.end
     starts = {*before, *(part.start + line for line in inner), *(line + moved for line in after)}
-    return Compiled(data, sorted(starts))
+    return Compiled(data, sorted(starts), simple=True)
 
 
 def same_statements(known: Compiled, data: bytes, most: int, same: Callable[[str, str], bool]) -> bool:
@@ -86,20 +94,20 @@ def same_statements(known: Compiled, data: bytes, most: int, same: Callable[[str
     return part.new.count("\n") + part.old.count("\n") < most and same(part.old, part.new)
 
 
-def _plain(data: bytes) -> bool:
+def _simple(data: bytes) -> bool:
     """Whether no statement of a text says anything of another, as far as the compiler is concerned.
 
-    One can: that a name of the module is global, that ``!=`` is written otherwise, in which encoding the file is.
-    Line ends other than ``\\n`` are left out because they are counted in another way.
+    One can: that ``!=`` is written otherwise, in which encoding the file is, and that a name of the module is
+    global, which is looked for where the statements are known (:func:`_borders`). Line ends other than ``\\n``
+    are left out because they are counted in another way.
     """
     if b"\r" in data or b"\0" in data or b"barry_as" in data or b"coding" in b"".join(data.split(b"\n", 2)[:2]):
         return False
-    text = plain(data)
-    return text is not None and ("global" not in text or _GLOBAL.search(text) is None)
+    return plain(data) is not None
 
 
 def _part(known: Compiled, data: bytes) -> _Part:
-    if not _plain(data) or not _plain(known.data):
+    if not known.is_simple() or not _simple(data):
         raise _UnlikeError
     old, new = lines_of(known.data), lines_of(data)
     limit = min(len(old), len(new))
@@ -109,7 +117,10 @@ def _part(known: Compiled, data: bytes) -> _Part:
     if 2 * (len(new) - head - tail) > len(new):
         raise _UnlikeError
     borders = known.borders()
-    start = borders[bisect.bisect_right(borders, head) - 1]
+    first = bisect.bisect_right(borders, head) - 1
+    while first and _goes_on(new, borders[first]):
+        first -= 1
+    start = borders[first]
     after = bisect.bisect_left(borders, max(len(old) - tail, start))
     end = borders[after] if after < len(borders) else len(old)
     stop = len(new) - (len(old) - end)
@@ -118,6 +129,21 @@ def _part(known: Compiled, data: bytes) -> _Part:
     if any(_FUTURE in text and _last_line(text) >= start for text in (data, known.data)):
         raise _UnlikeError  # such an import belongs above the part, where it was: then the rest is compiled alike
     return _Part(start, end, _text(old, start, end), _text(new, start, stop), stop - start)
+
+
+def _says_global(statements: Iterable[ast.AST]) -> bool:
+    """Whether the module itself, none of its functions and classes, says that a name is global."""
+    for statement in statements:
+        inner = (part for field in _BLOCKS for part in getattr(statement, field, ()))
+        if isinstance(statement, ast.Global) or (not isinstance(statement, _SCOPES) and _says_global(inner)):
+            return True
+    return False
+
+
+def _goes_on(new: Sequence[str], border: int) -> bool:
+    """Whether, in a new text, what follows a border of the old one goes on with the block above it."""
+    following = next((line for line in islice(new, border, None) if line.strip()), "")
+    return following[:1] in (" ", "\t")
 
 
 def _last_line(data: bytes) -> int:
@@ -133,14 +159,18 @@ def _text(lines: Sequence[str], start: int, end: int) -> str:
 
 def _borders(lines: Sequence[str]) -> list[int]:
     """Return the lines before which a text can be cut: no statement, and no continued line, reaches across."""
+    text = "\n".join(lines)
+    body = ast.parse(text).body
+    if "global" in text and _says_global(body):
+        raise _UnlikeError
     found, reached = [0], 0
-    for statement in ast.parse("\n".join(lines)).body:
+    for statement in body:
         decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
         first = min([statement.lineno, *(decorator.lineno for decorator in decorators)]) - 1
-        if 0 < first >= reached and not lines[first - 1].endswith("\\"):
-            found.append(first)
+        if first >= reached:
+            found += [reached, first]
         reached = statement.end_lineno or first + 1
     last = len(lines) - 1
-    if 0 < last >= reached and not lines[last] and not lines[last - 1].endswith("\\"):
-        found.append(last)
-    return found
+    if last >= reached and not lines[last]:
+        found += [reached, last]
+    return [line for line in dict.fromkeys(found) if line == 0 or not lines[line - 1].endswith("\\")]

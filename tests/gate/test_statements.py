@@ -162,6 +162,13 @@ def plain(known):
     return known.data.decode()
 
 
+def test_a_name_made_global_by_a_function_does_not_make_the_whole_text_compile_again():
+    old = "def f():\n    global x\n    x = 1\n\n\ny = 1\nz = 2\nw = 3\n"
+    assert still_compiles(Compiled(old.encode()), old.replace("w = 3", "w = 4").encode())
+    inside = old.replace("def f():", "if y:")
+    assert still_compiles(Compiled(inside.encode()), inside.replace("w = 3", "w = 4").encode()) is None
+
+
 def test_texts_are_the_same_program_when_the_statements_that_differ_are():
     known = Compiled(OLD.encode())
     assert same_statements(known, OLD.replace("return x", "return ( x )").encode(), 100, syntax.same_program)
