@@ -14,7 +14,7 @@ from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, identity, line_map, mark
+from rails.gate.baseline import Text, identity, line_map, which_are_new
 from rails.gate.checks import Job, Outcome
 from rails.gate.lines import lines_of
 
@@ -56,18 +56,19 @@ class File:
         written = self.change.after
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
-    def judged(self, moved: Sequence[tuple[str, str, str]]) -> list[Finding]:
-        """Return the findings with ``new`` decided, and the new suppressions."""
+    def judged(self, moved: Sequence[tuple[str, str, str]], *, keep_old: bool) -> list[Finding]:
+        """Return the findings that the change brought, and the others marked as such if so, with their lines."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
+        lines = lines_of(self.after)
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
-            findings = mark(self.old, Text(lines_of(self.after), findings), old_is_broken=broken, moved=moved)
+            fresh = which_are_new(self.old, Text(lines, findings), old_is_broken=broken, moved=moved)
+            findings = [_marked(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
         if self.compared:
             from rails.gate import suppressions, weakening
 
             findings += suppressions.new_ones(self.path, self.before, self.after)
             findings += weakening.findings(self.path, self.before, self.after)
-        lines = lines_of(self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
     @property
@@ -75,6 +76,10 @@ class File:
         """The old text and what was found in it."""
         before = [finding for outcome in self.outcomes for finding in outcome.before]
         return Text(lines_of(self.before or b""), before)
+
+
+def _marked(found: Finding, new: bool) -> Finding:
+    return found if found.new == new else replace(found, new=new)
 
 
 def fresh(files: Sequence[File]) -> list[File]:

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Final, TypeVar
 
 from rails.core.errors import CheckError
@@ -52,6 +53,7 @@ class Road:
     """One file on its way through the tools. ``clocks`` collects milliseconds by tool.
 
     ``ahead`` is told of a text that will be linted, and formatted, too, if so; it may have the tools begin.
+    ``brought`` are rule, line and column of the findings in a text that the change brought.
     """
 
     job: Job
@@ -61,6 +63,7 @@ class Road:
     ahead: Callable[[str, bytes, bool], None] = _nothing
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
+    brought: dict[bytes, set[tuple[str, int, int]]] = field(default_factory=dict)
 
     def outcome(self) -> Outcome:
         """Go the whole road."""
@@ -183,40 +186,33 @@ class Road:
         return data
 
     def _new_and_safe(self, data: bytes, before: Findings, unknown: bool) -> list[Diagnostic]:
-        found = self._lint(data)
-        safe = [diagnostic for diagnostic in found.diagnostics if diagnostic.safe and diagnostic.edits]
-        return self._new(safe, data, found, before, unknown) if safe else safe
+        safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
+        return self._new(safe, data, before, unknown) if safe else safe
 
-    def _new(
-        self, some: list[Diagnostic], data: bytes, found: Findings, before: Findings, unknown: bool
-    ) -> list[Diagnostic]:
-        """Return those of ``some`` that the change brought."""
+    def _new(self, some: list[Diagnostic], data: bytes, before: Findings, unknown: bool) -> list[Diagnostic]:
+        """Return those of ``some``, diagnostics of ``data``, that the change brought."""
         if self.job.before is None:
             return some
-        old = Text(lines_of(self.job.before), before.findings)
-        fresh = which_are_new(old, Text(lines_of(data), found.findings), old_is_broken=unknown)
-        new = {
-            (finding.rule, finding.line, finding.column)
-            for finding, is_new in zip(found.findings, fresh, strict=True)
-            if is_new
-        }
-        return [diagnostic for diagnostic in some if (diagnostic.rule, *diagnostic.start) in new]
+        if data not in self.brought:
+            found = self._lint(data).findings
+            old = Text(lines_of(self.job.before), before.findings)
+            fresh = which_are_new(old, Text(lines_of(data), found), old_is_broken=unknown)
+            self.brought[data] = {_place(finding) for finding in compress(found, fresh)}
+        return [diagnostic for diagnostic in some if (diagnostic.rule, *diagnostic.start) in self.brought[data]]
 
     def _hurry(self, data: bytes, before: Findings, unknown: bool) -> None:
         """Say so when it is plain already that the change goes back: what no layout can correct."""
-        found = self._lint(data)
-        wrong = [one for one in found.diagnostics if not one.rule.startswith(_LAYOUT)]
-        if wrong and not self.desk.patience.ended and self._new(wrong, data, found, before, unknown):
+        wrong = [one for one in self._lint(data).diagnostics if not one.rule.startswith(_LAYOUT)]
+        if wrong and not self.desk.patience.ended and self._new(wrong, data, before, unknown):
             self.desk.patience.end()
 
     def _shortened(self, data: bytes, before: Findings, unknown: bool) -> bytes:
         """Break the long lines that the change brought and that neither a fix nor the formatter can break."""
-        found = self._lint(data)
-        long = [diagnostic for diagnostic in found.diagnostics if diagnostic.rule == _LONG]
+        long = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.rule == _LONG]
         decoded = decode(data) if long else None
         if decoded is None:
             return data
-        new = self._new(long, data, found, before, unknown)
+        new = self._new(long, data, before, unknown)
         limits = [(one.start[0], int(room[1])) for one in new if (room := _ROOM.search(one.message))]
         made = decoded.encode(self.tools.shorten(decoded.text, limits)) if limits else data
         if made == data:
@@ -313,6 +309,10 @@ class Road:
             return work()
         finally:
             self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+
+
+def _place(found: Finding) -> tuple[str, int, int]:
+    return found.rule, found.line, found.column
 
 
 def _meaning(found: Diagnostic) -> tuple[str, str]:

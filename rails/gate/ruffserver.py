@@ -70,8 +70,8 @@ class RuffServer:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
-        return self._pipe.alive
+        """Whether the process has not closed its output, as one that ends does."""
+        return self._pipe.listens
 
     def knows(self, settings: RuffSettings) -> bool:
         """Whether the configuration file that counts is the one the server has read."""
