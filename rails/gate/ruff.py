@@ -112,7 +112,7 @@ def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
             for edit in _dicts(fix["edits"])
         )
         safe, remedy = fix.get("applicability") == "safe", str(fix.get("message") or "")
-    rule = item["code"] or SYNTAX
+    rule = item["code"] or item.get("name") or SYNTAX  # some rules of the preview have a name only
     return Diagnostic(
         str(rule), str(item["message"]), _place(item["location"]), _place(item["end_location"]), edits, safe, remedy
     )

@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Final, Literal
 from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import decode, one_line
-from rails.gate import ruff, tools
+from rails.gate import ruff, rulenames, tools
 from rails.gate.ruff import Diagnostic, Edit
 from rails.gate.settings import RuffSettings
 from rails.gate.workers import Pipe
@@ -82,7 +82,8 @@ class RuffServer:
         answer = self._about("lint", path, data)
         try:
             items = answer["items"] if isinstance(answer, dict) else None
-            return sorted(map(_diagnostic, _dicts(items)), key=lambda found: (found.start, found.rule))
+            found = [_diagnostic(item, self.tool) for item in _dicts(items)]
+            return sorted(found, key=lambda one: (one.start, one.rule))
         except (KeyError, TypeError) as error:
             raise CheckError("ruff server answered something unknown.") from error
 
@@ -258,7 +259,7 @@ def _nested(options: Mapping[str, object]) -> dict[str, Json]:
     return result
 
 
-def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
+def _diagnostic(item: Mapping[str, Json], tool: tools.Tool) -> Diagnostic:
     message, _, remedy = str(item["message"]).partition(_HELP)
     extra = item.get("data")
     edits: tuple[Edit, ...] = ()
@@ -267,7 +268,9 @@ def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
         edits = tuple(map(_edit, _dicts(found)))
         safe = extra.get("is_preferred") is True
     start, end = _range(item["range"])
-    return Diagnostic(str(item.get("code") or ruff.SYNTAX), message, start, end, edits, safe, remedy)
+    reported = str(item.get("code") or ruff.SYNTAX)
+    rule = reported if reported == ruff.SYNTAX else rulenames.code_of(tool, reported)
+    return Diagnostic(rule, message, start, end, edits, safe, remedy)
 
 
 def _dicts(value: Json) -> list[dict[str, Json]]:
