@@ -7,12 +7,13 @@ brings to the road is a :class:`Language`; the road is the same for all.
 
 from __future__ import annotations
 
+import operator
 import re
 import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from itertools import compress
+from itertools import compress, count
 from typing import Final, TypeVar
 
 from rails.core.errors import CheckError
@@ -81,13 +82,13 @@ class Road:
         if broken:
             return self._broken(broken)
         yield
-        decoded = decode(after)
-        if decoded is None:
+        if plain(after) is None:
             self._miss(self.tools.linter, "it is not UTF-8 text")
             return self._result(after, (), ())
         old = b"" if before is None or unknown else before
         before_found = self._lint(old) if old else Findings(())
-        data = (yield from self._repaired(decoded, before_found, unknown)) if self.desk.fix else after
+        decoded = decode(after) if self.desk.fix else None
+        data = after if decoded is None else (yield from self._repaired(decoded, before_found, unknown))
         return self._finish(data, old, before_found, unknown)
 
     def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> Outcome:
@@ -242,8 +243,8 @@ class Road:
 
     def _wanted(self, data: bytes) -> bytes:
         """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
-        formatted, before, decoded = self._format(data), self.job.before, decode(data)
-        if formatted == data or before is None or decoded is None:
+        formatted, before = self._format(data), self.job.before
+        if formatted == data or before is None or (decoded := decode(data)) is None:
             return formatted
         texts = plain(before) or "", decoded.text, plain(formatted) or ""
         partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
@@ -263,8 +264,8 @@ class Road:
         wanted = self._wanted(data)
         if wanted == data:
             return ()
-        name, pairs = self.tools.formatter_name, zip(*map(lines_of, (data, wanted)), strict=False)
-        first = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), len(lines_of(data)))
+        name, lines = self.tools.formatter_name, lines_of(data)
+        first = next(compress(count(1), map(operator.ne, lines, lines_of(wanted))), len(lines))
         words = f"The file is not formatted as {name} would."
         return (Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first),)
 

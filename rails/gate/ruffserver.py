@@ -8,6 +8,7 @@ read makes it fall back to its defaults and say so in a message only; such a ser
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import threading
@@ -19,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Final, Literal
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import decode, one_line
+from rails.core.text import one_line
 from rails.gate import ruff, rulenames, tools
 from rails.gate.ruff import Diagnostic, Edit
 from rails.gate.settings import RuffSettings
@@ -116,14 +117,15 @@ class RuffServer:
     def _edited(self, data: bytes, edits: Json) -> bytes:
         if not edits:
             return data
-        decoded = decode(data)
-        if decoded is None:
+        text = ruff.plain(data)
+        if text is None:
             return data
         try:
             chosen = Diagnostic("format", "", (1, 1), (1, 1), tuple(map(_edit, _dicts(edits))))
         except (KeyError, TypeError) as error:
             raise CheckError("ruff server answered something unknown.") from error
-        return decoded.encode(ruff.apply(decoded.text, [chosen])[0])
+        made = ruff.apply(text, [chosen])[0].encode()
+        return codecs.BOM_UTF8 + made if data.startswith(codecs.BOM_UTF8) else made
 
     def close(self) -> None:
         """Stop the server."""
