@@ -19,7 +19,8 @@ from typing import Final, TypeVar
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, masked, which_are_new
+from rails.gate.baseline import masked
+from rails.gate.brought import Brought
 from rails.gate.checks import Desk, Job, Outcome
 from rails.gate.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
 from rails.gate.lines import lines_of
@@ -54,7 +55,6 @@ class Road:
     """One file on its way through the tools. ``clocks`` collects milliseconds by tool.
 
     ``ahead`` is told of a text that will be linted, and formatted, too, if so; it may have the tools begin.
-    ``brought`` are rule, line and column of the findings in a text that the change brought.
     """
 
     job: Job
@@ -64,7 +64,6 @@ class Road:
     ahead: Callable[[str, bytes, bool], None] = _nothing
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
-    brought: dict[bytes, set[tuple[str, int, int]]] = field(default_factory=dict)
 
     def outcome(self) -> Outcome:
         """Go the whole road."""
@@ -87,8 +86,9 @@ class Road:
             return self._result(after, (), ())
         old = b"" if before is None or unknown else before
         before_found = self._lint(old) if old else Findings(())
+        brought = Brought(before, before_found.findings, before_is_broken=unknown)
         decoded = decode(after) if self.desk.fix else None
-        data = after if decoded is None else (yield from self._repaired(decoded, before_found, unknown))
+        data = after if decoded is None else (yield from self._repaired(decoded, brought))
         return self._finish(data, old, before_found, unknown)
 
     def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> Outcome:
@@ -118,20 +118,20 @@ class Road:
 
     # -- repairs ----------------------------------------------------------------------------------
 
-    def _repaired(self, decoded: Decoded, before: Findings, unknown: bool) -> Steps[bytes]:
+    def _repaired(self, decoded: Decoded, brought: Brought) -> Steps[bytes]:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
-        if (laid_out := self._only_laid_out(before, unknown)) is not None:
+        if (laid_out := self._only_laid_out(brought)) is not None:
             return laid_out
         data = self.job.after
         seen, settled = {data}, False
         for _ in range(_ROUNDS):
-            fixed = yield from self._fixes(data, decoded, before, unknown)
-            self._hurry(fixed, before, unknown)
+            fixed = yield from self._fixes(data, decoded, brought)
+            self._hurry(fixed, brought)
             if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
             yield from self._begun(formatted, known=fixed)
-            made = self._shortened(formatted, before, unknown)
+            made = self._shortened(formatted, brought)
             settled = made == formatted
             if made == data:
                 break
@@ -146,7 +146,7 @@ class Road:
             return self.job.after
         return data
 
-    def _only_laid_out(self, before: Findings, unknown: bool) -> bytes | None:
+    def _only_laid_out(self, brought: Brought) -> bytes | None:
         """Return the formatted text when layout is all there is to repair: then one look of the linter is enough."""
         if not self.tools.fixes_outlive_layout(self.job.after):
             return None
@@ -154,7 +154,7 @@ class Road:
         if any(found.edits or found.rule in _BREAKS for found in self._lint(wanted).diagnostics):
             return None
         self._note_format(self.job.after, wanted)
-        self._hurry(wanted, before, unknown)
+        self._hurry(wanted, brought)
         return wanted
 
     def _harm(self, data: bytes) -> str:
@@ -173,10 +173,10 @@ class Road:
             self.ahead(self.job.path, data, to_format)
             yield
 
-    def _fixes(self, data: bytes, decoded: Decoded, before: Findings, unknown: bool) -> Steps[bytes]:
+    def _fixes(self, data: bytes, decoded: Decoded, brought: Brought) -> Steps[bytes]:
         counts: Counter[str] = Counter()
         for _ in range(_FIX_ROUNDS):
-            chosen = self._new_and_safe(data, before, unknown)
+            chosen = self._new_and_safe(data, brought)
             text, applied = self._applied(plain(data) or "", chosen) if chosen else ("", [])
             if not applied:
                 break
@@ -186,34 +186,27 @@ class Road:
         self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
         return data
 
-    def _new_and_safe(self, data: bytes, before: Findings, unknown: bool) -> list[Diagnostic]:
+    def _new_and_safe(self, data: bytes, brought: Brought) -> list[Diagnostic]:
         safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
-        return self._new(safe, data, before, unknown) if safe else safe
+        return self._new(safe, data, brought)
 
-    def _new(self, some: list[Diagnostic], data: bytes, before: Findings, unknown: bool) -> list[Diagnostic]:
+    def _new(self, some: list[Diagnostic], data: bytes, brought: Brought) -> list[Diagnostic]:
         """Return those of ``some``, diagnostics of ``data``, that the change brought."""
-        if self.job.before is None:
-            return some
-        if data not in self.brought:
-            found = self._lint(data).findings
-            old = Text(lines_of(self.job.before), before.findings)
-            fresh = which_are_new(old, Text(lines_of(data), found), old_is_broken=unknown)
-            self.brought[data] = {_place(finding) for finding in compress(found, fresh)}
-        return [diagnostic for diagnostic in some if (diagnostic.rule, *diagnostic.start) in self.brought[data]]
+        return brought.among(some, data, self._lint(data).findings)
 
-    def _hurry(self, data: bytes, before: Findings, unknown: bool) -> None:
+    def _hurry(self, data: bytes, brought: Brought) -> None:
         """Say so when it is plain already that the change goes back: what no layout can correct."""
         wrong = [one for one in self._lint(data).diagnostics if not one.rule.startswith(_LAYOUT)]
-        if wrong and not self.desk.patience.ended and self._new(wrong, data, before, unknown):
+        if wrong and not self.desk.patience.ended and self._new(wrong, data, brought):
             self.desk.patience.end()
 
-    def _shortened(self, data: bytes, before: Findings, unknown: bool) -> bytes:
+    def _shortened(self, data: bytes, brought: Brought) -> bytes:
         """Break the long lines that the change brought and that neither a fix nor the formatter can break."""
         long = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.rule == _LONG]
         decoded = decode(data) if long else None
         if decoded is None:
             return data
-        new = self._new(long, data, before, unknown)
+        new = self._new(long, data, brought)
         limits = [(one.start[0], int(room[1])) for one in new if (room := _ROOM.search(one.message))]
         made = decoded.encode(self.tools.shorten(decoded.text, limits)) if limits else data
         if made == data:
@@ -310,10 +303,6 @@ class Road:
             return work()
         finally:
             self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
-
-
-def _place(found: Finding) -> tuple[str, int, int]:
-    return found.rule, found.line, found.column
 
 
 def _meaning(found: Diagnostic) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from rails.core.errors import CheckError
 from rails.core.requests import Json
 from rails.core.text import decode
 from rails.core.verdict import Finding
-from rails.gate import ruff, settings, suppressions, syntax, tools
+from rails.gate import canaries, ruff, settings, suppressions, syntax, tools
 from rails.gate.checks import Desk, Job
 from rails.gate.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.remedies import REMEDIES
@@ -30,28 +30,6 @@ from rails.gate.settings import PythonSettings, RuffSettings
 from rails.gate.statements import Compiled, same_statements, still_compiles
 
 T = TypeVar("T")
-#: Breaks at least one rule of nearly every family a project can select.
-_LINT_CANARY: Final = b"""import sys,os
-from os.path import *
-import re, collections
-def F(a, B = [], l=1):
-    x = 1
-    if a == None: return not a in B
-    try:
-        eval("1")
-    except:
-        pass
-    print("%s" % a)  # TODO
-    assert a
-    return dict([(i, i) for i in a]);
-class c(object):
-    def M(self): return undefined_name
-password = 'hunter2'
-# x = 1
-"""
-_FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
-#: ruff reports this whatever rules are selected, unless it does not look at the file.
-_BROKEN_CANARY: Final = b"x = (\n"
 #: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
 _SMALL: Final = 120
 
@@ -181,8 +159,8 @@ class PythonTools:
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
-        canary = self._looked(path, _LINT_CANARY, how).diagnostics
-        if not canary and not self._looked(path, _BROKEN_CANARY, how).diagnostics:
+        canary = self._looked(path, canaries.LINT_CANARY, how).diagnostics
+        if not canary and not self._looked(path, canaries.BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
         if all(found.rule == ruff.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
@@ -193,10 +171,10 @@ class PythonTools:
         try:
             for job in jobs:
                 asked = questions.setdefault(self.ruff_settings(job.path), [])
-                for data in (_LINT_CANARY, job.before or b"", job.after):
+                for data in (canaries.LINT_CANARY, job.before or b"", job.after):
                     asked += self._unknown("lint", job.path, data) if data else []
                     asked += self._unknown("format", job.path, data) if data is job.after else []
-                asked += self._unknown("format", job.path, _FORMAT_CANARY)
+                asked += self._unknown("format", job.path, canaries.FORMAT_CANARY)
             for how, some in questions.items():
                 self.ruff.expect(some, how)
         except (CheckError, NotCheckedError):
@@ -239,7 +217,7 @@ class PythonTools:
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
         """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
         key = ("ruff canary", self.ruff.tool)
-        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(_BROKEN_CANARY)):
+        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(canaries.BROKEN_CANARY)):
             return ExcludedError()
         return NotCheckedError("ruff does not look at this file")
 
@@ -261,7 +239,7 @@ class PythonTools:
             return self._black(path, data)
         if not self.config.formatter:
             raise NotNeededError("the project uses a formatter that AI-Rails does not run")
-        if self._ruff_format(path, _FORMAT_CANARY) == _FORMAT_CANARY:
+        if self._ruff_format(path, canaries.FORMAT_CANARY) == canaries.FORMAT_CANARY:
             raise self._excluded(self.ruff_settings(path))
         return self._ruff_format(path, data)
 
@@ -299,7 +277,7 @@ class PythonTools:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
         if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
             raise ExcludedError
-        if not self._flake8(path, _LINT_CANARY.decode()):
+        if not self._flake8(path, canaries.LINT_CANARY.decode()):
             raise NotCheckedError("the project's configuration selects no flake8 code for this file")
         decoded = decode(data)
         if decoded is None:
