@@ -51,7 +51,8 @@ class Compiled:
     def borders(self) -> list[int]:
         """Return the 0-based lines on which a statement of the module begins or nothing is left of one."""
         if self.starts is None:
-            self.starts = _borders(lines_of(self.data))
+            with quietly():
+                self.starts = _borders(lines_of(self.data))
         return self.starts
 
 
@@ -110,10 +111,11 @@ def _part(known: Compiled, data: bytes) -> _Part:
     if not known.is_simple() or not _simple(data):
         raise _UnlikeError
     old, new = lines_of(known.data), lines_of(data)
-    limit = min(len(old), len(new))
-    head = next(compress(count(), map(operator.ne, old, new)), limit)
-    tail = next(compress(count(), map(operator.ne, reversed(old), reversed(new))), limit)
-    tail = min(tail, limit - head)
+    # What follows the last line end is never above a cut: without the line end, a line may go on.
+    shared = min(len(old), len(new))
+    head = min(next(compress(count(), map(operator.ne, old, new)), shared), shared - 1)
+    tail = next(compress(count(), map(operator.ne, reversed(old), reversed(new))), shared)
+    tail = min(tail, shared - head)
     if 2 * (len(new) - head - tail) > len(new):
         raise _UnlikeError
     borders = known.borders()

@@ -52,7 +52,7 @@ def test_ruffs_findings_and_fixes_are_those_of_its_own_json(project, files):
     finally:
         server.close()
     assert {name: sorted(found) for name, found in ours.items()} == {n: sorted(found) for n, found in theirs.items()}
-    assert sum(map(len, ours.values())) > 300
+    assert sum(map(len, ours.values())) > 100
     assert any(edits for found in ours.values() for *_, edits, _ in found)
 
 

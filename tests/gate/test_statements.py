@@ -4,6 +4,7 @@ import ast
 import inspect
 import random
 import textwrap
+import warnings
 
 import pytest
 
@@ -54,6 +55,7 @@ def test_a_sound_change_is_seen_without_the_rest(old, new):
         ("import os\n", "x = (\n"),
         ("v = 2\n", "v = 2\n    u = 3\n"),
         ("import os\n", "import os\x00\n"),
+        ("import os\n\n\n", "import os \\"),
     ],
 )
 def test_a_broken_change_is_never_sound(old, new):
@@ -162,11 +164,25 @@ def plain(known):
     return known.data.decode()
 
 
+def test_a_line_that_goes_on_needs_the_empty_line_after_it():
+    old = b"a = 1\nb = 2\nc = 3\nx = 1\\\n\n"
+    assert compiles(old)
+    assert not compiles(old[:-1])
+    assert still_compiles(Compiled(old), old[:-1]) is None
+
+
 def test_a_name_made_global_by_a_function_does_not_make_the_whole_text_compile_again():
     old = "def f():\n    global x\n    x = 1\n\n\ny = 1\nz = 2\nw = 3\n"
     assert still_compiles(Compiled(old.encode()), old.replace("w = 3", "w = 4").encode())
     inside = old.replace("def f():", "if y:")
     assert still_compiles(Compiled(inside.encode()), inside.replace("w = 3", "w = 4").encode()) is None
+
+
+def test_warnings_about_the_code_at_hand_are_nobodys():
+    old = "x = '\\d'\ny = 1\nz = 2\nw = 3\n"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert still_compiles(Compiled(old.encode()), old.replace("w = 3", "w = '\\s'").encode())
 
 
 def test_texts_are_the_same_program_when_the_statements_that_differ_are():
