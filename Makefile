@@ -43,7 +43,7 @@ format: $(READY)
 	@$(BIN)/ruff check --fix rails tests
 
 # Each prints a table; its docstring says what it compares with and how to add peers. n8n.py needs n8n's packages.
-BENCHMARKS := "contract.py" "edits.py drift" "edits.py speed" "apply.py write" "gate.py" "newness.py" "autofix.py" "intake.py --quick" \
+BENCHMARKS := "contract.py" "edits.py drift" "edits.py speed" "apply.py write" "gate.py" "newness.py" "autofix.py" "findings.py --files 100" "intake.py --quick" \
               "log.py appends" "review.py 20000"
 
 bench: $(READY) ## the measurements

@@ -8,10 +8,12 @@ them; looking at changed lines only misses what a change breaks elsewhere (an im
 from __future__ import annotations
 
 import bisect
+import operator
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from itertools import compress, count
 from typing import Final, NamedTuple
 
 from rails.core.values import dataclass, replace
@@ -78,9 +80,7 @@ def _blocks(
     if head:
         yield old_lo, new_lo, head
         old_lo, new_lo = old_lo + head, new_lo + head
-    tail = 0
-    while tail < min(old_hi - old_lo, new_hi - new_lo) and old[old_hi - 1 - tail] == new[new_hi - 1 - tail]:
-        tail += 1
+    tail = _common_end(old, new, span=_Span(old_lo, old_hi, new_lo, new_hi))
     if tail:
         old_hi, new_hi = old_hi - tail, new_hi - tail
         yield old_hi, new_hi, tail
@@ -105,10 +105,15 @@ def _blocks(
 
 def _common(old: Sequence[str], new: Sequence[str], at_old: int, at_new: int, *, limit: int) -> int:
     """Count the equal lines from two places on."""
-    count = 0
-    while count < limit and old[at_old + count] == new[at_new + count]:
-        count += 1
-    return count
+    differ = map(operator.ne, old[at_old : at_old + limit], new[at_new : at_new + limit])
+    return next(compress(count(), differ), limit)
+
+
+def _common_end(old: Sequence[str], new: Sequence[str], span: _Span) -> int:
+    """Count the equal lines at the end of a stretch."""
+    limit = min(span.old_hi - span.old_lo, span.new_hi - span.new_lo)
+    ours, theirs = reversed(old[span.old_hi - limit : span.old_hi]), reversed(new[span.new_hi - limit : span.new_hi])
+    return next(compress(count(), map(operator.ne, ours, theirs)), limit)
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], span: _Span) -> list[tuple[int, int]]:

@@ -9,9 +9,9 @@ from typing import Final
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.values import dataclass, field, replace
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, identity, line_map, mark, split_lines
+from rails.gate.baseline import Text, identity, line_map, which_are_new
 from rails.gate.checks import Job, Outcome
-from rails.gate.ruff import plain
+from rails.gate.lines import lines_of
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
@@ -51,25 +51,30 @@ class File:
         written = self.change.after
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
-    def judged(self, moved: Sequence[tuple[str, str, str]]) -> list[Finding]:
-        """Return the findings with ``new`` decided, and the new suppressions."""
+    def judged(self, moved: Sequence[tuple[str, str, str]], *, keep_old: bool) -> list[Finding]:
+        """Return the findings that the change brought, and the others marked as such if so, with their lines."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
+        lines = lines_of(self.after)
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
-            findings = mark(self.old, Text(_lines(self.after), findings), old_is_broken=broken, moved=moved)
+            fresh = which_are_new(self.old, Text(lines, findings), old_is_broken=broken, moved=moved)
+            findings = [_marked(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
         if self.compared:
             from rails.gate import suppressions, weakening
 
             findings += suppressions.new_ones(self.path, self.before, self.after)
             findings += weakening.findings(self.path, self.before, self.after)
-        lines = _lines(self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
     @property
     def old(self) -> Text:
         """The old text and what was found in it."""
         before = [finding for outcome in self.outcomes for finding in outcome.before]
-        return Text(_lines(self.before or b""), before)
+        return Text(lines_of(self.before or b""), before)
+
+
+def _marked(found: Finding, new: bool) -> Finding:
+    return found if found.new == new else replace(found, new=new)
 
 
 def fresh(files: Sequence[File]) -> list[File]:
@@ -93,7 +98,7 @@ def left_elsewhere(files: Sequence[File]) -> list[tuple[str, str, str]]:
         return left
     for file in files:
         old = file.old
-        kept = set(line_map(old.lines, _lines(file.after)))
+        kept = set(line_map(old.lines, lines_of(file.after)))
         left += [identity(finding, old.lines) for finding in old.findings if finding.line - 1 not in kept]
     return left
 
@@ -115,8 +120,3 @@ def _alike(old: bytes, new: bytes) -> bool:
         return True
     ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
     return (ours & theirs).total() >= _MOVED * max(ours.total(), theirs.total(), 1)
-
-
-def _lines(data: bytes) -> Sequence[str]:
-    text = plain(data)
-    return split_lines(data.decode("latin-1") if text is None else text)

@@ -7,20 +7,25 @@ brings to the road is a :class:`Language`; the road is the same for all.
 
 from __future__ import annotations
 
+import operator
 import re
 import time
 from collections import Counter
 from collections.abc import Callable
+from itertools import compress, count
 from typing import Final, TypeVar
 
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
 from rails.core.values import dataclass, field, replace
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, masked, split_lines, which_are_new
+from rails.gate.baseline import masked
+from rails.gate.brought import Brought
 from rails.gate.checks import Desk, Job, Outcome
 from rails.gate.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
+from rails.gate.lines import lines_of
 from rails.gate.ruff import SYNTAX, Diagnostic, apply, plain
+from rails.gate.turns import Steps, taking_turns
 
 #: Fix-and-format rounds. One is enough for nearly every file; a pair of rules can undo each other for ever.
 _ROUNDS: Final = 4
@@ -40,19 +45,31 @@ _LAYOUT: Final = ("E1", "E2", "E3", "E5", "E7", "W", "I", "D", "Q", "COM")
 T = TypeVar("T")
 
 
+def _nothing(_path: str, _data: bytes, _to_format: bool) -> None:
+    """Ask nothing ahead."""
+
+
 @dataclass(slots=True)
 class Road:
-    """One file on its way through the tools. ``clocks`` collects milliseconds by tool."""
+    """One file on its way through the tools. ``clocks`` collects milliseconds by tool.
+
+    ``ahead`` is told of a text that will be linted, and formatted, too, if so; it may have the tools begin.
+    """
 
     job: Job
     tools: Language
     desk: Desk
     clocks: dict[str, list[float]]
+    ahead: Callable[[str, bytes, bool], None] = _nothing
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
 
     def outcome(self) -> Outcome:
         """Go the whole road."""
+        return taking_turns([self.steps()])[0]
+
+    def steps(self) -> Steps[Outcome]:
+        """Go the whole road, and stop wherever a tool has begun with what is asked of it next."""
         before, after = self.job.before, self.job.after
         try:
             broken = self._timed(self.tools.parser, lambda: self._syntax(after))
@@ -62,13 +79,15 @@ class Road:
         unknown = before is not None and (self._unreadable(before) or self.tools.excused(before))
         if broken:
             return self._broken(broken)
-        decoded = decode(after)
-        if decoded is None:
+        yield
+        if plain(after) is None:
             self._miss(self.tools.linter, "it is not UTF-8 text")
             return self._result(after, (), ())
         old = b"" if before is None or unknown else before
         before_found = self._lint(old) if old else Findings(())
-        data = self._repaired(decoded, before_found, unknown) if self.desk.fix else after
+        brought = Brought(before, before_found.findings, before_is_broken=unknown)
+        decoded = decode(after) if self.desk.fix else None
+        data = after if decoded is None else (yield from self._repaired(decoded, brought))
         return self._finish(data, old, before_found, unknown)
 
     def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> Outcome:
@@ -98,19 +117,20 @@ class Road:
 
     # -- repairs ----------------------------------------------------------------------------------
 
-    def _repaired(self, decoded: Decoded, before: Findings, unknown: bool) -> bytes:
+    def _repaired(self, decoded: Decoded, brought: Brought) -> Steps[bytes]:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
-        if (laid_out := self._only_laid_out(before, unknown)) is not None:
+        if (laid_out := self._only_laid_out(brought)) is not None:
             return laid_out
         data = self.job.after
         seen, settled = {data}, False
         for _ in range(_ROUNDS):
-            fixed = self._fixes(data, decoded, before, unknown)
-            self._hurry(fixed, before, unknown)
+            fixed = yield from self._fixes(data, decoded, brought)
+            self._hurry(fixed, brought)
             if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
-            made = self._shortened(formatted, before, unknown)
+            yield from self._begun(formatted, known=fixed)
+            made = self._shortened(formatted, brought)
             settled = made == formatted
             if made == data:
                 break
@@ -125,7 +145,7 @@ class Road:
             return self.job.after
         return data
 
-    def _only_laid_out(self, before: Findings, unknown: bool) -> bytes | None:
+    def _only_laid_out(self, brought: Brought) -> bytes | None:
         """Return the formatted text when layout is all there is to repair: then one look of the linter is enough."""
         if not self.tools.fixes_outlive_layout(self.job.after):
             return None
@@ -133,7 +153,7 @@ class Road:
         if any(found.edits or found.rule in _BREAKS for found in self._lint(wanted).diagnostics):
             return None
         self._note_format(self.job.after, wanted)
-        self._hurry(wanted, before, unknown)
+        self._hurry(wanted, brought)
         return wanted
 
     def _harm(self, data: bytes) -> str:
@@ -146,52 +166,46 @@ class Road:
         broken = sorted({rule for rule, _ in worse if rule in _BREAKS})
         return f"a fix brought {', '.join(broken)}" if broken else ""
 
-    def _fixes(self, data: bytes, decoded: Decoded, before: Findings, unknown: bool) -> bytes:
-        text = plain(data) or ""
+    def _begun(self, data: bytes, known: bytes, *, to_format: bool = False) -> Steps[None]:
+        """Have the tools begin with a text that is new, and let the other files go on meanwhile."""
+        if data != known:
+            self.ahead(self.job.path, data, to_format)
+            yield
+
+    def _fixes(self, data: bytes, decoded: Decoded, brought: Brought) -> Steps[bytes]:
         counts: Counter[str] = Counter()
         for _ in range(_FIX_ROUNDS):
-            chosen = self._new_and_safe(text, self._lint(decoded.encode(text)), before, unknown)
-            text, applied = self._applied(text, chosen) if chosen else (text, [])
+            chosen = self._new_and_safe(data, brought)
+            text, applied = self._applied(plain(data) or "", chosen) if chosen else ("", [])
             if not applied:
                 break
             counts.update(diagnostic.rule for diagnostic in applied)
+            data, was = decoded.encode(text), data
+            yield from self._begun(data, known=was, to_format=True)
         self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
-        return decoded.encode(text)
+        return data
 
-    def _new_and_safe(self, text: str, found: Findings, before: Findings, unknown: bool) -> list[Diagnostic]:
-        safe = [diagnostic for diagnostic in found.diagnostics if diagnostic.safe and diagnostic.edits]
-        return self._new(safe, text, found, before, unknown) if safe else safe
+    def _new_and_safe(self, data: bytes, brought: Brought) -> list[Diagnostic]:
+        safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
+        return self._new(safe, data, brought)
 
-    def _new(
-        self, some: list[Diagnostic], text: str, found: Findings, before: Findings, unknown: bool
-    ) -> list[Diagnostic]:
-        """Return those of ``some`` that the change brought."""
-        if self.job.before is None:
-            return some
-        old = Text(split_lines(plain(self.job.before) or ""), before.findings)
-        fresh = which_are_new(old, Text(split_lines(text), found.findings), old_is_broken=unknown)
-        new = {
-            (finding.rule, finding.line, finding.column)
-            for finding, is_new in zip(found.findings, fresh, strict=True)
-            if is_new
-        }
-        return [diagnostic for diagnostic in some if (diagnostic.rule, *diagnostic.start) in new]
+    def _new(self, some: list[Diagnostic], data: bytes, brought: Brought) -> list[Diagnostic]:
+        """Return those of ``some``, diagnostics of ``data``, that the change brought."""
+        return brought.among(some, data, self._lint(data).findings)
 
-    def _hurry(self, data: bytes, before: Findings, unknown: bool) -> None:
+    def _hurry(self, data: bytes, brought: Brought) -> None:
         """Say so when it is plain already that the change goes back: what no layout can correct."""
-        found = self._lint(data)
-        wrong = [one for one in found.diagnostics if not one.rule.startswith(_LAYOUT)]
-        if wrong and not self.desk.patience.ended and self._new(wrong, plain(data) or "", found, before, unknown):
+        wrong = [one for one in self._lint(data).diagnostics if not one.rule.startswith(_LAYOUT)]
+        if wrong and not self.desk.patience.ended and self._new(wrong, data, brought):
             self.desk.patience.end()
 
-    def _shortened(self, data: bytes, before: Findings, unknown: bool) -> bytes:
+    def _shortened(self, data: bytes, brought: Brought) -> bytes:
         """Break the long lines that the change brought and that neither a fix nor the formatter can break."""
-        found = self._lint(data)
-        long = [diagnostic for diagnostic in found.diagnostics if diagnostic.rule == _LONG]
+        long = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.rule == _LONG]
         decoded = decode(data) if long else None
         if decoded is None:
             return data
-        new = self._new(long, decoded.text, found, before, unknown)
+        new = self._new(long, data, brought)
         limits = [(one.start[0], int(room[1])) for one in new if (room := _ROOM.search(one.message))]
         made = decoded.encode(self.tools.shorten(decoded.text, limits)) if limits else data
         if made == data:
@@ -221,8 +235,8 @@ class Road:
 
     def _wanted(self, data: bytes) -> bytes:
         """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
-        formatted, before, decoded = self._format(data), self.job.before, decode(data)
-        if formatted == data or before is None or decoded is None:
+        formatted, before = self._format(data), self.job.before
+        if formatted == data or before is None or (decoded := decode(data)) is None:
             return formatted
         texts = plain(before) or "", decoded.text, plain(formatted) or ""
         from rails.gate.partial import touched_only
@@ -244,8 +258,8 @@ class Road:
         wanted = self._wanted(data)
         if wanted == data:
             return ()
-        name, pairs = self.tools.formatter_name, zip(*map(_text_lines, (data, wanted)), strict=False)
-        first = next((number for number, (one, other) in enumerate(pairs, 1) if one != other), len(_text_lines(data)))
+        name, lines = self.tools.formatter_name, lines_of(data)
+        first = next(compress(count(1), map(operator.ne, lines, lines_of(wanted))), len(lines))
         words = f"The file is not formatted as {name} would."
         return (Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first),)
 
@@ -294,10 +308,6 @@ class Road:
 
 def _meaning(found: Diagnostic) -> tuple[str, str]:
     return found.rule, masked(found.message)
-
-
-def _text_lines(data: bytes) -> list[str]:
-    return split_lines(plain(data) or "")
 
 
 def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:

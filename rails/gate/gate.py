@@ -220,7 +220,7 @@ class Gate:
             if jobs:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
-        findings = [finding for file in files for finding in file.judged(left)]
+        findings = [finding for file in files for finding in file.judged(left, keep_old=self.keep_old)]
         findings += taken_away(gone)
         missed = [*unset, *not_checked, *(miss for file in files for miss in file.not_checked)]
         executed, unable, more = self._execute(files, gone, findings) if executing else ([], [], [])

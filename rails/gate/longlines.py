@@ -31,6 +31,8 @@ _STATEMENT: Final = re.compile(
 )
 _BULLET: Final = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s+")
 _QUOTED: Final = re.compile(r"(?P<prefix>[A-Za-z]{0,2})(?P<quote>['\"])(?P<body>.*)(?P=quote)\Z")
+#: Another string literal.
+_BESIDE: Final = re.compile(r"\s*[A-Za-z]{0,2}['\"]")
 #: A piece of a string shorter than this on a line of its own reads worse than a long line.
 _LEAST: Final = 12
 
@@ -170,6 +172,8 @@ def _string(token: _Token, line: str, limit: int) -> list[str]:
     ]
     if stacked:
         return [*quoted[:-1], quoted[-1] + after]
+    if _BESIDE.match(after) or before.rstrip().endswith(("'", '"')):
+        return []  # one of several literals that are one string: in brackets of its own it would be another thing
     if len(before) + 1 > limit or len(indent) + 1 + len(after) > limit:
         return []
     return [f"{before}(", *quoted, f"{indent}){after}"]

@@ -7,6 +7,7 @@ looking at that file, and the file is "not checked".
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import re
 import sys
@@ -17,41 +18,22 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from rails.core.errors import CheckError
 from rails.core.text import decode
 from rails.core.verdict import Finding
-from rails.gate import ruff, settings, suppressions, syntax, tools
+from rails.gate import canaries, ruff, settings, suppressions, syntax, tools
 from rails.gate.checks import Desk, Job
 from rails.gate.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.gate.remedies import REMEDIES
-from rails.gate.ruff import Diagnostic
+from rails.gate.ruff import Diagnostic, plain
 from rails.gate.ruffserver import Asked, Question
 from rails.gate.rufftool import Ruff
 from rails.gate.settings import PythonSettings, RuffSettings
+from rails.gate.statements import Compiled, same_statements, still_compiles
 
 if TYPE_CHECKING:
     from rails.core.requests import Json
 
 T = TypeVar("T")
-#: Breaks at least one rule of nearly every family a project can select.
-_LINT_CANARY: Final = b"""import sys,os
-from os.path import *
-import re, collections
-def F(a, B = [], l=1):
-    x = 1
-    if a == None: return not a in B
-    try:
-        eval("1")
-    except:
-        pass
-    print("%s" % a)  # TODO
-    assert a
-    return dict([(i, i) for i in a]);
-class c(object):
-    def M(self): return undefined_name
-password = 'hunter2'
-# x = 1
-"""
-_FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
-#: ruff reports this whatever rules are selected, unless it does not look at the file.
-_BROKEN_CANARY: Final = b"x = (\n"
+#: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
+_SMALL: Final = 120
 
 
 class PythonTools:
@@ -66,6 +48,7 @@ class PythonTools:
         self.black_tool = tools.find_module("black") if config.formatter == "black" else None
         self.flake8_tool = tools.find_module("flake8") if config.flake8 is not None else None
         self._ruff_settings: dict[str, RuffSettings] = {}
+        self._linted: set[str] = set()
 
     @property
     def uses_workers(self) -> bool:
@@ -79,7 +62,14 @@ class PythonTools:
 
         Syntax newer than the Python that runs AI-Rails is left to ruff, if the project is for such a Python.
         """
+        key = ("statements", path)
+        known: Compiled | None = self.desk.known.get(key)
+        if known is not None and (compiled := still_compiles(known, data)) is not None:
+            self.desk.known[key] = compiled
+            return None
         found = syntax.error_in(path, data)
+        if found is None:
+            self.desk.known[key] = Compiled(data)
         if found is None or not self._newer():
             return found
         return None if self._read_by_ruff(path, data) else found
@@ -89,7 +79,11 @@ class PythonTools:
         return suppressions.whole_file(data, "ruff")
 
     def same_program(self, path: str, one: str, other: str) -> bool:
-        """Whether ruff's formatter makes the same of both, which is fast to ask, or their syntax trees are equal."""
+        """Whether their syntax trees are equal, or ruff's formatter, which is fast to ask, makes the same of both."""
+        known: Compiled | None = self.desk.known.get(("statements", path))
+        is_known = known is not None and plain(known.data) == one
+        if known is not None and is_known and same_statements(known, other.encode(), _SMALL, syntax.same_program):
+            return True
         try:
             if self.ruff_tool and self._same_layout(path, one.encode(), other.encode()):
                 return True
@@ -114,8 +108,7 @@ class PythonTools:
 
     def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
         # Texts that are the same program are linted next.
-        ahead = [*self._unknown("format", path, other), *self._unknown("lint", path, other)]
-        self.ruff.expect(ahead, self.ruff_settings(path))
+        self.ahead(path, other, to_format=True)
         return self._ruff_format(path, one) == self._ruff_format(path, other)
 
     def looks_formatted(self, path: str, data: bytes) -> bool:
@@ -161,13 +154,18 @@ class PythonTools:
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
         how = self.ruff_settings(path)
-        canary = self._diagnostics(path, _LINT_CANARY, how)
-        if not canary and not self._diagnostics(path, _BROKEN_CANARY, how):
+        if path not in self._linted:
+            self._must_be_linted(path, how)
+            self._linted.add(path)
+        return self._looked(path, data, how)
+
+    def _must_be_linted(self, path: str, how: RuffSettings) -> None:
+        """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
+        canary = self._looked(path, canaries.LINT_CANARY, how).diagnostics
+        if not canary and not self._looked(path, canaries.BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
         if all(found.rule == ruff.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
-        found = self._diagnostics(path, data, how)
-        return Findings(_as_findings(path, found), tuple(found))
 
     def expect(self, jobs: Sequence[Job]) -> None:
         """Have ruff work ahead on what these files will be asked about; never fails, and decides nothing."""
@@ -175,14 +173,22 @@ class PythonTools:
         try:
             for job in jobs:
                 asked = questions.setdefault(self.ruff_settings(job.path), [])
-                for data in (_LINT_CANARY, job.before or b"", job.after):
+                for data in (canaries.LINT_CANARY, job.before or b"", job.after):
                     asked += self._unknown("lint", job.path, data) if data else []
                     asked += self._unknown("format", job.path, data) if data is job.after else []
-                asked += self._unknown("format", job.path, _FORMAT_CANARY)
+                asked += self._unknown("format", job.path, canaries.FORMAT_CANARY)
             for how, some in questions.items():
                 self.ruff.expect(some, how)
         except (CheckError, NotCheckedError):
             return  # whoever asks is told why
+
+    def ahead(self, path: str, data: bytes, to_format: bool) -> None:
+        """Have ruff begin to lint a text, and to format it; never fails, and decides nothing."""
+        with contextlib.suppress(CheckError, NotCheckedError):  # whoever asks is told why
+            questions = self._unknown("lint", path, data)
+            questions += self._unknown("format", path, data) if to_format else []
+            if questions:
+                self.ruff.expect(questions, self.ruff_settings(path))
 
     def forget(self) -> None:
         """Let go of what ruff worked ahead on for nothing."""
@@ -203,14 +209,17 @@ class PythonTools:
     def _format_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
         return "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
 
-    def _diagnostics(self, path: str, data: bytes, how: RuffSettings) -> list[Diagnostic]:
-        key = self._lint_key(path, data, how)
-        return self.desk.once(key, lambda: self.ruff.lint(path, data, how))
+    def _looked(self, path: str, data: bytes, how: RuffSettings) -> Findings:
+        return self.desk.once(self._lint_key(path, data, how), lambda: self._asked_ruff(path, data, how))
+
+    def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
+        found = tuple(self.ruff.lint(path, data, how))
+        return Findings(_as_findings(path, found), found)
 
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
         """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
         key = ("ruff canary", self.ruff.tool)
-        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(_BROKEN_CANARY)):
+        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(canaries.BROKEN_CANARY)):
             return ExcludedError()
         return NotCheckedError("ruff does not look at this file")
 
@@ -232,7 +241,7 @@ class PythonTools:
             return self._black(path, data)
         if not self.config.formatter:
             raise NotNeededError("the project uses a formatter that AI-Rails does not run")
-        if self._ruff_format(path, _FORMAT_CANARY) == _FORMAT_CANARY:
+        if self._ruff_format(path, canaries.FORMAT_CANARY) == canaries.FORMAT_CANARY:
             raise self._excluded(self.ruff_settings(path))
         return self._ruff_format(path, data)
 
@@ -270,7 +279,7 @@ class PythonTools:
             raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
         if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
             raise ExcludedError
-        if not self._flake8(path, _LINT_CANARY.decode()):
+        if not self._flake8(path, canaries.LINT_CANARY.decode()):
             raise NotCheckedError("the project's configuration selects no flake8 code for this file")
         decoded = decode(data)
         if decoded is None:
@@ -331,7 +340,7 @@ class PythonTools:
         return answer
 
 
-def _as_findings(path: str, diagnostics: list[Diagnostic]) -> tuple[Finding, ...]:
+def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:
     """Turn ruff's findings into ours; of many syntax errors only the first is told."""
     findings = []
     seen_syntax = False

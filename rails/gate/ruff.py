@@ -6,9 +6,11 @@ https://docs.astral.sh/ruff/settings/#output-format ; rows and columns are 1-bas
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -86,7 +88,7 @@ def plain(data: bytes) -> str | None:
     if b"\0" in data:
         return None
     try:
-        return data.decode("utf-8-sig")
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError:
         return None
 
@@ -110,7 +112,7 @@ def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
             for edit in _dicts(fix["edits"])
         )
         safe, remedy = fix.get("applicability") == "safe", str(fix.get("message") or "")
-    rule = item["code"] or SYNTAX
+    rule = item["code"] or item.get("name") or SYNTAX  # some rules of the preview have a name only
     return Diagnostic(
         str(rule), str(item["message"]), _place(item["location"]), _place(item["end_location"]), edits, safe, remedy
     )
@@ -163,7 +165,9 @@ def _overlap(one: tuple[int, int, str], other: tuple[int, int, str]) -> bool:
 
 
 def _line_starts(text: str) -> list[int]:
-    return [0, *(found.end() for found in _LINE_END.finditer(text))]
+    if "\r" in text:
+        return [0, *(found.end() for found in _LINE_END.finditer(text))]
+    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))[:-1]
 
 
 def _offset(starts: Sequence[int], place: tuple[int, int], size: int) -> int:

@@ -8,6 +8,7 @@ read makes it fall back to its defaults and say so in a message only; such a ser
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import threading
@@ -19,8 +20,8 @@ from typing import IO, TYPE_CHECKING, Final, Literal
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import decode, one_line
-from rails.gate import ruff, tools
+from rails.core.text import one_line
+from rails.gate import ruff, rulenames, tools
 from rails.gate.ruff import Diagnostic, Edit
 from rails.gate.settings import RuffSettings
 from rails.gate.workers import Pipe
@@ -81,8 +82,8 @@ class RuffServer:
 
     @property
     def alive(self) -> bool:
-        """Whether the process still runs."""
-        return self._pipe.alive
+        """Whether the process has not closed its output, as one that ends does."""
+        return self._pipe.listens
 
     def knows(self, settings: RuffSettings) -> bool:
         """Whether the configuration file that counts is the one the server has read."""
@@ -93,7 +94,8 @@ class RuffServer:
         answer = self._about("lint", path, data)
         try:
             items = answer["items"] if isinstance(answer, dict) else None
-            return sorted(map(_diagnostic, _dicts(items)), key=lambda found: (found.start, found.rule))
+            found = [_diagnostic(item, self.tool) for item in _dicts(items)]
+            return sorted(found, key=lambda one: (one.start, one.rule))
         except (KeyError, TypeError) as error:
             raise CheckError("ruff server answered something unknown.") from error
 
@@ -126,14 +128,15 @@ class RuffServer:
     def _edited(self, data: bytes, edits: Json) -> bytes:
         if not edits:
             return data
-        decoded = decode(data)
-        if decoded is None:
+        text = ruff.plain(data)
+        if text is None:
             return data
         try:
             chosen = Diagnostic("format", "", (1, 1), (1, 1), tuple(map(_edit, _dicts(edits))))
         except (KeyError, TypeError) as error:
             raise CheckError("ruff server answered something unknown.") from error
-        return decoded.encode(ruff.apply(decoded.text, [chosen])[0])
+        made = ruff.apply(text, [chosen])[0].encode()
+        return codecs.BOM_UTF8 + made if data.startswith(codecs.BOM_UTF8) else made
 
     def close(self) -> None:
         """Stop the server."""
@@ -269,7 +272,7 @@ def _nested(options: Mapping[str, object]) -> dict[str, Json]:
     return result
 
 
-def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
+def _diagnostic(item: Mapping[str, Json], tool: tools.Tool) -> Diagnostic:
     message, _, remedy = str(item["message"]).partition(_HELP)
     extra = item.get("data")
     edits: tuple[Edit, ...] = ()
@@ -278,7 +281,9 @@ def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
         edits = tuple(map(_edit, _dicts(found)))
         safe = extra.get("is_preferred") is True
     start, end = _range(item["range"])
-    return Diagnostic(str(item.get("code") or ruff.SYNTAX), message, start, end, edits, safe, remedy)
+    reported = str(item.get("code") or ruff.SYNTAX)
+    rule = reported if reported == ruff.SYNTAX else rulenames.code_of(tool, reported)
+    return Diagnostic(rule, message, start, end, edits, safe, remedy)
 
 
 def _dicts(value: Json) -> list[dict[str, Json]]:

@@ -141,6 +141,8 @@ class Registry:
 
     definitions: Mapping[str, Definition]
     notes: tuple[str, ...] = ()
+    # Every turn asks for the shapes of the same definitions; a registry made from this one makes its own.
+    _made: dict[str, Mapping[str, Json]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def names(self) -> tuple[str, ...]:
         """Return the tools' names, sorted."""
@@ -185,7 +187,9 @@ class Registry:
         chosen = self.for_role(role) if role is not None else tuple(self.definitions.values())
         shapes: dict[str, Mapping[str, Json]] = {}
         for definition in chosen:
-            shape = _with_aliases(definition)
+            shape = self._made.get(definition.tool_name)
+            if shape is None:
+                shape = self._made[definition.tool_name] = _with_aliases(definition)
             shapes.update(dict.fromkeys((definition.tool_name, *definition.tool_aliases), shape))
         return shapes
 

@@ -53,6 +53,8 @@ def test_every_line_fits_and_the_program_is_the_same(text):
         "x = '" + "a" * 90 + "'\n",
         "x = f'{" + " + ".join(["value"] * 20) + "}'\n",
         f"x = '''{WORDS}'''\n",
+        f'x = "{WORDS}" ""\n',
+        f'x = "" "{WORDS}"\n',
     ],
 )
 def test_what_would_change_its_meaning_or_its_layout_stays(text):

@@ -359,3 +359,4 @@ def test_shapes_have_every_name_and_every_alias_of_a_parameter(registry):
     assert set(shapes["edit_file"]["properties"]["search_replace"]["properties"]) >= {"old_string", "new_string"}
     assert "oldString" in shapes["fast_editor"]["properties"]["edits"]["items"]["properties"]
     assert "write_file" not in registry.shapes("overseer")
+    assert registry.shapes()["write_file"] is shapes["write_file"]  # made once, asked for at every turn
