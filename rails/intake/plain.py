@@ -23,6 +23,8 @@ from rails.intake.torn import REST_LINE
 from rails.intake.tracker import Tracker, told
 
 _OPENING: Final = re.compile(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
+#: One of these is in everything that one of the three patterns finds behind a block.
+_SUSPECT: Final = re.compile(r"[`~<\"'“”}\],]")
 
 
 def plain(text: str, tools: Shapes, prefix: str) -> Intake | None:
@@ -32,7 +34,7 @@ def plain(text: str, tools: Shapes, prefix: str) -> Intake | None:
     if found is None:
         return None
     started, completed, end = found
-    if NOTABLE.search(text, end) or REST_LINE.search(text, end) or REMNANT.search(text, end):
+    if _SUSPECT.search(text, end) and any(known.search(text, end) for known in (NOTABLE, REST_LINE, REMNANT)):
         return None  # there is more, or the block may have been torn
     outcome, start = completed.outcome, started.offset
     return Intake(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from rails.core.errors import Refusal
 from rails.core.requests import Json, RawRequest
-from rails.core.values import dataclass, field
 
 #: Tool name (or alias) to the JSON Schema of its parameters. Every name a model may use is a key.
 Shapes: TypeAlias = Mapping[str, Mapping[str, Json]]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from rails.core.conversation import ToolSpec
 from rails.core.requests import Effect, Json
-from rails.core.values import dataclass, field, replace
 
 #: Whether an agent may use a tool without asking, only after a human agreed, or not at all.
 Access = Literal["free", "ask", "none"]
