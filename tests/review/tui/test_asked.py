@@ -303,7 +303,7 @@ def test_without_a_key_it_only_looks(asked, app):
 
 
 def test_what_nobody_answered_in_time_is_expired_and_no_denial(runs, app):
-    run = runs(HELLO, patience_s=2.0)
+    run = runs(HELLO, patience_s=6.0)
 
     async def steps(pilot):
         await to_question(pilot)
