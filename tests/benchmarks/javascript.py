@@ -1,6 +1,6 @@
 """Processor time of JavaScript turns beside the commands of ESLint and Prettier.
 
-Usage: python tests/benchmarks/javascript.py [--sessions 3] [--turns 40] [--pause 0.2] [--daemons FOLDER]
+Usage: python tests/benchmarks/javascript.py [--sessions 3] [--turns 40] [--pause 0.2] [--same] [--daemons FOLDER]
 
 A session is a new gate with a new worker. Each turn brings five new files of about 200 lines: sources of ESLint's
 own library, ten sets in turn, with a line that nobody has seen. Processor time, not wall time: ours is that of our
@@ -9,7 +9,8 @@ to the start of the next, so that nothing hides in the pause; theirs is that of 
 children on the same texts. The commands run the same sixty rules as we, from an ``eslint.config.js`` without
 plugins, and Prettier's own options. Theirs print what is wrong; ours also lints what Prettier wrote. Turns of every
 session are put together by their number, and the median is taken. Rows by number, because V8 compiles what runs often
-better and better: a session's third turn costs twice its thirtieth.
+better and better: a session's third turn costs twice its thirtieth. With ``--same`` every turn brings the same five
+sources with another line, as an agent does that works on the same files turn after turn.
 
 ``--daemons`` names a folder with eslint_d and @fsouza/prettierd in its ``node_modules``: their clients and their
 daemons are measured warm, too. Needs the packages that ``ai-rails doctor --install javascript`` installs, or a folder
@@ -128,6 +129,7 @@ def main() -> int:
     parser.add_argument("--sessions", type=int, default=3)
     parser.add_argument("--turns", type=int, default=40)
     parser.add_argument("--pause", type=float, default=0.2)
+    parser.add_argument("--same", action="store_true")
     parser.add_argument("--daemons", type=Path)
     options = parser.parse_args()
     node = nodeworker.find_node(Path("/nonexistent"))
@@ -137,14 +139,13 @@ def main() -> int:
     folder = Path(tempfile.mkdtemp(prefix="gate-js-"))
     (folder / "node_modules").symlink_to(REAL)
     (folder / "eslint.config.js").write_text(configuration())
-    names = list(proposal(sources(), 0))
+    texts = sources()[: FILES if options.same else None]
+    names = list(proposal(texts, 0))
     commands = [["eslint/bin/eslint.js"], ["prettier/bin/prettier.cjs", "--check"]]
     words = [[node, str(REAL / one[0]), *one[1:], *names] for one in commands]
     theirs: list[float] = []
     runs = [
-        list(
-            session(folder, sources(), options.turns, options.pause, lambda: theirs.append(of_children(words, folder)))
-        )
+        list(session(folder, texts, options.turns, options.pause, lambda: theirs.append(of_children(words, folder))))
         for _ in range(options.sessions)
     ]
     other = statistics.median(theirs)
