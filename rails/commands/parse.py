@@ -48,7 +48,7 @@ def _read(text: str, shapes: Shapes, options: argparse.Namespace) -> Intake:
     found = reader.flush(finish)
     if found.requests or found.refusals:
         return found
-    unseen = [Ignored(one.start, one.end, one.message) for one in unread(text, shapes)]
+    unseen = [Ignored(one.start, one.end, one.message) for one in unread(text, shapes, found.ignored)]
     return replace(found, ignored=tuple(sorted((*found.ignored, *unseen), key=lambda block: block.start)))
 
 

@@ -26,7 +26,7 @@ from rails.intake.marked import MarkedJson
 from rails.intake.results import Shapes
 from rails.intake.stretches import JsonFence, Quote, Span, Stretch, XmlCall
 
-_REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
+REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
 #: The start of every line that is worth a look.
 NOTABLE: Final = re.compile(r"^[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
 _MARKED: Final = re.compile(rf"{NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
@@ -220,7 +220,7 @@ class Scanner:
                 return self._marked(marked), marked.used
         if "<" not in line:
             return None
-        region = _REGION.match(line)
+        region = REGION.match(line)
         if region:
             name = (region[1] or "").lower()
             label, closing = (name, f"</{name}>") if name else ("a comment", "-->")

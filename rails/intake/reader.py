@@ -130,7 +130,7 @@ class Reader:
 
     def _look_again(self, late: list[Signal]) -> None:
         """Refuse the calls that were not read; nothing was taken out of the prose, so it is the answer."""
-        for refusal in unread("".join(self._prose), self._tools):
+        for refusal in unread("".join(self._prose), self._tools, self._ignored):
             outcome = self._numbered(refusal)
             self._blocks[_id(outcome)] = (refusal.start, refusal.end)
             self._complete([outcome], late)

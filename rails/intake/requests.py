@@ -46,6 +46,8 @@ _S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]
 _QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
 _NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
+#: Why a block is ignored that is no JSON and does not look like a call.
+BROKEN: Final = "broken JSON without a tool key"
 HINT: Final = "Correct the JSON and send the whole block again."
 
 
@@ -247,7 +249,7 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) ->
             return _from_value(settled, block, tools)
         mended = settled if settled.code == "ambiguous" else mended
     if not block.dialect and not is_call(block.body, tracker, tools):
-        return [Ignored(block.start, block.end, "broken JSON without a tool key")]
+        return [Ignored(block.start, block.end, BROKEN)]
     if not block.closed:
         return [_unterminated(block, f" ({fault.message})")]
     return [_refused(fault, mended, block)]

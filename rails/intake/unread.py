@@ -3,26 +3,27 @@
 An answer in which nothing was read may still hold a call, and a session would end as if the agent had nothing to
 ask. So such an answer is looked at once more. Nothing found here is ever run: it is told to whoever wrote it.
 Only what is certain counts: strict JSON, or a whole XML call, of a tool that exists and with parameters that fit.
-What is quoted on purpose is left alone: code between single backticks, quoted lines, fences of another language.
+What is quoted on purpose is left alone: code between single backticks, quoted lines, fences of another language,
+comments and thoughts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.requests import RawRequest
 from rails.core.text import line_column, one_line
-from rails.intake.detect import Scanner
+from rails.intake.detect import REGION, Scanner
 from rails.intake.dialects import Call, fits_call, read_value
 from rails.intake.extras import NAMES, translate
 from rails.intake.fences import FENCE, JSON_INFO
 from rails.intake.jsontext import inside
-from rails.intake.requests import xml_call
-from rails.intake.results import Shapes
+from rails.intake.requests import BROKEN, xml_call
+from rails.intake.results import Ignored, Shapes
 from rails.intake.shape import fits
 from rails.intake.stretches import Span
 
@@ -52,9 +53,13 @@ class _Found(NamedTuple):
     where: str
 
 
-def unread(text: str, tools: Shapes) -> Iterator[Refusal]:
-    """Yield a refusal for each whole call in ``text``, an answer in which no call was read."""
-    if len(text) > _CHARS:
+def unread(text: str, tools: Shapes, ignored: Sequence[Ignored] = ()) -> Iterator[Refusal]:
+    """Yield a refusal for each whole call in ``text``, an answer in which no call was read.
+
+    ``ignored`` are the blocks that were left alone. Where one was broken, nothing is said: what looks like a call
+    may have been inside its strings.
+    """
+    if len(text) > _CHARS or any(block.reason == BROKEN for block in ignored):
         return
     for call in (*_json_calls(text, tools), *_xml_calls(text, tools)):
         fence = "" if _is_quoted(text, call.start) else _fence_around(text, call.start)
@@ -124,6 +129,9 @@ def _fence_around(text: str, pos: int) -> str:
 
 
 def _is_quoted(text: str, pos: int) -> bool:
-    """Return whether what begins at ``pos`` is code between single backticks, or on a quoted line."""
+    """Return whether what begins at ``pos`` is code between single backticks, on a quoted line, or only thought."""
     line = text[text.rfind("\n", 0, pos) + 1 : pos]
-    return line.lstrip().startswith(">") or (line.endswith("`") and not line.endswith("``"))
+    if line.lstrip().startswith(">") or (line.endswith("`") and not line.endswith("``")):
+        return True
+    region = next(reversed([*REGION.finditer(text, 0, pos)]), None)
+    return region is not None and text.find(f"</{region[1]}>" if region[1] else "-->", region.end(), pos) < 0

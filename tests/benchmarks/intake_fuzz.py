@@ -26,7 +26,7 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.par
 
 from intake_corpus import SHAPES, F, rows  # noqa: E402
 
-from rails.intake import Reader, extras, read, unread  # noqa: E402
+from rails.intake import Reader, extras, read  # noqa: E402
 
 EVIL = "/etc/passwd"
 CALL = f'{{"tool": "delete_file", "path": "{EVIL}"}}'
@@ -194,8 +194,11 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
         return f"slow: {took:.2f} s"
     if not (found.requests or found.refusals):
         start = time.thread_time()
-        for refusal in unread(text, SHAPES):
-            json.loads(text[refusal.start : refusal.end])
+        reader = Reader(SHAPES, dialects=dialects, second_look=True)
+        reader.feed(text)
+        again = reader.flush(finish)
+        if again.requests or any(text[one.start] not in "{<" for one in again.refusals):
+            return "the second look reads something"
         if (took := time.thread_time() - start) > bound + 0.05:
             return f"slow second look: {took:.2f} s"
     if content is not None:

@@ -27,6 +27,7 @@ LOST = {
     "bare, over several lines": (json.dumps(json.loads(CALL), indent=2), 1, "outside of any fence"),
     "behind text on the fence's line": (f"Sure! ```json\n{CALL}\n```\n", 2, "outside of any fence"),
     "on one line with its fence, behind text": (f"Now ```json {CALL} ```", 1, "outside of any fence"),
+    "behind a thought": (f"<thinking>\nWhat now?\n</thinking>\nNow {CALL}\n", 4, "outside of any fence"),
     "behind another fence": (f"```python\nx = 1\n```\n{CALL}\n", 4, "outside of any fence"),
     "another form in a json fence": (f"```json\n{NAMED}\n```\n", 2, "in the form 'name'"),
     "XML behind text on its line": (f"Sure: {XML}", 1, "behind other text on its line"),
@@ -44,6 +45,9 @@ QUOTED = {
     "that lacks a parameter": '{"tool": "write_file", "path": "a.py"}',
     "that is broken": CALL[:-1],
     "data": '{"name": "write_file", "stars": 5}',
+    "in a thought": f"<thinking>\nI could send\n{CALL}\n</thinking>\nDone.",
+    "in a comment": f"<!-- for later:\nnow {XML} -->\nDone.",
+    "in the strings of a block that was torn": f'Hi\n```json\n{{"content": "{XML}\n',
     "XML between backticks": f"I sent `{XML}` before.",
     "an element's name only": "Use <write_file> for that, and close it with </write_file>.",
     "XML that lacks a parameter": "So: <write_file><path>a.py</path></write_file>",
@@ -97,5 +101,5 @@ def test_a_cut_off_answer_is_not_looked_at_again():
 def test_many_calls_and_long_texts_are_bounded(cpu_seconds):
     assert len(list(unread(f"{CALL}\n" * 500, TOOLS))) <= 50
     assert list(unread(CALL + " " * 2_000_000, TOOLS)) == []
-    for hostile in ('{"a": "', "<write_file>", "<tool x", "<write_file></write_file>", "```\n<"):
+    for hostile in ('{"a": "', "<write_file>", "<tool x", "<write_file></write_file>", "```\n<", '<thinking>{"a": 1}'):
         assert cpu_seconds(lambda text=hostile * 40_000: list(unread(text, TOOLS)), rounds=1) < 5
