@@ -8,15 +8,12 @@ looking at that file, and the file is "not checked".
 from __future__ import annotations
 
 import contextlib
-import fnmatch
-import re
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final
 
 from rails.core.errors import CheckError
-from rails.core.text import decode
 from rails.core.verdict import Finding
 from rails.gate import canaries, ruff, settings, suppressions, syntax, tools
 from rails.gate.checks import Desk, Job
@@ -29,9 +26,8 @@ from rails.gate.settings import PythonSettings, RuffSettings
 from rails.gate.statements import Compiled, same_statements, still_compiles
 
 if TYPE_CHECKING:
-    from rails.core.requests import Json
+    from rails.gate.inworkers import InWorkers
 
-T = TypeVar("T")
 #: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
 _SMALL: Final = 120
 
@@ -238,7 +234,7 @@ class PythonTools:
     def format(self, path: str, data: bytes) -> bytes:
         """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
         if self.config.formatter == "black":
-            return self._black(path, data)
+            return self.in_workers.black(path, data)
         if not self.config.formatter:
             raise NotNeededError("the project uses a formatter that AI-Rails does not run")
         if self._ruff_format(path, canaries.FORMAT_CANARY) == canaries.FORMAT_CANARY:
@@ -250,20 +246,14 @@ class PythonTools:
         key = self._format_key(path, data, how)
         return self.desk.once(key, lambda: self.ruff.format(path, data, how))
 
-    def _black(self, path: str, data: bytes) -> bytes:
-        if self.black_tool is None:
-            raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
-        if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
-            raise ExcludedError
-        decoded = decode(data)
-        if decoded is None:
-            raise NotCheckedError("it is not UTF-8 text")
-        options = {**self.config.black, "requires-python": self.config.requires_python}
-        request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
-        key = ("black", self.black_tool.version, repr(options), path.endswith(".pyi"), data)
-        return self._slowly(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+    # -- what the Python workers run ----------------------------------------------------------------
 
-    # -- flake8 -----------------------------------------------------------------------------------
+    @cached_property
+    def in_workers(self) -> InWorkers:
+        """Black and flake8, for projects that use them."""
+        from rails.gate.inworkers import InWorkers
+
+        return InWorkers(self.desk, self.config, self.black_tool, self.flake8_tool)
 
     def others(self) -> tuple[str, ...]:
         """flake8, when the project wants it."""
@@ -275,69 +265,12 @@ class PythonTools:
             raise NotCheckedError(
                 f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
             )
-        if self.flake8_tool is None:
-            raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
-        if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
-            raise ExcludedError
-        if not self._flake8(path, canaries.LINT_CANARY.decode()):
-            raise NotCheckedError("the project's configuration selects no flake8 code for this file")
-        decoded = decode(data)
-        if decoded is None:
-            raise NotCheckedError("it is not UTF-8 text")
-        return self._flake8(path, decoded.text)
+        return self.in_workers.flake8(path, data)
 
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """Say what of the project's flake8 configuration cannot be honoured here, and why."""
-        return tuple(("flake8", reason) for reason in self._flake8_left_out())
-
-    def _flake8_left_out(self) -> tuple[str, ...]:
-        wanted = [
-            a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
-        ]
-        codes = [code for part in wanted for code in re.split(r"[,\s]+", part) if code]
-        known = self.desk.known.get(("flake8 codes", self.config.flake8), ())
-        missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
-        if not missing:
-            return self.config.flake8_notes
-        words = f"no installed plugin reports {', '.join(missing)}, which the project selects"
-        return (*self.config.flake8_notes, words)
-
-    def _flake8(self, path: str, text: str) -> tuple[Finding, ...]:
-        arguments = list(self.config.flake8 or ())
-        request: dict[str, Json] = {
-            "op": "flake8",
-            "text": text,
-            "path": path,
-            "arguments": cast("list[Json]", arguments),
-        }
-        version = self.flake8_tool.version if self.flake8_tool else ""
-        key = ("flake8", version, tuple(arguments), path, text)
-        return self._slowly(key, lambda: self._flake8_now(path, request))
-
-    def _flake8_now(self, path: str, request: Mapping[str, Json]) -> tuple[Finding, ...]:
-        answer = self._asked(request)
-        if answer.get("skipped"):
-            raise NotCheckedError(str(answer["skipped"]))
-        found = answer["findings"]
-        self.desk.known["flake8 codes", self.config.flake8] = answer["codes"]
-        if not isinstance(found, list):
-            raise CheckError("flake8 answered something unknown.")
-        return tuple(
-            Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
-            for code, line, column, text in found
-        )
-
-    def _slowly(self, key: tuple[object, ...], work: Callable[[], T]) -> T:
-        """Return a known result, or wait for it as long as it matters."""
-        if key in self.desk.known:
-            return self.desk.once(key, work)
-        return self.desk.patience.wait_for(lambda: self.desk.once(key, work))
-
-    def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
-        answer = self.desk.pool.ask(request)
-        if not answer.get("ok"):
-            raise CheckError(f"{request['op']} failed: {answer.get('error')}")
-        return answer
+        has_something = self.config.flake8 is not None or self.config.flake8_notes
+        return self.in_workers.left_out() if has_something else ()
 
 
 def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:
@@ -364,19 +297,3 @@ def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding,
             )
         )
     return tuple(findings)
-
-
-def _searches(pattern: str, path: str) -> bool:
-    """Whether black's exclude pattern matches; black writes them verbose when they span lines."""
-    try:
-        return bool(re.search(pattern, path, re.VERBOSE if "\n" in pattern else 0))
-    except re.error as error:
-        raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
-
-
-def _excludes(pattern: str, path: str) -> bool:
-    """Whether flake8's exclude pattern matches the path, one of its folders or one of its names."""
-    clean = pattern.strip().removeprefix("./").rstrip("/")
-    parts = path.split("/")
-    above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
-    return any(fnmatch.fnmatch(text, clean) for text in (*above, *parts))
