@@ -36,7 +36,7 @@ from rails.core.errors import ModelError, ModelRetryable
 from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.core.values import dataclass, field
-from rails.models.strict import ANTHROPIC, Strictness, is_refusal, strict_tools
+from rails.models.strict import ANTHROPIC, Strictness, strict_tools
 from rails.models.wire import echo_arguments, encodable, event_status, status_error
 
 if TYPE_CHECKING:
@@ -95,14 +95,11 @@ class AnthropicModel:
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.Model`."""
-        for strict in self.strictness.tries(own_server=self.base_url.rstrip("/") == DEFAULT_URL):
-            try:
-                yield from self._answer(_request(self, system, messages, tools, strict=strict))
-                return
-            except ModelError as error:
-                if not strict or not is_refusal(error):
-                    raise
-                self.strictness.wanted = False
+
+        def answer(strict: bool) -> Iterator[Delta]:
+            return self._answer(_request(self, system, messages, tools, strict=strict))
+
+        return self.strictness.asked(answer, own_server=self.base_url.rstrip("/") == DEFAULT_URL)
 
     def _answer(self, body: dict[str, Any]) -> Iterator[Delta]:
         import anthropic

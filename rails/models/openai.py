@@ -34,7 +34,7 @@ from rails.core.errors import ModelError, ModelRetryable, UsageError
 from rails.core.requests import Json
 from rails.core.text import one_line
 from rails.core.values import dataclass, field, replace
-from rails.models.strict import OPENAI, Strictness, is_refusal, strict_tools
+from rails.models.strict import OPENAI, Strictness, strict_tools
 from rails.models.wire import echo_arguments, encodable, event_status, status_error
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
@@ -91,14 +91,11 @@ class OpenAIModel:
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Ask for the next answer; see :class:`rails.models.Model`."""
-        for strict in self.strictness.tries(own_server=self.base_url == DEFAULT_URL):
-            try:
-                yield from self._answer(json.dumps(_request(self, system, messages, tools, strict=strict)).encode())
-                return
-            except ModelError as error:
-                if not strict or not is_refusal(error):
-                    raise
-                self.strictness.wanted = False
+
+        def answer(strict: bool) -> Iterator[Delta]:
+            return self._answer(json.dumps(_request(self, system, messages, tools, strict=strict)).encode())
+
+        return self.strictness.asked(answer, own_server=self.base_url == DEFAULT_URL)
 
     def _answer(self, body: bytes) -> Iterator[Delta]:
         reading = _Reading(self.name, self.max_tokens)

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rails.core import limits
-from rails.core.conversation import ToolSpec
+from rails.core.conversation import Delta, ToolSpec
 from rails.core.errors import ModelError
 from rails.core.requests import Json
 from rails.core.values import dataclass
@@ -108,11 +108,20 @@ class Strictness:
         """Read ``AI_RAILS_STRICT``."""
         return cls({"1": True, "0": False}.get(os.environ.get("AI_RAILS_STRICT", "")))
 
-    def tries(self, *, own_server: bool) -> Iterator[bool]:
-        """Yield how to ask: strict first where it is wanted, and then, after a refusal, without."""
+    def asked(self, answer: Callable[[bool], Iterator[Delta]], *, own_server: bool) -> Iterator[Delta]:
+        """Yield what ``answer`` yields: asked strictly first where that is wanted, and, after a refusal, without.
+
+        Raises ModelError as ``answer`` does.
+        """
         if self.wanted if self.wanted is not None else own_server:
-            yield True
-        yield False
+            try:
+                yield from answer(True)
+                return
+            except ModelError as error:
+                if not _is_refusal(error):
+                    raise
+                self.wanted = False
+        yield from answer(False)
 
 
 @dataclass(slots=True)
@@ -144,7 +153,7 @@ def strict_schema(schema: Mapping[str, Json], rules: Rules) -> dict[str, Json] |
     return found[0] if found else None
 
 
-def is_refusal(error: ModelError) -> bool:
+def _is_refusal(error: ModelError) -> bool:
     """Whether the server refused a request because of its strict tools, so that it is worth sending without."""
     words = str(error).casefold()
     return "(http 400)" in words and any(word in words for word in ("strict", "grammar", "schema"))

@@ -287,8 +287,8 @@ def test_the_environment_says_whether(monkeypatch):
     for value, wanted in (("1", True), ("0", False), ("", None)):
         monkeypatch.setenv("AI_RAILS_STRICT", value)
         assert Strictness.from_environment().wanted is wanted
-    assert list(Strictness(None).tries(own_server=True)) == [True, False]
-    assert list(Strictness(False).tries(own_server=True)) == [False]
+    for wanted, own_server, said in ((None, True, [True]), (None, False, [False]), (False, True, [False])):
+        assert list(Strictness(wanted).asked(lambda strict: iter([strict]), own_server=own_server)) == said
 
 
 NULLS = {"file_path": "a.py", "offset": None}
