@@ -319,7 +319,7 @@ def test_a_session_becomes_one_commit_when_that_is_asked_for(rails, project):
     assert status.stdout == ""
 
 
-def test_the_replacements_of_the_seeds_take_case_patterns_and_order(rails, project):
+def test_c6_11_the_replacements_of_the_seeds_take_case_patterns_and_order(rails, project):
     (project / "a.txt").write_text("one ONE two\n", "utf-8")
     body = {
         "tool": "multi_replace_string_in_file",
@@ -538,7 +538,7 @@ def test_a_tool_is_tried_with_its_own_examples(rails, project):
     assert "read_file" in rails("tools", "serve", text=listed, code=0).stdout
 
 
-def test_a_run_as_events_leaves_standard_output_to_the_protocol(rails):
+def test_c5_10_a_run_as_events_leaves_standard_output_to_the_protocol(rails):
     with StubServer([says(f"I write.\n{WRITE}"), says("Done.")]) as stub:
         words = ("--model", "anthropic:m", "--base-url", stub.url, "--approve", "policy", "--events", "jsonl")
         done = rails("run", "write hello", *words, code=0)

@@ -275,10 +275,11 @@ def test_an_agent_that_gave_up_goes_on_with_advice_and_its_answer_can_be_applied
     assert "a human takes over (01_coder_answer.md, 02_for_human.md)" in review
 
 
-def test_an_unattended_run_does_not_climb_by_itself_and_says_what_is_wrong_with_a_flag(rails, project, recorded):
+def test_c8_14_an_unattended_run_does_not_climb_by_itself_and_fails(rails, project, recorded):
     (project / "a.txt").write_text("one\n", "utf-8")
     done = rails("run", "x", "--model", recorded(*(bad(n) for n in range(3))), code=1)
     assert "3 failed attempts (edit)" in done.stdout
+    assert "coder: finished" not in done.stdout
     assert "--escalate" in rails("run", "x", "--escalate", "sometimes", code=2).stderr
 
 

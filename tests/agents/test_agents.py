@@ -111,7 +111,7 @@ def test_injected_text_arrives_byte_for_byte(body):
     assert ("After." in prompt) is ("After." in body)
 
 
-def test_the_protocols_example_parses_and_validates(registry):
+def test_c3_15_the_protocols_example_parses_and_validates(registry):
     blocks = re.findall(r"```json\n(.*?)\n```", protocol(), re.DOTALL)
     assert blocks
     for block in blocks:

@@ -80,7 +80,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("raw", [raw for rows in REFUSED.values() for raw in rows], ids=repr)
-def test_every_trick_is_refused_with_a_reason_and_a_hint(raw):
+def test_c3_14_every_trick_is_refused_with_a_reason_and_a_hint(raw):
     refusal = parse(raw)
     assert isinstance(refusal, Refusal)
     assert refusal.code == "path"

@@ -384,7 +384,7 @@ def several(*items):
     return request("multi_edit", edits=[{"file_path": "a.txt", **item} for item in items])
 
 
-def test_edits_with_an_order_really_chain(tmp_path):
+def test_c6_12_edits_with_an_order_really_chain(tmp_path):
     save(tmp_path, "a.txt", "A then B")
     to_c = several(
         {"old_string": "B", "new_string": "C", "order": 2, "replace_all": True},

@@ -60,6 +60,30 @@ def test_c3_12_all_errors_come_together_in_the_original_words(block, errors):
     assert check(block)["isValid"] is False
 
 
+EDIT = {"tool": "edit_file", "path": "a", "search_replace": {"old_string": "x", "new_string": "y"}}
+BY_LINE = {
+    "c3_03 no tool": ({"path": "a"}, 'Missing "tool" field'),
+    "c3_04 the known tools are listed": ({**WRITE, "tool": "rm"}, "Must be write_file, delete_file, or edit_file"),
+    "c3_05 a blank path": ({**WRITE, "path": " "}, 'Missing or invalid "path" field'),
+    "c3_06 no content": ({"tool": "write_file", "path": "a"}, 'write_file tool requires "content" field'),
+    "c3_06 content of a wrong type": ({**WRITE, "content": None}, 'write_file tool requires "content" field'),
+    "c3_07 further fields": ({"tool": "delete_file", "path": "a", "reason": "x"}, ""),
+    "c3_08 a text for the pair": ({**EDIT, "search_replace": "x"}, 'edit_file tool requires "search_replace" field'),
+    "c3_09 empty content": ({**WRITE, "content": ""}, ""),
+    "c3_10 nothing instead": ({**EDIT, "search_replace": {"old_string": "x", "new_string": ""}}, ""),
+    "c3_10 instead of nothing": ({**EDIT, "search_replace": {"old_string": "", "new_string": "y"}}, "search_replace"),
+    "c3_13 no old_string": ({**EDIT, "search_replace": {"new_string": "y"}}, "search_replace"),
+}
+
+
+@pytest.mark.parametrize("line", BY_LINE)
+def test_each_line_of_the_validators_table(line):
+    block, said = BY_LINE[line]
+    found = check(block)
+    assert found["isValid"] is (not said)
+    assert [error for error in found["errors"] if said in error] == found["errors"]
+
+
 def test_c3_01_without_a_fence_there_is_no_block():
     assert validate_json_tool_block(json.dumps(WRITE))["errors"] == ["No valid JSON code block found"]
 

@@ -113,7 +113,7 @@ def test_true_and_1_under_two_names_are_different_values(registry):
     assert "different values" in refusals[0].message
 
 
-def test_all_errors_of_a_request_come_back_at_once_with_their_places(registry):
+def test_c3_11_all_errors_of_a_request_come_back_at_once_with_their_places(registry):
     refusals = ask(registry, "edit_file", {"file_path": 3, "old_string": "", "newstring": "x", "occurrence": 0})
     assert {refusal.path for refusal in refusals} == {
         "file_path",
@@ -123,6 +123,13 @@ def test_all_errors_of_a_request_come_back_at_once_with_their_places(registry):
         "occurrence",
     }
     assert all(refusal.code == "schema" and (refusal.start, refusal.end) == (3, 9) for refusal in refusals)
+
+
+def test_c6_10_an_error_has_its_code_its_place_what_was_expected_and_what_came(registry):
+    (refusal,) = ask(registry, "write_file", {"file_path": "a", "content": 5})
+    assert (refusal.code, refusal.path) == ("schema", "content")
+    assert "string" in str(refusal)
+    assert "5" in refusal.message
 
 
 def test_feedback_has_the_wording_of_the_original(registry):
@@ -336,7 +343,7 @@ def test_many_faults_are_counted_not_listed(registry):
     assert "60 further errors" in refusals[-1].message
 
 
-def test_no_more_than_fifty_edits_and_ten_thousand_characters_each(registry):
+def test_c6_08_no_more_than_fifty_edits_and_ten_thousand_characters_each(registry):
     edit = {"file_path": "a", "old_string": "x" * 10_001, "new_string": "y"}
     (long,) = ask(registry, "multi_edit", {"edits": [edit]})
     assert "`edits[0].old_string` has 10001 characters; at most 10000" in long.message
@@ -352,7 +359,7 @@ def test_a_template_that_lists_fewer_tools_is_enforced(registry):
     assert isinstance(ask(limited, "write_file", {"file_path": "a", "content": ""}, role="refactor"), ToolRequest)
 
 
-def test_shapes_have_every_name_and_every_alias_of_a_parameter(registry):
+def test_c3_17_shapes_have_every_name_and_every_alias_of_a_parameter(registry):
     shapes = registry.shapes()
     assert {"write_file", "pilotwrite", "fast_editor", "Read"} <= set(shapes)
     assert {"path", "file_path", "content"} <= set(shapes["write_file"]["properties"])

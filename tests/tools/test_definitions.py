@@ -36,7 +36,7 @@ def test_the_shipped_definitions_have_no_mistake():
     assert check_folder([builtin_folder("mcp_definitions")]) == ()
 
 
-def test_the_shipped_examples_satisfy_their_own_schemas():
+def test_c3_15_the_shipped_examples_satisfy_their_own_schemas():
     registry = load([builtin_folder("mcp_definitions")])
     for name in registry.names():
         definition = registry.get(name)

@@ -42,7 +42,7 @@ def saved(done, name):
     return next(done.project.glob(f".rails/handoffs/*/{name}")).read_text("utf-8")
 
 
-def test_off_stops_after_the_attempts_with_one_final_error_and_leaves_everything_at_hand(started):
+def test_c8_11_off_stops_after_the_attempts_with_one_final_error_and_leaves_everything_at_hand(started):
     done = started(*THREE, "never asked")
     assert done.ending.outcome == "gave_up"
     assert len(done.model.asked) == 3
@@ -94,7 +94,7 @@ def test_after_a_fresh_start_attempts_count_anew_and_turns_do_not(started):
     assert "the limit of 4 turns is reached" in bounded.ending.message
 
 
-def test_a_stronger_model_goes_on_only_after_a_human_agreed(started):
+def test_c8_11_a_stronger_model_goes_on_only_after_a_human_agreed(started):
     stronger, human = ScriptedModel([edit("one", "two"), "Done."], name="strong"), ScriptedHuman(["yes"])
     more = {"escalate": "model", "human": human, "stronger": stronger}
     done = started(*THREE, *(wrong(n) for n in range(3, 6)), approvals=["approve"], **more)

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from rails.core.errors import ModelError
 from rails.doors.events import EventStream
 from rails.screen import Screen
 
@@ -73,6 +74,33 @@ def test_c5_07_server_sent_events_end_with_done(work):
     assert text.endswith("data: [DONE]\n\n")
     for part in text.strip().split("\n\n")[:-1]:
         json.loads(part.removeprefix("data: "))
+
+
+def test_c5_08_a_block_that_grows_is_told_once_and_not_at_every_piece(work):
+    text = stream_of(work, WRITE.replace("one", "line\\n" * 2_000), "Done.", approvals=["approve"])
+    states = [event["status"] for event in of([json.loads(line) for line in text.splitlines()], "json-tool-status")]
+    assert states == ["buffering", "executing", "completed"]
+
+
+def test_c5_09_a_stream_that_breaks_off_is_closed_by_an_error(work):
+    text = stream_of(work, WRITE, ModelError("The connection was lost."), approvals=["approve"])
+    events = [json.loads(line) for line in text.splitlines()]
+    assert [event["type"] for event in events[-2:]] == ["error", "done"]
+    assert "The connection was lost." in events[-2]["message"]
+
+
+def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(work):
+    key = "sk-ant-api03-" + "a1B2" * 20
+    shown = {}
+    for debug in (False, True):
+        out = io.StringIO()
+        work(
+            BROKEN.replace('"content": ', f'"content": "{key}" '), "Done.", watch=Screen(out, colour=False, debug=debug)
+        )
+        shown[debug] = out.getvalue()
+    assert "Invalid JSON" not in shown[False]
+    assert len(shown[True]) > len(shown[False])
+    assert key not in shown[False] + shown[True]
 
 
 def test_the_last_event_says_how_the_run_ended(events):

@@ -309,3 +309,22 @@ def test_a_call_that_was_not_read_is_never_corrected_into_one_that_is_run(work):
     done = work(call.replace("```json", "```"), "I only quoted it.", approvals=["approve"], correction="model")
     assert not (done.project / "a.txt").exists()
     assert done.events("CORRECTION") == []
+
+
+def test_c3_09_and_c3_10_empty_content_makes_an_empty_file_and_an_empty_new_string_deletes(work):
+    (work.project / "b.txt").write_text("one two\n", "utf-8")
+    cut = request("edit_file", {"file_path": "b.txt", "old_string": " two", "new_string": ""})
+    nothing = request("edit_file", {"file_path": "b.txt", "old_string": "", "new_string": "x"})
+    done = work(write("a.txt", "") + cut, nothing, "I see.", approvals=["approve"])
+    assert (done.project / "a.txt").read_bytes() == b""
+    assert (done.project / "b.txt").read_bytes() == b"one\n"
+    assert "old_string" in done.told[1]
+
+
+def test_c8_04_and_c8_09_feedback_has_the_error_and_the_agents_own_text_in_the_user_role(work):
+    broken = '```json\n{"tool": "write_file", "path": "a.txt", "content": }\n```\n'
+    done = work(broken, "I give up.")
+    message = done.model.asked[1].messages[-1]
+    assert message.role == "user"
+    assert "Error: Tool call JSON is malformed" in message.text
+    assert '"path": "a.txt", "content": }' in message.text
