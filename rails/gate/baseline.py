@@ -162,10 +162,12 @@ def mark(
     taken as they were. ``moved``: identities of findings that left other files of the change.
     """
     verdicts = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
-    return [
-        finding if finding.new == is_new else replace(finding, new=is_new)
-        for finding, is_new in zip(new.findings, verdicts, strict=True)
-    ]
+    return [marked(finding, is_new) for finding, is_new in zip(new.findings, verdicts, strict=True)]
+
+
+def marked(finding: Finding, is_new: bool) -> Finding:
+    """Return the finding with ``new`` set."""
+    return finding if finding.new == is_new else replace(finding, new=is_new)
 
 
 def which_are_new(

@@ -9,7 +9,7 @@ from typing import Final
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.values import dataclass, field, replace
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, identity, line_map, which_are_new
+from rails.gate.baseline import Text, identity, line_map, marked, which_are_new
 from rails.gate.checks import Job, Outcome
 from rails.gate.lines import lines_of
 
@@ -58,7 +58,7 @@ class File:
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
             fresh = which_are_new(self.old, Text(lines, findings), old_is_broken=broken, moved=moved)
-            findings = [_marked(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
+            findings = [marked(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
         if self.compared:
             from rails.gate import suppressions, weakening
 
@@ -71,10 +71,6 @@ class File:
         """The old text and what was found in it."""
         before = [finding for outcome in self.outcomes for finding in outcome.before]
         return Text(lines_of(self.before or b""), before)
-
-
-def _marked(found: Finding, new: bool) -> Finding:
-    return found if found.new == new else replace(found, new=new)
 
 
 def fresh(files: Sequence[File]) -> list[File]:

@@ -32,7 +32,6 @@ _CHARS: Final = 1_000_000
 _TRIES: Final = 50
 _OBJECT: Final = re.compile(r"\{(?=\s*\")")
 _ELEMENT: Final = re.compile(r"<(tool(?=[ \t])|[A-Za-z_][\w.-]{0,99}(?=>))[^<>\n]{0,300}>")
-_OUTSIDE: Final = "outside of any fence"
 #: What models call the fence of a call; in a fence of any other language JSON is an example.
 _CALL_FENCES: Final = frozenset(
     {"", "action", "function", "function_call", "jsonl", "plaintext", "text", "tool", "tool_call", "tool_calls"}
@@ -45,12 +44,13 @@ _HINT: Final = (
 
 
 class _Found(NamedTuple):
-    """A whole call: its offsets, its tool, and what about it is not read where nothing is wrong with its place."""
+    """A whole call: its offsets, its tool, and the wire format that is not read, if that is why it was not."""
 
     start: int
     end: int
     tool: str
-    where: str
+    form: str
+    outside: str  # where it stands if in no fence
 
 
 def unread(text: str, tools: Shapes, ignored: Sequence[Ignored] = ()) -> Iterator[Refusal]:
@@ -62,10 +62,9 @@ def unread(text: str, tools: Shapes, ignored: Sequence[Ignored] = ()) -> Iterato
     if len(text) > _CHARS or any(block.reason == BROKEN for block in ignored):
         return
     for call in (*_json_calls(text, tools), *_xml_calls(text, tools)):
-        fence = "" if _is_quoted(text, call.start) else _fence_around(text, call.start)
-        if fence:
-            where = call.where if call.where and (fence == _OUTSIDE or "form" in call.where) else fence
-            yield _refusal(text, call, where)
+        fence = _fence_around(text, call.start)
+        if fence is not None and not _is_quoted(text, call.start):
+            yield _refusal(text, call, f"in the form {call.form!r}" if call.form else fence or call.outside)
 
 
 def _json_calls(text: str, tools: Shapes) -> Iterator[_Found]:
@@ -81,7 +80,7 @@ def _json_calls(text: str, tools: Shapes) -> Iterator[_Found]:
             translated, form = translate(value[0], "", NAMES, tools, "")
             call = read_value(translated, tools)
         if isinstance(call, Call) and fits_call(call, tools):
-            yield _Found(found.start(), pos, call.tool, f"in the form {form!r}" if form else "")
+            yield _Found(found.start(), pos, call.tool, form, "outside of any fence")
 
 
 def _xml_calls(text: str, tools: Shapes) -> Iterator[_Found]:
@@ -98,7 +97,7 @@ def _xml_calls(text: str, tools: Shapes) -> Iterator[_Found]:
         call = xml_call(span, block, tools) if isinstance(span, Span) and span.kind == "xml" else None
         if isinstance(call, RawRequest) and fits(tools.get(call.tool_name, False), dict(call.parameters)):
             pos = end
-            yield _Found(found.start(), end, call.tool_name, "behind other text on its line")
+            yield _Found(found.start(), end, call.tool_name, "", "behind other text on its line")
 
 
 def _refusal(text: str, call: _Found, where: str) -> Refusal:
@@ -108,8 +107,8 @@ def _refusal(text: str, call: _Found, where: str) -> Refusal:
     return Refusal("unread", message, _HINT, call.start, call.end)
 
 
-def _fence_around(text: str, pos: int) -> str:
-    """Say in words what stands around ``pos``; "" for a fence of another language."""
+def _fence_around(text: str, pos: int) -> str | None:
+    """Say in words which fence is around ``pos``: "" for none, None for one of another language."""
     mark, label = "", ""
     for line in text[:pos].splitlines():
         fence = FENCE.match(line)
@@ -120,11 +119,11 @@ def _fence_around(text: str, pos: int) -> str:
         elif fence[1].startswith(mark) and not fence[2].strip():
             mark = ""
     if not mark:
-        return _OUTSIDE
+        return ""
     if JSON_INFO.match(label):
         return "in a json fence"
     if label.lower() not in _CALL_FENCES:
-        return ""
+        return None
     return f"in a fence marked {label!r}" if label else "in a fence without a language"
 
 

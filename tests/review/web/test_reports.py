@@ -99,30 +99,10 @@ def test_hostile_text_in_reports_is_escaped(state, served, stories):
         assert "\u202e" not in html, path
 
 
-QUIET = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
-
-
-@pytest.fixture(scope="module")
-def chromium(chromium_path):
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=QUIET)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def page(chromium, served):
-    context = chromium.new_context(viewport={"width": 1000, "height": 800})
-    page = context.new_page()
-    problems = []
-    page.on("console", lambda message: problems.append(message.text))
-    page.on("pageerror", lambda error: problems.append(str(error)))
+def page(page):
     yield page
-    context.close()
-    assert problems == []
+    assert page.problems == []
 
 
 @pytest.mark.browser
