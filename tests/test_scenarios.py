@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from rails.agents import load_agents
-from rails.approval.scripted import ScriptedApprover
-from rails.core.shipped import builtin_folder
-from rails.kickoff import begin, find_plan, save_plan
+from rails.agents.template import load_agents
+from rails.approval.terminal.scripted import ScriptedApprover
+from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict, verify
 from rails.log.writer import SessionLog
-from rails.models import open_model
-from rails.session import Job, Session, start
+from rails.models.providers import open_model
+from rails.session.plan_files import begin, find_plan, save_plan
+from rails.session.run import Job, Session, start
 from rails.testing import ScriptedHuman
-from rails.tools.definitions import load
+from rails.tools.loader import load
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from rails.agents.template import Agent
 from rails.core import limits
 from rails.core.errors import Refusal
-from rails.tools.contract import answer_faults
-from rails.tools.explain import shown
-from rails.tools.jsonfile import JsonError, parse
+from rails.data_formats.positions import JsonError, parse
+from rails.json_schema.explain import shown
+from rails.tools.validate import answer_faults
 
 
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:

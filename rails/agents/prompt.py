@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from rails.agents.template import COMPONENTS_MARKER, Agent, read_text
+from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import ToolSpec
-from rails.core.requests import Json
-from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, sha256
+from rails.core.tool_request import Json
 from rails.tools.registry import Definition, Registry
 
 

@@ -7,16 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NoReturn
 
-from rails.agents.frontmatter import split, values
+from rails.agents.front_matter import split, values
 from rails.core import limits
+from rails.core.app_dirs import builtin_folder
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import DefinitionError, UsageError
-from rails.core.requests import Json
-from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, printable, sha256
-from rails.core.values import dataclass, field, replace
-from rails.tools.jsonfile import JsonError, parse
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonError, parse
+from rails.json_schema.allowed import check_schema, did_you_mean
 from rails.tools.registry import role_slug
-from rails.tools.schemas import check_schema, did_you_mean
 
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
 COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
@@ -75,7 +75,7 @@ def load_agents(
     """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
 
     ``trusted_folders`` are the user's own, where no agent can write; ``trusted`` are digests of templates
-    that a human has read and accepted (``rails.agents.trust``). A template from anywhere else, except a shipped
+    that a human has read and accepted (``rails.trust.agents``). A template from anywhere else, except a shipped
     one, is loaded as not trusted: nobody may be engaged with it. A folder that does not exist is skipped.
     Raises DefinitionError that lists every mistake.
     """

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, cast
 
-from rails.approval.grants import MINUTES, USES
+from rails.approval.policy.grants import MINUTES, USES
 from rails.core import limits
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import UsageError
-from rails.core.requests import Json
-from rails.core.values import dataclass, field
-from rails.core.wire import json_object
+from rails.core.json_text import json_object
+from rails.core.tool_request import Json
 
 Do = Literal["approve", "deny", "abort", "grant", "edit"]
 #: Where it was answered: in the page, or in the application of ``ai-rails review``.

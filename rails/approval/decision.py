@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from rails.approval.risks import change_risks, gate_risks, tool_risks
+from rails.core.candidates import Offer
 from rails.core.changes import Approved, ChangeSet
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import StaleError
-from rails.core.places import Offer
-from rails.core.requests import Json, ToolRequest
-from rails.core.values import dataclass, field
+from rails.core.tool_request import Json, ToolRequest
 from rails.core.verdict import Verdict
 
 Answer = Literal["approve", "deny", "abort"]

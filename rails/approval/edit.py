@@ -21,11 +21,11 @@ from rails.approval.decision import ApprovalRequest, request_for_changes, reques
 from rails.approval.linediff import blocks
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.paths import WorkspacePath
-from rails.core.requests import ToolRequest
 from rails.core.text import decode, head_and_tail
-from rails.core.values import replace
+from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 
 Judge = Callable[[ChangeSet], Verdict]

@@ -1,4 +1,4 @@
-"""An approval request read back from its record (``rails.approval.card``), so that another process can draw it. Pure.
+"""An approval request read back from its record (``rails.approval.audit``), so that another process can draw it. Pure.
 
 It is for looking only: nothing here can be approved or run. An answer names the digest, and the run compares it.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
-from rails.core import details as d
+from rails.core import record_fields as d
+from rails.core.change_summary import from_json
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.details import Details
-from rails.core.outline import from_json
+from rails.core.dataclass import dataclass
 from rails.core.paths import WorkspacePath, parse
-from rails.core.requests import Json
+from rails.core.record_fields import Details
 from rails.core.text import sha256
-from rails.core.values import dataclass
+from rails.core.tool_request import Json
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Severity, Status, Verdict
 
 _STATUS: Final[dict[str, Status]] = {"pass": "pass", "fail": "fail"}

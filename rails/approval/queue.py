@@ -18,20 +18,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from rails.approval.answer import PageAnswer, read_answer
-from rails.approval.batch import BatchApprover
-from rails.approval.card import card_of
+from rails.approval.audit import card_of
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser, Decision
 from rails.approval.edit import Contents, EditError, Judge, edited, without_hunks
-from rails.approval.grants import Grants, as_toml, propose
-from rails.approval.keys import Elsewhere
+from rails.approval.policy.grants import Grants, as_toml, propose
+from rails.approval.terminal.batch import BatchApprover
+from rails.approval.terminal.keys import Elsewhere
+from rails.core.candidates import Offer
 from rails.core.changes import FileChange
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import RailsError, UnansweredError, UsageError
 from rails.core.events import Event, Record
 from rails.core.paths import WorkspacePath
-from rails.core.places import Offer
-from rails.core.requests import Json
 from rails.core.text import decode
-from rails.core.values import dataclass, replace
+from rails.core.tool_request import Json
 
 #: Who decided, in the log, when it was not at the run's own terminal.
 IN_PAGE: Final = "human in the page"
@@ -42,7 +42,7 @@ _POLL_S: Final = 0.03
 
 
 class Box(Protocol):
-    """Where answers from other processes are left (``rails.log.answers``)."""
+    """Where answers from other processes are left (``rails.approval.pending``)."""
 
     def place(self, question: int, answer: Mapping[str, Json]) -> bool:
         """Leave an answer; ``False`` if there is one already."""
@@ -76,7 +76,7 @@ class _Asked:
 class Queue:
     """Asks at the terminal (``here``) and in the page at once.
 
-    ``judge``, ``grants`` and ``from_project`` as in :class:`~rails.approval.terminal.Choices`. ``page_waits``
+    ``judge``, ``grants`` and ``from_project`` as in :class:`~rails.approval.terminal.approver.Choices`. ``page_waits``
     is whether the page alone is enough to wait for somebody. ``patience_s`` ends a question that nobody
     answers. Until :meth:`open` is called, only the terminal is asked.
     """

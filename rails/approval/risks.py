@@ -8,8 +8,8 @@ from typing import Final
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import protected
-from rails.core.requests import ToolRequest
 from rails.core.text import decode
+from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 
 #: A change that takes away this many lines, and more than half of the file, is told.

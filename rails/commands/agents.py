@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rails.agents import Agent, named, system_prompt, tool_specs
-from rails.agents import trust as templates
+from rails.agents.prompt import system_prompt, tool_specs
+from rails.agents.template import Agent, named
 from rails.commands import common
+from rails.core.dataclass import replace
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
-from rails.core.values import replace
-from rails.tools.trust import Trust
+from rails.trust import agents as templates
+from rails.trust.tools import Trust
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,21 +8,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
-from rails.approval.screen import Look, draw_request
+from rails.approval.terminal.screen import Look, draw_request
 from rails.commands import agents as trust
 from rails.commands import common
+from rails.commands.live import Screen
 from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec, answer_to_json
-from rails.core.details import items
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
 from rails.core.events import Record
-from rails.core.requests import Json
+from rails.core.record_fields import items
 from rails.core.text import printable
+from rails.core.tool_request import Json
 from rails.gate.gate import Gate
-from rails.intake import Reader
 from rails.log.writer import SessionLog
-from rails.screen import Screen
-from rails.session import Job, Session, start
-from rails.turn import Turn, settle
+from rails.parsing.parse import Reader
+from rails.session.run import Job, Session, start
+from rails.session.turn import Turn, settle
 
 _EXIT = {
     "applied": EXIT_OK,

@@ -16,19 +16,19 @@ from rails.core.text import one_line
 if TYPE_CHECKING:
     import argparse
 
-    from rails.agents import Agent
+    from rails.agents.template import Agent
     from rails.approval.decision import Approver
+    from rails.approval.pending import Answers
+    from rails.commands.live import Screen
     from rails.core.events import Event, Record
-    from rails.core.requests import Json, ToolRequest
+    from rails.core.tool_request import Json, ToolRequest
     from rails.gate.gate import Gate
-    from rails.human import Human
-    from rails.log.answers import Answers
     from rails.log.writer import SessionLog
-    from rails.review.views import SessionView
-    from rails.screen import Screen
-    from rails.session import Ending
-    from rails.tools.definitions import Registry
-    from rails.tools.trust import Trust
+    from rails.projections.common import SessionView
+    from rails.session.ask_user import Human
+    from rails.session.run import Ending
+    from rails.tools.loader import Registry
+    from rails.trust.tools import Trust
 
 #: How a session's ending looks to a shell.
 EXIT_OF: Final = {
@@ -57,8 +57,8 @@ def state_of(project: Path) -> Path:
 
 def folders(name: str, project: Path) -> list[Path]:
     """Return the folders of definitions or templates, later ones overriding: shipped, the user's, the project's."""
-    from rails.approval.policy import config_folder
-    from rails.core.shipped import builtin_folder
+    from rails.approval.policy.policy import config_folder
+    from rails.core.app_dirs import builtin_folder
 
     own = [config_folder() / name, project / name, state_of(project) / name]
     shipped = builtin_folder(name)
@@ -67,8 +67,8 @@ def folders(name: str, project: Path) -> list[Path]:
 
 def registry_of(project: Path) -> Registry:
     """Load all tool definitions. Raises DefinitionError with every mistake."""
-    from rails.approval.policy import config_folder
-    from rails.tools.definitions import load
+    from rails.approval.policy.policy import config_folder
+    from rails.tools.loader import load
 
     own = config_folder() / "mcp_definitions"
     trusted = trust_of(project).digests()
@@ -77,16 +77,16 @@ def registry_of(project: Path) -> Registry:
 
 def trust_of(project: Path) -> Trust:
     """Return which of the project's definitions a human has accepted."""
-    from rails.approval.policy import config_folder
-    from rails.tools.trust import Trust
+    from rails.approval.policy.policy import config_folder
+    from rails.trust.tools import Trust
 
     return Trust(config_folder(), project)
 
 
 def agents_of(project: Path) -> dict[str, Agent]:
     """Load all agent templates; the project's own are trusted once a human accepted them. Raises DefinitionError."""
-    from rails.agents import load_agents
-    from rails.approval.policy import config_folder
+    from rails.agents.template import load_agents
+    from rails.approval.policy.policy import config_folder
 
     own, trusted = config_folder() / "agent_templates", trust_of(project).digests()
     return dict(load_agents(folders("agent_templates", project), trusted=trusted, trusted_folders=[own]))
@@ -99,7 +99,7 @@ def untrusted(registry: Registry) -> frozenset[str]:
 
 def human_of(options: argparse.Namespace, screen: Screen) -> Human:
     """Return who answers between turns: a person at a terminal, or nobody."""
-    from rails.human import AtTerminal, Nobody
+    from rails.session.ask_user import AtTerminal, Nobody
 
     keyboard = _keyboard() if options.approve == "ask" else None
     return AtTerminal(keyboard, screen.out) if keyboard else Nobody()
@@ -110,13 +110,13 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
 
     Without a terminal and without ``--web``, "ask" means no.
     """
-    from rails.approval.board import Board
-    from rails.approval.grants import Grants
-    from rails.approval.policy import PolicyApprover
-    from rails.approval.policy import load as load_policy
+    from rails.approval.policy.board import Board
+    from rails.approval.policy.grants import Grants
+    from rails.approval.policy.policy import PolicyApprover
+    from rails.approval.policy.policy import load as load_policy
     from rails.approval.queue import Queue
-    from rails.approval.terminal import Choices, TerminalApprover
-    from rails.review.dryrun import rule_in_words
+    from rails.approval.terminal.approver import Choices, TerminalApprover
+    from rails.review.reports.dry_run import rule_in_words
 
     grants, fallback, web = Grants(board=Board(grants_folder(project))), None, getattr(options, "web", False)
     import atexit
@@ -155,9 +155,9 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
     """Validate parameters that a human edited (JSON text) as an agent's are; return what is wrong with them."""
-    from rails.core.requests import RawRequest, ToolRequest
-    from rails.tools.contract import validate
-    from rails.tools.jsonfile import JsonError, parse
+    from rails.core.tool_request import RawRequest, ToolRequest
+    from rails.data_formats.positions import JsonError, parse
+    from rails.tools.validate import validate
 
     try:
         value = parse(text).value
@@ -176,15 +176,15 @@ def grants_folder(project: Path) -> Path:
 
 def answers_of(state: Path, session_id: str) -> Answers:
     """Return the letter box of a session, with the user's key."""
-    from rails.approval.policy import config_folder
-    from rails.log.answers import Answers, answer_key
+    from rails.approval.pending import Answers, answer_key
+    from rails.approval.policy.policy import config_folder
 
     return Answers(state, session_id, answer_key(config_folder()))
 
 
 def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Record]) -> None:
     """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
-    from rails.approval.policy import PolicyApprover
+    from rails.approval.policy.policy import PolicyApprover
     from rails.approval.queue import Queue
 
     queue = approver.fallback if isinstance(approver, PolicyApprover) else None
@@ -203,7 +203,7 @@ def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Recor
 def views_of(state: Path) -> list[SessionView]:
     """Return every session of a project as people see it."""
     from rails.log.reader import full, read_lenient, sessions
-    from rails.review.queries import session_view
+    from rails.projections.session import session_view
 
     views = []
     for session in sessions(state):

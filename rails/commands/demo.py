@@ -15,16 +15,16 @@ import tempfile
 from pathlib import Path
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
-from rails.approval.screen import Look, draw_request
-from rails.approval.scripted import ScriptedApprover
-from rails.approval.terminal import TerminalApprover
+from rails.approval.terminal.approver import TerminalApprover
+from rails.approval.terminal.screen import Look, draw_request
+from rails.approval.terminal.scripted import ScriptedApprover
 from rails.commands import common
+from rails.commands.live import Screen
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.shipped import builtin_folder
 from rails.log.writer import SessionLog
-from rails.models import open_model
-from rails.screen import Screen
-from rails.session import Job, Session, start
+from rails.models.providers import open_model
+from rails.session.run import Job, Session, start
 
 
 class Shown:

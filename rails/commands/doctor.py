@@ -17,11 +17,11 @@ from typing import Final, Literal
 
 from rails import __version__
 from rails.commands import common
+from rails.core.dataclass import dataclass
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
+from rails.core.json_text import to_json
 from rails.core.text import one_line
-from rails.core.values import dataclass
-from rails.core.wire import to_json
-from rails.gate.nodeworker import tool_folder
+from rails.gate.languages.javascript.node_worker import tool_folder
 from rails.tools.health import survey
 from rails.tools.registry import Registry
 

@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rails.agents import Agent, named
+from rails.agents.template import Agent, named
 from rails.commands.common import DEFAULT_MODEL
+from rails.config.prices import Price, no_price, price_of
 from rails.core.errors import UsageError
 from rails.core.text import one_line
-from rails.job import Job
-from rails.models import Model, open_model
-from rails.prices import Price, no_price, price_of
+from rails.models.model import Model
+from rails.models.providers import open_model
+from rails.session.job import Job
 
 
 @dataclass

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from rails.commands import common
 from rails.core import limits
+from rails.core.change_summary import Outline
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.outline import Outline
+from rails.core.json_text import to_json
 from rails.core.text import one_line
-from rails.core.wire import to_json
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,7 +41,7 @@ def _rules(options: argparse.Namespace) -> int:
 
 
 def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
-    from rails.gate.checks.n8n.catalogue_build import build_catalogue, catalogue_info
+    from rails.n8n.nodes.build import build_catalogue, catalogue_info
 
     named = options.build or (words[1] if words[:1] == ["build"] and len(words) == 2 else None)
     if named is None and words not in ([], ["info"]):
@@ -70,7 +70,7 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
 
 def _draw(options: argparse.Namespace, words: list[str]) -> int:
     """Write the picture of a workflow; with ``--before`` what changed is coloured."""
-    from rails.gate.checks.n8n import picture
+    from rails.n8n.draw import picture
 
     if len(words) != 1:
         raise UsageError("Write: ai-rails n8n draw FLOW.json [--before OLD.json] [-o FILE.svg].")
@@ -95,7 +95,7 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
 
 def _diff(options: argparse.Namespace, words: list[str]) -> int:
     """Print what differs between two workflows. Returns 1 where something does, as diff does."""
-    from rails.approval.paint import draw_outline
+    from rails.approval.terminal.paint import draw_outline
 
     if len(words) != 2:
         raise UsageError("Write: ai-rails n8n diff OLD.json NEW.json.")
@@ -109,7 +109,7 @@ def _diff(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _outline(before: str | None, after: str) -> Outline:
-    from rails.gate.checks.n8n.account import outline
+    from rails.n8n.compare.summary import outline
 
     old = _read(before) if before is not None else None
     told = outline(old, _read(after), after)

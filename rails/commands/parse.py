@@ -8,10 +8,12 @@ from dataclasses import replace
 from rails.commands import common
 from rails.core.conversation import StopReason
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.requests import Json, Repair
+from rails.core.json_text import json_object
 from rails.core.text import line_column, one_line, printable
-from rails.core.wire import json_object
-from rails.intake import Ignored, Intake, Reader, Shapes, unread
+from rails.core.tool_request import Json, Repair
+from rails.parsing.parse import Reader
+from rails.parsing.results import Ignored, Intake, Shapes
+from rails.parsing.unread_calls import unread
 
 _FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from rails.approval.policy import POLICY_NAME, config_folder, load
+from rails.approval.policy.policy import POLICY_NAME, config_folder, load
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
-from rails.review.dryrun import as_text, dry_run
+from rails.review.reports.dry_run import as_text, dry_run
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,30 +9,30 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, cast
 
-from rails import kickoff
-from rails.agents import Agent, named
-from rails.approval.policy import config_folder
+from rails.agents.template import Agent, named
+from rails.approval.policy.policy import config_folder
 from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.common import both
-from rails.core import details as d
+from rails.commands.event_stream import EventStream
+from rails.commands.live import Screen
+from rails.config.prices import read_prices
+from rails.core import record_fields as d
+from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.events import Event, Record
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.core.values import replace
-from rails.doors.events import EventStream
-from rails.escalation import RUNGS, Escalate
+from rails.core.tool_request import Json
 from rails.gate.gate import Gate
-from rails.human import Nobody
-from rails.job import Handing
-from rails.kickoff import PlanFile
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
-from rails.prices import read_prices
-from rails.resume import Standing
-from rails.screen import Screen
-from rails.session import Job, Session, start, where
+from rails.session import plan_files
+from rails.session.ask_user import Nobody
+from rails.session.escalation import RUNGS, Escalate
+from rails.session.job import Handing
+from rails.session.plan_files import PlanFile
+from rails.session.resume import Standing
+from rails.session.run import Job, Session, start, where
 
 _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."
@@ -125,7 +125,7 @@ def _page(options: argparse.Namespace, project: Path, screen: Screen, log: Sessi
 def _plan(project: Path, name: str, *, needed: bool) -> PlanFile | None:
     """Find the plan. A resumed session has its text in the log, so there it need not be in its place any more."""
     try:
-        return kickoff.find_plan(project, name)
+        return plan_files.find_plan(project, name)
     except UsageError:
         if needed:
             raise
@@ -175,7 +175,7 @@ def _keeping_plan(plan: PlanFile, screen: Screen) -> Callable[[Record], None]:
     def watch(record: Record) -> None:
         done = record.event_type == "AGENT_FINISHED" and record.details.get("outcome") == "done"
         if done and record.agent_role == _PLANNER:
-            saved = kickoff.save_plan(plan, d.text(record.details, "result"))
+            saved = plan_files.save_plan(plan, d.text(record.details, "result"))
             screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
 
     return watch

@@ -8,7 +8,7 @@ from pathlib import Path
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.text import one_line, sha256
-from rails.review.why import as_text, line_story
+from rails.review.reports.line_history import as_text, line_story
 
 
 def run(options: argparse.Namespace) -> int:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final, Generic, Literal, TypeVar
 
+from rails.core.dataclass import dataclass
 from rails.core.paths import WorkspacePath
 from rails.core.text import decode, sha256
-from rails.core.values import dataclass
 
 ChangeKind = Literal["create", "modify", "delete"]
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from rails.core.requests import Json
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
 
 #: Why a model stopped. Only "end_turn" and "tool_use" let native tool calls run.
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut"]

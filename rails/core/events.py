@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
-from rails.core.requests import Json
-from rails.core.values import dataclass, field
+from rails.core.dataclass import dataclass, field
+from rails.core.tool_request import Json
 
 FORMAT_VERSION: Final = 1
 

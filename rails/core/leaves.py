@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rails.core.requests import Json
+from rails.core.tool_request import Json
 
 
 def leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:

@@ -13,9 +13,9 @@ import unicodedata
 from typing import Final
 
 from rails.core import limits
+from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.text import one_line, printable
-from rails.core.values import dataclass
 
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
 _DRIVE: Final = re.compile(r"[A-Za-z]:")

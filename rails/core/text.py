@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
 
 Eol = Literal["\n", "\r\n", "\r"]
 
@@ -174,3 +174,12 @@ def in_words(line: str) -> str:
     if not sign:
         return line
     return f"{line[: len(line) - len(body)]}{_SIGNS[sign]}{body.removeprefix(sign).rstrip('─ ')}"
+
+
+def unfenced(text: str) -> str:
+    """Take a Markdown fence off ``text``, when the whole text is one fenced block."""
+    stripped = text.strip()
+    first, newline, rest = stripped.partition("\n")
+    if newline and first.rstrip().casefold() in ("```json", "```") and rest.rstrip().endswith("```"):
+        return rest.rstrip().removesuffix("```")
+    return stripped

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from rails.core.changes import ChangeSet
-from rails.core.values import dataclass, field
+from rails.core.dataclass import dataclass, field
 
 if TYPE_CHECKING:
-    from rails.core.outline import Outline
+    from rails.core.change_summary import Outline
 
 Severity = Literal["error", "warning", "info"]
 Status = Literal["pass", "fail", "error"]

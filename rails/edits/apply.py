@@ -23,13 +23,13 @@ from typing import Final
 
 from rails.core import limits, paths
 from rails.core.changes import Approved, ChangeSet, FileChange
+from rails.core.dataclass import dataclass
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
-from rails.core.values import dataclass
 from rails.edits import journal as journals
-from rails.edits.files import DISK, Disk, Snapshot, Workspace, opened
 from rails.edits.journal import Journal
 from rails.edits.rollback import clear, roll_back, settle, write_new
+from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened
 
 STATE: Final = (".rails",)
 JOURNAL: Final = (".rails", "journal")

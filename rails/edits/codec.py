@@ -10,7 +10,7 @@ from __future__ import annotations
 import codecs
 from typing import Final
 
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
 
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.changes import FileChange
+from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.text import one_line
-from rails.core.values import dataclass
 from rails.edits.apply import read_file
-from rails.edits.history import CLEAN, History, run_git
+from rails.edits.checkpoints import CLEAN, History, run_git
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
 _GITDIR: Final = re.compile(r"gitdir: (.+)\s*\Z")

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rails.core.values import dataclass
-from rails.edits.view import indent
+from rails.core.dataclass import dataclass
+from rails.edits.text_view import indent
 
 _OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one level more
 

@@ -19,9 +19,9 @@ from typing import Final
 
 from rails.core import paths
 from rails.core.changes import ChangeSet
+from rails.core.dataclass import dataclass
 from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
-from rails.core.values import dataclass
 
 _MAGIC: Final = b"AI-RAILS-JOURNAL 1 "
 SUFFIX: Final = ".journal"

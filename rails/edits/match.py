@@ -17,13 +17,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.core.values import dataclass, replace
-from rails.edits.ladder import PLACES, Blocks, Found, Pieces, as_lines, climb
-from rails.edits.near import Candidate, handle_for, nearest
-from rails.edits.pattern import PatternError, hits
-from rails.edits.view import View, apart, flatten, line_places, places
-from rails.edits.wanted import Wanted, unnumbered, unwrapped
-from rails.edits.weave import Span, line_at, lines_at, span_at
+from rails.core.dataclass import dataclass, replace
+from rails.edits.edit_request import Wanted, unnumbered, unwrapped
+from rails.edits.nearest import Candidate, handle_for, nearest
+from rails.edits.regex_search import PatternError, hits
+from rails.edits.replace import Span, line_at, lines_at, span_at
+from rails.edits.strategies import PLACES, Blocks, Found, Pieces, as_lines, climb
+from rails.edits.text_view import View, apart, flatten, line_places, places
 
 _TELLING: Final = 8  # characters of a new text that, found inside a line, is taken as "done already"
 _MANY: Final = 50  # places from which on an index of lines is worth making

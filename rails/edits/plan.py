@@ -20,18 +20,18 @@ from typing import Final
 
 from rails.core import limits, paths
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
-from rails.core.requests import Json, ToolRequest
-from rails.core.values import replace
-from rails.edits.draft import Draft
-from rails.edits.files import UnsafeFileError, Workspace, opened
+from rails.core.tool_request import Json, ToolRequest
+from rails.edits.edit_request import Wanted
+from rails.edits.file_draft import Draft
 from rails.edits.match import Miss
-from rails.edits.omission import lost_lines
-from rails.edits.planned import Outcome, Plan
+from rails.edits.placeholders import lost_lines
+from rails.edits.plan_result import Outcome, Plan
 from rails.edits.problem import Problem
+from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import Known, kept_note
-from rails.edits.wanted import Wanted
 
 __all__ = ["Outcome", "Plan", "plan"]
 

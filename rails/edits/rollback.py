@@ -6,11 +6,11 @@ import os
 from contextlib import suppress
 from typing import Final
 
+from rails.core.dataclass import dataclass
 from rails.core.text import sha256
-from rails.core.values import dataclass
 from rails.edits import journal as journals
-from rails.edits.files import Disk, UnsafeFileError, Workspace
 from rails.edits.journal import Entry, Journal
+from rails.edits.safe_files import Disk, UnsafeFileError, Workspace
 
 _JOURNAL: Final = (".rails", "journal")
 _KEPT: Final = (".rails", "recovered")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
-from rails.core.values import dataclass
 from rails.edits.codec import Coded
-from rails.edits.view import View
-from rails.edits.weave import Span
+from rails.edits.replace import Span
+from rails.edits.text_view import View
 
 
 @dataclass(slots=True)

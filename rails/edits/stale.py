@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rails.core.dataclass import dataclass, field
 from rails.core.text import one_line, sha256
-from rails.core.values import dataclass, field
 from rails.edits import codec
+from rails.edits.edit_request import Wanted
 from rails.edits.match import Match, locate
 from rails.edits.merge import Merged, merge3
 from rails.edits.problem import Problem
-from rails.edits.view import View
-from rails.edits.wanted import Wanted
+from rails.edits.text_view import View
 
 _LINES: Final = 12  # lines of a changed file that a refusal quotes
 _PLACES: Final = 5  # of somebody's changes that a note names

@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import compress, count
 from typing import Final, NamedTuple
 
-from rails.core.values import dataclass, replace
+from rails.core.dataclass import dataclass, replace
 from rails.core.verdict import Finding
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")

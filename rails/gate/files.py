@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.values import dataclass, field, replace
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.verdict import Finding, Fixed, NotChecked
 from rails.gate.baseline import Text, identity, line_map, marked, which_are_new
-from rails.gate.checks import Job, Outcome
 from rails.gate.lines import lines_of
+from rails.gate.support.check import Job, Outcome
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
@@ -60,10 +60,11 @@ class File:
             fresh = which_are_new(self.old, Text(lines, findings), old_is_broken=broken, moved=moved)
             findings = [marked(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
         if self.compared:
-            from rails.gate import suppressions, weakening
+            from rails.gate import weakened_config
+            from rails.gate.support import suppressions
 
             findings += suppressions.new_ones(self.path, self.before, self.after)
-            findings += weakening.findings(self.path, self.before, self.after)
+            findings += weakened_config.findings(self.path, self.before, self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
     @property
@@ -82,9 +83,9 @@ def taken_away(gone: Sequence[FileChange]) -> list[Finding]:
     """Return what deleted files mean for the checks' configuration."""
     if not gone:
         return []
-    from rails.gate import weakening
+    from rails.gate import weakened_config
 
-    return [found for change in gone for found in weakening.findings(str(change.path), change.before, None)]
+    return [found for change in gone for found in weakened_config.findings(str(change.path), change.before, None)]
 
 
 def left_elsewhere(files: Sequence[File]) -> list[tuple[str, str, str]]:

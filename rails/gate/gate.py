@@ -16,25 +16,26 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath, parse
 from rails.core.text import one_line
-from rails.core.values import replace
 from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
-from rails.gate import options
-from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, load, wanted
-from rails.gate.disk import read_from_disk
+from rails.gate.enforcement import Modes
 from rails.gate.files import File, fresh, left_elsewhere, taken_away, with_baselines
-from rails.gate.language import PENDING
-from rails.gate.modes import Modes
 from rails.gate.outlines import outlines
-from rails.gate.overlay import Overlay
-from rails.gate.patience import Patience
-from rails.gate.workers import PythonPool
+from rails.gate.registry import CHECKS, FALLBACK, load, wanted
+from rails.gate.support import settings
+from rails.gate.support.check import Desk, Job
+from rails.gate.support.deadline import Patience
+from rails.gate.support.language import PENDING
+from rails.gate.support.overlay import Overlay
+from rails.gate.support.read_file import read_from_disk
+from rails.gate.support.warm_processes import PythonPool
 
 if TYPE_CHECKING:
-    from rails.gate.commands import Command
-    from rails.gate.rufftool import Ruff
+    from rails.gate.command_checks import Command
+    from rails.gate.languages.python.ruff_client import Ruff
 
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
 
@@ -47,8 +48,8 @@ class Gate:
     that several gates share; whoever made it closes it. ``ruff`` is one that is starting already; it is closed
     with the gate. ``trusted`` lets configuration that is a program
     (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
-    something (:mod:`rails.gate.commands`), beside those of the settings (:mod:`rails.gate.options`); they run on
-    a copy, and only when every file could be parsed.
+    something (:mod:`rails.gate.command_checks`), beside those of the settings
+    (:mod:`rails.gate.support.settings`); they run on a copy, and only when every file could be parsed.
     ``profile`` is where n8n workflows shall go: import, api, publish or strict.
     """
 
@@ -120,7 +121,7 @@ class Gate:
         old: dict[str, bytes | None] = {}
         index: dict[str, bytes | None] = {}
         if (base is not None or staged) and (names or deleted):
-            from rails.gate import revisions
+            from rails.git import revisions
 
             old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
             index = revisions.contents(self.project, revisions.INDEX, names) if staged else {}
@@ -146,12 +147,14 @@ class Gate:
 
     def _reconfigured(self, base: str, names: Sequence[str]) -> bool:
         """Whether the configuration of the checks on disk, which counts here, is another one than at ``base``."""
-        from rails.gate import revisions, settings, weakening
+        from rails.gate import weakened_config
+        from rails.gate.languages.python import config
+        from rails.git import revisions
 
-        now = {name: settings.read_file(self.project / name) for name in weakening.places(names)}
+        now = {name: config.read_file(self.project / name) for name in weakened_config.places(names)}
         then = revisions.contents(self.project, base, list(now))
         return any(
-            next(weakening.findings(name, then[name], data or None), None)
+            next(weakened_config.findings(name, then[name], data or None), None)
             for name, data in now.items()
             if (then[name] or b"") != data
         )
@@ -244,14 +247,14 @@ class Gate:
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""
         try:
-            found = options.read(self.project)
+            found = settings.read(self.project)
         except CheckError as error:
-            self._desk.options = options.Options()
-            return [NotChecked(options.PROJECT_FILE, "settings", str(error))]
+            self._desk.options = settings.Options()
+            return [NotChecked(settings.PROJECT_FILE, "settings", str(error))]
         self._desk.options = found
         self._desk.trusted = self._trusted
         return [
-            NotChecked(options.PROJECT_FILE, command.name, _ASK_FIRST, command.blocking) for command in found.held_back
+            NotChecked(settings.PROJECT_FILE, command.name, _ASK_FIRST, command.blocking) for command in found.held_back
         ]
 
     def _execute(
@@ -261,7 +264,7 @@ class Gate:
         commands = (*self.commands, *self._desk.options.commands)
         if not commands:
             return [], [], []
-        from rails.gate.commands import check
+        from rails.gate.command_checks import check
 
         paths = [*(file.path for file in files), *(str(change.path) for change in gone)]
         before: dict[str, bytes | None] = {file.path: file.before for file in files}

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from rails.gate.baseline import split_lines
-from rails.gate.ruff import plain
+from rails.gate.support.diagnostics import plain
 
 #: Texts whose lines are kept, and the bytes and lines of one: 22 MB of code, and 45 MB of whatever else.
 _KEPT: Final = 64

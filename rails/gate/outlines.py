@@ -10,7 +10,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.text import one_line
 
 if TYPE_CHECKING:
-    from rails.core.outline import Outline
+    from rails.core.change_summary import Outline
 
 #: An outline helps to read; a change of very many files is not read one by one.
 _MOST: Final = 20
@@ -30,10 +30,10 @@ def _made(proposal: ChangeSet) -> Iterator[Outline]:
 
 
 def _outline(change: FileChange) -> Outline | None:
-    from rails.gate.checks.n8n import account
+    from rails.n8n.compare import summary
 
     try:
-        return account.outline(change.before, change.after, change.path.text)
+        return summary.outline(change.before, change.after, change.path.text)
     except Exception as error:  # what only helps to read must not keep the verdict from anybody
         return Outline(
             change.path.text, f"no outline could be made: {type(error).__name__}: {one_line(str(error))}", ()

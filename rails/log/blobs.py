@@ -15,10 +15,10 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.errors import LogError
-from rails.core.requests import Json
 from rails.core.text import sha256
-from rails.log import files, lines
-from rails.log.lines import dumps
+from rails.core.tool_request import Json
+from rails.log import event_codec, files
+from rails.log.event_codec import dumps
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
 _POINTER: Final = {"blob", "bytes", "head"}
@@ -62,7 +62,7 @@ def small(text: str) -> bytes | None:
     """Return the bytes of a payload's JSON if it goes into its record as it is, ``None`` if it needs :func:`shrink`."""
     if '"blob":' in text or len(text) > limits.INLINE_BYTES:
         return None
-    data = lines.escape(text).encode()
+    data = event_codec.escape(text).encode()
     return data if len(data) <= limits.INLINE_BYTES else None
 
 

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from rails.core import limits
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import LogError
 from rails.core.events import Record
-from rails.core.values import dataclass, replace
-from rails.log import blobs, files, lines
+from rails.log import blobs, event_codec, files
 
 LOG_NAME: Final = "log.jsonl"
 #: What a session's folder may be called.
@@ -146,7 +146,7 @@ class Tail:
         def damage(reason: str) -> Damage:
             return Damage(at.line + 1, at.offset, length, reason, digest or hashlib.sha256(raw or b"").hexdigest())
 
-        decoded = "it is longer than any record" if raw is None else lines.decode(raw)
+        decoded = "it is longer than any record" if raw is None else event_codec.decode(raw)
         if isinstance(decoded, str):
             yield damage(decoded)
             return
@@ -198,7 +198,7 @@ def verify(path: Path) -> Verification:
     with _opened(path) as file:
         for raw, length, digest in _lines(file):
             at = tail.position
-            if raw is not None and (good := lines.follows(raw, at.seq + 1, at.hash)):
+            if raw is not None and (good := event_codec.follows(raw, at.seq + 1, at.hash)):
                 tail.position = Position(at.offset + length + 1, at.line + 1, at.seq + 1, good)
                 last, count = at.offset, count + 1
                 continue
@@ -279,7 +279,7 @@ def summary(path: Path) -> SessionSummary | None:
 
 def _records(file: BinaryIO) -> Iterator[Record]:
     for raw, _, _ in _lines(file):
-        decoded = "" if raw is None else lines.decode(raw)
+        decoded = "" if raw is None else event_codec.decode(raw)
         if not isinstance(decoded, str):
             yield decoded[0]
 

@@ -29,11 +29,11 @@ from typing import Final, Self
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events import DURABLE, Event, Record
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.log import blobs, files, lines
+from rails.core.tool_request import Json
+from rails.log import blobs, event_codec, files
+from rails.log.masking import Masker, of_environment
 from rails.log.reader import LOG_NAME, SESSION_ID, Position, verify
-from rails.log.secrets import Masker, of_environment
 
 _HOLDER: Final = "writer"
 _KEY: Final = "masking.key"
@@ -111,7 +111,7 @@ class SessionLog:
         with self._lock:
             self._settle()
             details, body = self._payload(event.details)
-            line, record = lines.encode(
+            line, record = event_codec.encode(
                 self._position.seq + 1,
                 datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
                 self.session_id,
@@ -163,12 +163,12 @@ class SessionLog:
     def _payload(self, details: Mapping[str, Json]) -> tuple[Mapping[str, Json], bytes]:
         """Return the details as they are written, and their JSON; most are small and hold no secret."""
         with contextlib.suppress(TypeError):  # a mapping that is no dict takes the longer way
-            text = lines.unescaped(details)
+            text = event_codec.unescaped(details)
             if not self._masker.may_touch(text) and (body := blobs.small(text)):
                 return details, body
         masked = self._masker.value(dict(details))
         small = blobs.shrink(masked if isinstance(masked, dict) else {}, self._keep)
-        return small, lines.dumps(small).encode()
+        return small, event_codec.dumps(small).encode()
 
     def _keep(self, data: bytes) -> str:
         return blobs.store(self.state, data)

@@ -32,12 +32,12 @@ from rails.core.conversation import (
     ToolSpec,
     Usage,
 )
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import ModelError, ModelRetryable
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.core.values import dataclass, field
-from rails.models.strict import ANTHROPIC, Strictness, strict_tools
-from rails.models.wire import echo_arguments, encodable, event_status, status_error
+from rails.core.tool_request import Json
+from rails.models.http import echo_arguments, encodable, event_status, status_error
+from rails.models.structured_output import ANTHROPIC, Strictness, strict_tools
 
 if TYPE_CHECKING:
     import anthropic
@@ -94,7 +94,7 @@ class AnthropicModel:
         return self
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Ask for the next answer; see :class:`rails.models.Model`."""
+        """Ask for the next answer; see :class:`rails.models.model.Model`."""
 
         def answer(strict: bool) -> Iterator[Delta]:
             return self._answer(_request(self, system, messages, tools, strict=strict))

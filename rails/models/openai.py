@@ -30,12 +30,12 @@ from rails.core.conversation import (
     ToolSpec,
     Usage,
 )
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, ModelRetryable, UsageError
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.core.values import dataclass, field, replace
-from rails.models.strict import OPENAI, Strictness, strict_tools
-from rails.models.wire import echo_arguments, encodable, event_status, status_error
+from rails.core.tool_request import Json
+from rails.models.http import echo_arguments, encodable, event_status, status_error
+from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
 
@@ -90,7 +90,7 @@ class OpenAIModel:
         return replace(self, temperature=0.0)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Ask for the next answer; see :class:`rails.models.Model`."""
+        """Ask for the next answer; see :class:`rails.models.model.Model`."""
 
         def answer(strict: bool) -> Iterator[Delta]:
             return self._answer(json.dumps(_request(self, system, messages, tools, strict=strict)).encode())

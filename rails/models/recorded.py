@@ -20,8 +20,8 @@ from pathlib import Path
 
 from rails.core import limits
 from rails.core.conversation import Answer, Delta, Message, TextDelta, ToolSpec, answer_from_json, answer_to_json
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, UsageError
-from rails.core.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rails.approval.diffview import Line, Style, show
+from rails.approval.diff_view import Line, Style, show
+from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.core.values import dataclass
-from rails.review.views import FindingView
+from rails.projections.common import FindingView
 
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_FILE: Final = "/dev/null"

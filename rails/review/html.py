@@ -14,14 +14,14 @@ from importlib import resources
 from typing import Final
 
 from rails.core.text import one_line
-from rails.gate.checks.n8n import picture
-from rails.review.attempts import Row, caption, causes_of, rows_of
-from rails.review.decisions import decisions, decisions_table
+from rails.n8n.draw import picture
+from rails.projections.common import SessionView, TurnView
 from rails.review.html_plan import plan_html
 from rails.review.html_table import table_html, within
 from rails.review.html_turns import WORDS, badge, seconds_text, time_text, turn_name, turn_section
 from rails.review.markup import Html, el, join, text
-from rails.review.views import SessionView, TurnView
+from rails.review.reports.attempts import Row, caption, causes_of, rows_of
+from rails.review.reports.decisions import decisions, decisions_table
 
 _SESSION_WORDS: Final = {
     "done": ("✓", "good", "Done"),

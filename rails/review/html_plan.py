@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rails.core.dataclass import replace
 from rails.core.text import one_line
-from rails.core.values import replace
+from rails.projections.progress import Step
 from rails.review.html_turns import badge
 from rails.review.markup import Html, el, text
-from rails.review.plan import Step
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
 _ENDED: Final = {"gave_up": "Gave up", "aborted": "Stopped by the human", "model_failed": "The model failed"}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from rails.core.text import one_line
-from rails.review.compare import Comparison
-from rails.review.compare_tables import compare_tables, sentences
 from rails.review.html import document
 from rails.review.html_table import Link, nowhere, table_html
 from rails.review.markup import Html, el, join, text
-from rails.review.reports import Report
+from rails.review.reports.compare import Comparison
+from rails.review.reports.compare_tables import compare_tables, sentences
+from rails.review.reports.report_list import Report
 
 
 def report_parts(report: Report, link: Link = nowhere) -> Html:

@@ -7,11 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.text import head_and_tail, one_line, sha256
-from rails.review.diffs import LoggedDiff, read_diff
-from rails.review.drift import difference
-from rails.review.markup import Html, el, join, text
-from rails.review.outlines import outline_part
-from rails.review.views import (
+from rails.projections.common import (
     ApprovalView,
     CorrectionView,
     FindingView,
@@ -21,6 +17,10 @@ from rails.review.views import (
     ResultView,
     TurnView,
 )
+from rails.review.diffs import LoggedDiff, read_diff
+from rails.review.markup import Html, el, join, text
+from rails.review.outlines import outline_part
+from rails.review.reports.repair_drift import difference
 
 #: Characters of one text that the page shows; the rest is named by its length and hash.
 TEXT_CHARS: Final = 64_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from rails.approval.diffview import show
-from rails.core.outline import Outline, OutlineLine
+from rails.approval.diff_view import show
+from rails.core.change_summary import Outline, OutlineLine
 from rails.core.text import one_line
-from rails.gate.checks.n8n import picture
+from rails.n8n.draw import picture
 from rails.review.markup import Html, el, text
 
 _MARKS: Final = {"add": "+", "remove": "−", "change": "~", "note": ""}

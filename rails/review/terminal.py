@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.paint import draw_lines, draw_outline, styled, wrap
+from rails.approval.terminal.paint import draw_lines, draw_outline, styled, wrap
 from rails.core.text import one_line, printable
-from rails.review.diffs import read_diff
-from rails.review.drift import difference
-from rails.review.views import (
+from rails.projections.common import (
     ApprovalView,
     CorrectionView,
     FindingView,
@@ -20,6 +18,8 @@ from rails.review.views import (
     Totals,
     TurnView,
 )
+from rails.review.diffs import read_diff
+from rails.review.reports.repair_drift import difference
 
 _OUTCOMES: Final = {
     "applied": ("applied", "good"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rails.core.values import dataclass, field
-from rails.human import Question, Said
+from rails.core.dataclass import dataclass, field
+from rails.session.ask_user import Question, Said
 
 
 @dataclass(slots=True)

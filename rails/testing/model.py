@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rails.core.conversation import Answer, Delta, Message, NativeCall, StopReason, Text, TextDelta, ToolSpec, Usage
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import ModelError
-from rails.core.values import dataclass, field
 
 #: What one answer may be scripted as.
 Script = str | NativeCall | Sequence[str | NativeCall] | Answer | ModelError

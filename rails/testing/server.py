@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from rails.core.conversation import NativeCall
-from rails.core.requests import Json
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
 from rails.testing.wire import anthropic_events, event, openai_events
 
 Part = str | NativeCall | Mapping[str, Json]

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rails.core.requests import Json
-from rails.core.values import dataclass, field
-from rails.tools.jsonfile import JsonError, Place, parse
-from rails.tools.schemas import nearest
+from rails.core.dataclass import dataclass, field
+from rails.core.text import unfenced
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonError, Place, parse
+from rails.json_schema.allowed import nearest
 
 _MISSING: Final = object()
 #: Parts of an alias, and the levels of objects and lists that this can reach.
@@ -95,15 +96,6 @@ def json_in_text(text: str) -> Json:
         return parse(unfenced(text)).value
     except JsonError:
         return text
-
-
-def unfenced(text: str) -> str:
-    """Take a Markdown fence off ``text``, when the whole text is one fenced block."""
-    stripped = text.strip()
-    first, newline, rest = stripped.partition("\n")
-    if newline and first.rstrip().casefold() in ("```json", "```") and rest.rstrip().endswith("```"):
-        return rest.rstrip().removesuffix("```")
-    return stripped
 
 
 def _move(resolved: Resolved, path: list[str], target: list[str]) -> None:

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from rails.core.dataclass import dataclass, replace
 from rails.core.text import one_line
-from rails.core.values import dataclass, replace
 from rails.tools.registry import Builtin, Command, Definition, Http, Mcp
 from rails.tools.runners.secrets import Secrets
 

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeGuard
 
-from rails.core.requests import Effect, Json
 from rails.core.text import one_line
-from rails.tools.fields import VARIABLE, Fields
-from rails.tools.jsonfile import Place
+from rails.core.tool_request import Effect, Json
+from rails.data_formats.positions import Place
+from rails.json_schema.allowed import did_you_mean, kind, quoted
+from rails.tools.definition_fields import VARIABLE, Fields
 from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
-from rails.tools.schemas import did_you_mean, kind, quoted
 
 #: The built-in tools and what they can do.
 BUILTINS: Final[Mapping[str, Effect]] = {

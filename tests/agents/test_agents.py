@@ -6,26 +6,16 @@ import re
 import pytest
 import yaml
 
-from rails.agents import (
-    COMPONENTS_MARKER,
-    as_data,
-    check_output,
-    first_message,
-    load_agents,
-    named,
-    protocol,
-    read_agent,
-    registry_for,
-    system_prompt,
-    tool_specs,
-)
+from rails.agents.output import check_output
+from rails.agents.prompt import as_data, first_message, protocol, registry_for, system_prompt, tool_specs
+from rails.agents.template import COMPONENTS_MARKER, load_agents, named, read_agent
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError, UsageError
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
-from rails.intake import read
-from rails.tools.contract import validate
-from rails.tools.definitions import load, read_definition
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.parsing.parse import read
+from rails.tools.loader import load, read_definition
 from rails.tools.registry import Registry
+from rails.tools.validate import validate
 
 SHIPPED = builtin_folder("agent_templates")
 AGENTS = load_agents([SHIPPED])

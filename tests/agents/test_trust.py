@@ -2,16 +2,16 @@
 
 import pytest
 
-from rails.agents import load_agents
-from rails.agents import trust as templates
-from rails.approval.scripted import ScriptedApprover
+from rails.agents.template import load_agents
+from rails.approval.terminal.scripted import ScriptedApprover
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import UsageError
-from rails.core.shipped import builtin_folder
 from rails.log.writer import SessionLog
-from rails.session import Job, Session, start
+from rails.session.run import Job, Session, start
 from rails.testing import ScriptedModel
-from rails.tools.definitions import load
-from rails.tools.trust import Trust
+from rails.tools.loader import load
+from rails.trust import agents as templates
+from rails.trust.tools import Trust
 
 SHIPPED = builtin_folder("agent_templates")
 OWN = "---\nname: coder\ndescription: Mine.\ntools: read_file, write_file\nx-rails:\n  model: openai:m\n---\nDo {}.\n"

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from rails.approval.decision import Decision, digest_of, sign, sign_changes, sign_tool, still_valid
-from rails.approval.policy import Policy, PolicyApprover
-from rails.approval.rules import Rule
-from rails.approval.scripted import ScriptedApprover
-from rails.approval.terminal import TerminalApprover
+from rails.approval.policy.policy import Policy, PolicyApprover
+from rails.approval.policy.rules import Rule
+from rails.approval.terminal.approver import TerminalApprover
+from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.changes import ChangeSet
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath

@@ -4,11 +4,11 @@ import os
 
 import pytest
 
-from rails.approval.board import Board, ask_to_revoke, posted
 from rails.approval.decision import Decision
-from rails.approval.grants import Grants, as_toml, propose, sentence
-from rails.approval.policy import Policy, PolicyApprover, load
-from rails.approval.rules import Rule
+from rails.approval.policy.board import Board, ask_to_revoke, posted
+from rails.approval.policy.grants import Grants, as_toml, propose, sentence
+from rails.approval.policy.policy import Policy, PolicyApprover, load
+from rails.approval.policy.rules import Rule
 
 
 class Clock:

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from rails.approval.card import card_of
+from rails.approval.audit import card_of
 from rails.approval.logged import read_card
-from rails.approval.screen import Look, draw_request
-from rails.core.outline import Outline, OutlineLine
+from rails.approval.terminal.screen import Look, draw_request
+from rails.core.change_summary import Outline, OutlineLine
 from rails.core.verdict import Fixed, NotChecked
 
 

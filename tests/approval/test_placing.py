@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from rails.approval.policy import PolicyApprover
-from rails.approval.rules import Policy, Rule
-from rails.approval.terminal import TerminalApprover
+from rails.approval.policy.policy import PolicyApprover
+from rails.approval.policy.rules import Policy, Rule
+from rails.approval.terminal.approver import TerminalApprover
+from rails.core.candidates import Offer, Place
 from rails.core.changes import ChangeSet
-from rails.core.places import Offer, Place
 
 
 @pytest.fixture

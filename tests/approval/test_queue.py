@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.decision import Decision, sign, still_valid
-from rails.approval.grants import Grants, as_toml, propose
+from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.queue import IN_PAGE, Queue
-from rails.approval.terminal import TerminalApprover
+from rails.approval.terminal.approver import TerminalApprover
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events import Record
 

@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT))
 from rails.core import paths  # noqa: E402
 from rails.core.changes import ChangeSet, FileChange  # noqa: E402
 from rails.edits.apply import recover, write  # noqa: E402
-from rails.edits.files import Disk  # noqa: E402
-from rails.edits.history import History  # noqa: E402
+from rails.edits.checkpoints import History  # noqa: E402
+from rails.edits.safe_files import Disk  # noqa: E402
 
 OLD, NEW = b"x = 1\n" * 700, b"x = 2\n" * 700
 

@@ -15,10 +15,10 @@ import time
 
 import jsonschema
 
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import validate
-from rails.tools.definitions import load
+from rails.core.app_dirs import builtin_folder
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.tools.loader import load
+from rails.tools.validate import validate
 
 CONTENT = "def f(x):\n    return x\n" * 200
 CASES = {

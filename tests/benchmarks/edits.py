@@ -22,11 +22,11 @@ import drift  # noqa: E402
 from peers import find_peers  # noqa: E402
 
 from rails.core import paths  # noqa: E402
-from rails.edits.draft import Draft, Problem  # noqa: E402
-from rails.edits.files import Snapshot  # noqa: E402
+from rails.edits.edit_request import Wanted  # noqa: E402
+from rails.edits.file_draft import Draft, Problem  # noqa: E402
 from rails.edits.match import locate  # noqa: E402
-from rails.edits.view import View  # noqa: E402
-from rails.edits.wanted import Wanted  # noqa: E402
+from rails.edits.safe_files import Snapshot  # noqa: E402
+from rails.edits.text_view import View  # noqa: E402
 
 
 def ours(case):

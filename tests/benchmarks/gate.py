@@ -23,8 +23,8 @@ from pathlib import Path
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate
 from rails.gate.baseline import line_map
+from rails.gate.gate import Gate
 
 SCRIPTS = Path(sys.executable).parent
 RUFF_PROJECT = "[tool.ruff.lint]\nselect = ['E', 'W', 'F']\n[tool.ruff.format]\nline-ending = 'auto'\n"

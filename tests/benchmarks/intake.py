@@ -35,13 +35,13 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.par
 
 from intake_corpus import SHAPES, F, Row, rows  # noqa: E402
 
-from rails.core.requests import ToolRequest  # noqa: E402
-from rails.core.shipped import builtin_folder  # noqa: E402
-from rails.intake import Reader, read  # noqa: E402
-from rails.intake.jsontext import strict  # noqa: E402
-from rails.intake.repairs import repair  # noqa: E402
-from rails.tools.contract import validate  # noqa: E402
-from rails.tools.definitions import load  # noqa: E402
+from rails.core.app_dirs import builtin_folder  # noqa: E402
+from rails.core.tool_request import ToolRequest  # noqa: E402
+from rails.data_formats.strict_json import strict  # noqa: E402
+from rails.parsing.parse import Reader, read  # noqa: E402
+from rails.parsing.repairs import repair  # noqa: E402
+from rails.tools.loader import load  # noqa: E402
+from rails.tools.validate import validate  # noqa: E402
 
 Parser = Callable[[str], Any]
 
@@ -51,9 +51,9 @@ Parser = Callable[[str], Any]
 
 def fits(name: str, parameters: Any) -> bool:
     """Say whether the call would pass the tool's schema: required keys, closed keys, types."""
-    from rails.intake import shape
+    from rails.json_schema import quick_check
 
-    return name in SHAPES and shape.fits(SHAPES[name], parameters)
+    return name in SHAPES and quick_check.fits(SHAPES[name], parameters)
 
 
 def ours(row: Row) -> str:

@@ -26,7 +26,8 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.par
 
 from intake_corpus import SHAPES, F, rows  # noqa: E402
 
-from rails.intake import Reader, extras, read  # noqa: E402
+from rails.parsing.call_formats import optional  # noqa: E402
+from rails.parsing.parse import Reader, read  # noqa: E402
 
 EVIL = "/etc/passwd"
 CALL = f'{{"tool": "delete_file", "path": "{EVIL}"}}'
@@ -186,7 +187,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
     finish: Any = rng.choice(["end_turn", "max_tokens"])
     if content is not None and not text.endswith(("Then.\n", "bye\n")):
         finish = "max_tokens"
-    dialects = rng.choice([(), (), extras.NAMES])
+    dialects = rng.choice([(), (), optional.NAMES])
     start = time.thread_time()
     found = read(text, SHAPES, finish=finish, dialects=dialects)
     bound = 0.05 + len(text) * 2e-6
@@ -223,7 +224,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
 
 
 class Coverage:
-    """Pairs of lines of ``rails.intake`` that followed each other, by the interpreter's tracing."""
+    """Pairs of lines of ``rails.parsing`` that followed each other, by the interpreter's tracing."""
 
     def __init__(self) -> None:
         self.pairs: set[tuple[str, int, int]] = set()

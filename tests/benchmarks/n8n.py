@@ -192,7 +192,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["AI_RAILS_N8N_CATALOGUE"] = str(Path(folder) / "catalogue.json.gz")
-        from rails.gate.checks.n8n import build_catalogue
+        from rails.n8n.nodes.build import build_catalogue
 
         if not options.names_only:
             print(build_catalogue(options.packages))

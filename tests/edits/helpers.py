@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rails.core import paths
 from rails.core.changes import Approved, ChangeSet, FileChange
-from rails.core.requests import ToolRequest
+from rails.core.tool_request import ToolRequest
 
 EDIT_TOOLS = ("write_file", "edit_file", "multi_edit", "insert_lines", "delete_file", "move_file")
 

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
+from rails.edits.edit_request import Wanted
 from rails.edits.match import Match, Miss, locate
-from rails.edits.view import View
-from rails.edits.wanted import Wanted
+from rails.edits.text_view import View
 
 
 def result(text, old, new, **more):

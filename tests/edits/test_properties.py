@@ -8,11 +8,11 @@ from pathlib import Path
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rails.edits.draft import Draft, Problem
-from rails.edits.files import Snapshot
+from rails.edits.edit_request import Wanted
+from rails.edits.file_draft import Draft, Problem
 from rails.edits.match import Match, locate
-from rails.edits.view import View
-from rails.edits.wanted import Wanted
+from rails.edits.safe_files import Snapshot
+from rails.edits.text_view import View
 
 from .helpers import at
 

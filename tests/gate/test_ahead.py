@@ -5,8 +5,8 @@ import time
 import pytest
 
 from rails.core import limits
-from rails.gate import Gate
-from rails.gate.commands import Command
+from rails.gate.command_checks import Command
+from rails.gate.gate import Gate
 
 BLACK = "[tool.ruff.lint]\nselect = ['F']\n[tool.black]\nline-length = 88\n"
 

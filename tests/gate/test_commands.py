@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import Gate
-from rails.gate.commands import Command, mypy
-from rails.gate.commands import pytest as suite_of
+from rails.gate.command_checks import Command, mypy
+from rails.gate.command_checks import pytest as suite_of
+from rails.gate.gate import Gate
 
 LINTER = """
 import pathlib, sys

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rails.gate import Gate
+from rails.gate.gate import Gate
 
 PLANT = "import pathlib\npathlib.Path({trace!r}).write_text('ran')\nclass Plugin:\n    name = version = 'x'\n"
 

@@ -7,7 +7,10 @@ import pytest
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError, UsageError
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate, checks, report, tools
+from rails.gate import registry
+from rails.gate.gate import Gate
+from rails.gate.report import text as report
+from rails.processes import programs
 
 
 def test_an_empty_change_set_passes(world):
@@ -83,7 +86,7 @@ def test_a_file_that_cannot_be_read_is_not_a_pass(world):
 
 
 def test_a_missing_tool_is_an_error_and_never_a_pass(world, monkeypatch):
-    monkeypatch.setattr(tools, "find_ruff", lambda: None)
+    monkeypatch.setattr(programs, "find_ruff", lambda: None)
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert any("ruff is not installed" in miss.reason and miss.required for miss in verdict.not_checked)
@@ -91,14 +94,14 @@ def test_a_missing_tool_is_an_error_and_never_a_pass(world, monkeypatch):
 
 @pytest.mark.parametrize("name", ["black", "flake8"])
 def test_a_missing_python_tool_is_an_error_and_never_a_pass(world, monkeypatch, name):
-    monkeypatch.setattr(tools, "find_module", lambda asked: None if asked == name else tools.Tool(asked, (), "1"))
+    monkeypatch.setattr(programs, "find_module", lambda asked: None if asked == name else programs.Tool(asked, (), "1"))
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert {miss.check for miss in verdict.not_checked} == {name}
 
 
 def test_findings_weigh_more_than_a_missing_tool(world, monkeypatch):
-    monkeypatch.setattr(tools, "find_module", lambda name: None)
+    monkeypatch.setattr(programs, "find_module", lambda name: None)
     assert world.judge(("a.py", "print(undefined)\n")).status == "fail"
 
 
@@ -106,7 +109,7 @@ def test_a_tool_that_crashes_is_an_error(world, monkeypatch, tmp_path):
     fake = tmp_path / "ruff"
     fake.write_text("#!/bin/sh\necho broken >&2\nexit 70\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(tools, "find_ruff", lambda: tools.Tool("ruff", (str(fake),), "0"))
+    monkeypatch.setattr(programs, "find_ruff", lambda: programs.Tool("ruff", (str(fake),), "0"))
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert any(miss.check == "ruff" for miss in verdict.not_checked)
@@ -116,7 +119,7 @@ def test_a_bug_of_ours_is_an_error_and_not_a_pass(world, monkeypatch):
     def broken(jobs, desk):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(checks.load("python"), "run", broken)
+    monkeypatch.setattr(registry.load("python"), "run", broken)
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert "ZeroDivisionError" in verdict.not_checked[0].reason
@@ -148,18 +151,18 @@ def test_a_program_is_stopped_at_its_time_limit_with_its_children(tmp_path):
         f"import subprocess, sys, time\nsubprocess.Popen(['sleep', '61'], stdout=open({str(tmp_path / 'o')!r}, 'w'))\n"
     )
     with pytest.raises(CheckError, match=r"did not finish within 0\.5 seconds"):
-        tools.run([tools.sys.executable, "-c", script + "time.sleep(60)"], timeout=0.5)
+        programs.run([programs.sys.executable, "-c", script + "time.sleep(60)"], timeout=0.5)
 
 
 def test_a_program_that_prints_without_end_is_stopped(tmp_path):
     with pytest.raises(CheckError, match="printed more than 1000 bytes"):
-        tools.run(["/usr/bin/yes"], most=1000, timeout=20)
+        programs.run(["/usr/bin/yes"], most=1000, timeout=20)
 
 
 def test_a_tool_gets_no_environment_of_ours(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     monkeypatch.setenv("PYTHONPATH", ".")
-    ran = tools.run([tools.sys.executable, "-c", "import os; print(sorted(os.environ), os.getcwd())"])
+    ran = programs.run([programs.sys.executable, "-c", "import os; print(sorted(os.environ), os.getcwd())"])
     assert b"SECRET" not in ran.out.upper().replace(b"SECRETS", b"")
     assert b"ANTHROPIC" not in ran.out
     assert b"PYTHONPATH" not in ran.out

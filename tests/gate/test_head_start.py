@@ -8,14 +8,16 @@ import pytest
 
 from rails.cli import main
 from rails.core.paths import parse
-from rails.gate import Gate, settings, tools
-from rails.gate.rufftool import head_start
+from rails.gate.gate import Gate
+from rails.gate.languages.python import config
+from rails.gate.languages.python.ruff_client import head_start
+from rails.processes import programs
 
 TEXT = "import os\nx = { 'a':1 }\nprint(undefined)\n"
 
 
 def settings_of(project):
-    return settings.ruff_for(project, "a.py", settings.read(project))
+    return config.ruff_for(project, "a.py", config.read(project))
 
 
 def told(verdict):
@@ -93,7 +95,7 @@ def test_one_check_from_a_shell_imports_only_what_it_needs(project):
 def test_the_process_that_a_command_starts_first_is_the_one_that_is_asked(project):
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
     (project / "a.py").write_text(TEXT)
-    started = tools.start(tools.ruff_server(tools.find_ruff()))
+    started = programs.start(programs.ruff_server(programs.find_ruff()))
     ruff = head_start(project, [parse("a.py")], started)
     found, pids = judged(project, ruff)
     assert pids == [started.pid]
@@ -104,7 +106,7 @@ def test_the_process_that_a_command_starts_first_is_the_one_that_is_asked(projec
 def test_a_process_that_died_before_it_was_asked_loses_nothing(project):
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
     (project / "a.py").write_text(TEXT)
-    started = tools.start([sys.executable, "-c", "pass"])
+    started = programs.start([sys.executable, "-c", "pass"])
     started.wait()
     (rules, missed), _ = judged(project, head_start(project, [parse("a.py")], started))
     assert {rule for rule, _, _ in rules} >= {"F401", "F821"}
@@ -116,7 +118,9 @@ def test_a_process_that_was_started_first_never_outlives_the_command(project, mo
     (project / "a.py").write_text(TEXT)
     (project / "notes.md").write_text("# Notes\n")
     started = []
-    monkeypatch.setattr(tools, "start", lambda argv, start=tools.start: started.append(start(argv)) or started[-1])
+    monkeypatch.setattr(
+        programs, "start", lambda argv, start=programs.start: started.append(start(argv)) or started[-1]
+    )
     monkeypatch.chdir(project)
     assert main(["gate", name]) == code
     assert all(process.returncode is not None for process in started)

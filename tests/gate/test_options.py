@@ -10,7 +10,9 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
 from rails.core.userfolder import config_folder
-from rails.gate import Gate, consent, options
+from rails.gate.gate import Gate
+from rails.gate.support import settings as options
+from rails.trust import gate as consent
 
 BAD = "print(undefined)\n"
 LINTER = """import pathlib

@@ -3,9 +3,9 @@
 import pytest
 
 from rails.core.errors import CheckError
-from rails.gate import tools
-from rails.gate.ruffserver import RuffServer
-from rails.gate.settings import RuffSettings
+from rails.gate.languages.python.config import RuffSettings
+from rails.gate.languages.python.ruff_server import RuffServer
+from rails.processes import programs
 
 TEXTS = {
     f"m{n}.py": f"import os\nx{n} = {{'a':{n}}}\n{'y = [ 1,2 ]' if n % 2 else 'print(z)'}\n".encode() for n in range(40)
@@ -15,7 +15,7 @@ TEXTS = {
 @pytest.fixture
 def server(project):
     options = (("lint.select", ("E", "F", "I")),)
-    made = RuffServer(tools.find_ruff(), project, RuffSettings(False, options))
+    made = RuffServer(programs.find_ruff(), project, RuffSettings(False, options))
     yield made
     made.close()
 

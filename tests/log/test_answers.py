@@ -5,9 +5,9 @@ import multiprocessing
 
 import pytest
 
+from rails.approval.pending import Answers, answer_key, is_being_written
 from rails.core.errors import LogError
 from rails.core.events import Event
-from rails.log.answers import Answers, answer_key, is_being_written
 from rails.log.writer import SessionLog
 
 KEY = b"k" * 32

@@ -18,11 +18,11 @@ from rails.core.conversation import (
     message_to_json,
 )
 from rails.core.events import Event
-from rails.log.export import FORMATS, to_recording
-from rails.log.export_markdown import block, inline
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
-from rails.models import open_model
+from rails.models.providers import open_model
+from rails.review.export.formats import FORMATS, to_recording
+from rails.review.export.markdown import block, inline
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
 

@@ -11,12 +11,12 @@ from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.core.errors import UsageError
 from rails.core.events import Event, Record
-from rails.core.wire import json_object
-from rails.log import feed, search
-from rails.log.index import Index
-from rails.log.query import parse
-from rails.log.search import scan, session_ids
-from rails.log.words import fold, split, words_of
+from rails.core.json_text import json_object
+from rails.log.index import feed, search
+from rails.log.index.index import Index
+from rails.log.index.query import parse
+from rails.log.index.search import scan, session_ids
+from rails.log.index.terms import fold, split, words_of
 from rails.log.writer import SessionLog
 
 FINDING = {"path": "src/todo.py", "line": 3, "rule": "E501", "message": "line too long (130 > 120)", "new": True}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events import DURABLE, Event
-from rails.log import blobs, files, lines
+from rails.log import blobs, event_codec, files
 from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 
@@ -402,7 +402,7 @@ def test_a_state_folder_that_cannot_be_made_is_a_clear_error(tmp_path):
 
 
 def test_a_line_that_was_written_is_decoded_to_the_same_record():
-    line, record = lines.encode(
+    line, record = event_codec.encode(
         1,
         "t",
         "s",
@@ -413,7 +413,7 @@ def test_a_line_that_was_written_is_decoded_to_the_same_record():
         details={"x": [1.5]},
         prev="",
     )
-    assert lines.decode(line[:-1]) == (record, True)
+    assert event_codec.decode(line[:-1]) == (record, True)
 
 
 JSON = st.recursive(

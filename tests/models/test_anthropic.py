@@ -8,8 +8,8 @@ import pytest
 from rails.core import limits
 from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, Text, TextDelta, ToolSpec
 from rails.core.errors import ModelError, ModelRetryable
-from rails.models import open_model
 from rails.models.anthropic import AnthropicModel
+from rails.models.providers import open_model
 from rails.testing import Reply, StubServer, call, says
 
 HELLO = [Message("user", (Text("Say hello."),))]

@@ -6,9 +6,9 @@ valid-looking call. The rows can be run against any harness: they are only what 
 
 import pytest
 
-from rails import intake
+from rails import parsing
 from rails.core.conversation import Message, NativeCall, Text
-from rails.models import open_model
+from rails.models.providers import open_model
 from rails.testing import StubServer, call
 
 SHAPES = {
@@ -49,7 +49,7 @@ def read_back(provider, reply):
         *_, answer = open_model(f"{provider}:m", base_url=url).stream(
             system="", messages=[Message("user", (Text("?"),))], tools=[]
         )
-    return answer, intake.read(answer.message.text, SHAPES, finish=answer.stop_reason, calls=answer.message.calls)
+    return answer, parsing.read(answer.message.text, SHAPES, finish=answer.stop_reason, calls=answer.message.calls)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

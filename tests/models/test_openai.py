@@ -7,8 +7,8 @@ import pytest
 from rails.core import limits
 from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, Text, ToolSpec
 from rails.core.errors import ModelError, ModelRetryable, UsageError
-from rails.models import open_model
 from rails.models.openai import OpenAIModel
+from rails.models.providers import open_model
 from rails.testing import Reply, StubServer, call, says
 
 HELLO = [Message("user", (Text("Say hello."),))]

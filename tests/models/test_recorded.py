@@ -7,7 +7,8 @@ import pytest
 
 from rails.core.conversation import Answer, Message, NativeCall, Text, TextDelta, Usage
 from rails.core.errors import ModelError, UsageError
-from rails.models import Options, open_model
+from rails.models.model import Options
+from rails.models.providers import open_model
 from rails.models.recorded import to_line
 
 

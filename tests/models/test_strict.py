@@ -10,16 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import Message, Text, ToolSpec
 from rails.core.errors import ModelError
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
+from rails.core.tool_request import RawRequest, ToolRequest
 from rails.models.anthropic import AnthropicModel
 from rails.models.openai import OpenAIModel
-from rails.models.strict import ANTHROPIC, OPENAI, Strictness, strict_schema, strict_tools
+from rails.models.structured_output import ANTHROPIC, OPENAI, Strictness, strict_schema, strict_tools
 from rails.testing import Reply, StubServer, says
-from rails.tools.contract import closed, validate
-from rails.tools.definitions import load
+from rails.tools.loader import load
+from rails.tools.validate import closed, validate
 
 SHIPPED = load([builtin_folder("mcp_definitions")]).definitions
 ORIGINAL = load([Path(__file__).parent.parent / "tools" / "original_definitions"]).definitions

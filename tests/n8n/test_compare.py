@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, node, to
 
-from rails.core.outline import from_json
-from rails.core.wire import to_json
-from rails.gate.checks.n8n.account import MOST_LINES, outline
-from rails.gate.checks.n8n.compare import compare
+from rails.core.change_summary import from_json
+from rails.core.json_text import to_json
+from rails.n8n.compare.compare import compare
+from rails.n8n.compare.summary import MOST_LINES, outline
 
 
 def told(before, after):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.gate.checks.n8n.describe import find_nodes, node_info
+from rails.n8n.nodes.describe import find_nodes, node_info
 
 
 @pytest.mark.usefixtures("catalogue")

@@ -4,7 +4,8 @@ import pytest
 from n8n_workflows import chain, errors, node, rules, the_one, workflow
 
 from rails.core.errors import UsageError
-from rails.gate.checks.n8n import PROFILES, check
+from rails.gate.checks.n8n import check
+from rails.n8n.rules.destination import PROFILES
 
 PLAIN = {"nodes": [], "connections": {}}
 

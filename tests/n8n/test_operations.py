@@ -6,7 +6,7 @@ import pytest
 from n8n_workflows import chain, errors, node, to
 
 from rails.core.errors import Refusal
-from rails.gate.checks.n8n.operations import apply, renamed
+from rails.n8n.edit.operations import apply, renamed
 
 
 def done(value, *operations):

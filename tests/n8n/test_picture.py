@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, node, to, workflow
 
-from rails.gate.checks.n8n import picture
-from rails.gate.checks.n8n.compare import compare
+from rails.n8n.compare.compare import compare
+from rails.n8n.draw import picture
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -10,11 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, findings, node
 
-from rails.gate.checks.n8n import PROFILES, check, fmt, looks_like_workflow, rules_table, structure
-from rails.gate.checks.n8n.catalogue import from_json
-from rails.gate.checks.n8n.catalogue_build import compact
-from rails.gate.checks.n8n.packages import Package
-from rails.gate.checks.n8n.rules import RULES
+from rails.gate.checks.n8n import check, rules_table
+from rails.n8n import formatting
+from rails.n8n.nodes.build import compact
+from rails.n8n.nodes.catalogue import from_json
+from rails.n8n.nodes.packages import Package
+from rails.n8n.recognise import looks_like_workflow
+from rails.n8n.rules import structure
+from rails.n8n.rules.all_rules import RULES
+from rails.n8n.rules.destination import PROFILES
 
 HUGE = st.sampled_from([10**30, -(10**290), 1e308, 10**299])
 LEAF = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False, allow_infinity=False) | HUGE
@@ -132,8 +136,8 @@ def test_numbers_beyond_every_range_are_read(place, written):
     value["nodes"][1] |= {"type": "n8n-nodes-base.merge", "typeVersion": 3, "parameters": {"numberInputs": 3}}
     data = json.dumps(value).replace(place, place[:-1] + written if place[0] == '"' else f"[0, {written}]").encode()
     assert list(check(data, "x.json", "strict")) is not None
-    assert fmt.canonical(data).count(b"Infinity") == 0
-    assert fmt.complete(data, "x.json")[0].count(b"Infinity") == 0
+    assert formatting.canonical(data).count(b"Infinity") == 0
+    assert formatting.complete(data, "x.json")[0].count(b"Infinity") == 0
 
 
 def test_a_huge_number_is_read_as_n8n_reads_it():

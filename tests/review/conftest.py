@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from rails.approval.pending import Answers
 from rails.core.events import Record
-from rails.log.answers import Answers
 
 from .running import KEY as BOX_KEY
 from .running import Run

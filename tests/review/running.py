@@ -4,18 +4,18 @@ import json
 import threading
 from pathlib import Path
 
-from rails.agents import load_agents
-from rails.approval.grants import Grants
-from rails.approval.policy import Policy, PolicyApprover
+from rails.agents.template import load_agents
+from rails.approval.pending import Answers
+from rails.approval.policy.grants import Grants
+from rails.approval.policy.policy import Policy, PolicyApprover
 from rails.approval.queue import Queue
-from rails.core.shipped import builtin_folder
+from rails.core.app_dirs import builtin_folder
 from rails.gate.gate import Gate
-from rails.log.answers import Answers
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
-from rails.session import Job, Session, start, where
+from rails.session.run import Job, Session, start, where
 from rails.testing import ScriptedModel
-from rails.tools.definitions import load
+from rails.tools.loader import load
 
 KEY = b"k" * 32
 

@@ -6,15 +6,15 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.core.wire import to_json
-from rails.prices import Price, Prices
-from rails.review.align import align
-from rails.review.compare import compare
-from rails.review.compare_tables import compare_tables, sentences
-from rails.review.library import Library
-from rails.review.queries import session_view
-from rails.review.table import as_text
-from rails.review.views import RequestView, TurnView
+from rails.config.prices import Price, Prices
+from rails.core.json_text import to_json
+from rails.projections.common import RequestView, TurnView
+from rails.projections.session import session_view
+from rails.render.table import as_text
+from rails.review.reports.align import align
+from rails.review.reports.compare import compare
+from rails.review.reports.compare_tables import compare_tables, sentences
+from rails.review.session_list import Library
 
 
 def views(stories, state):

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.review.corrections import correction_of
-from rails.review.drift import difference, drift_report, drift_tables
-from rails.review.queries import session_view
-from rails.review.table import as_text
+from rails.projections.corrections import correction_of
+from rails.projections.session import session_view
+from rails.render.table import as_text
+from rails.review.reports.repair_drift import difference, drift_report, drift_tables
 
 
 def block(value, *, raw=None):

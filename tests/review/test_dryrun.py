@@ -2,9 +2,9 @@
 
 import pytest
 
-from rails.approval.rules import Policy, Rule
-from rails.review.dryrun import as_text, dry_run, rule_in_words
-from rails.review.queries import session_view
+from rails.approval.policy.rules import Policy, Rule
+from rails.projections.session import session_view
+from rails.review.reports.dry_run import as_text, dry_run, rule_in_words
 
 ALLOW_APP = Rule(1, "allow", "policy.toml", path=("app.py",))
 DENY_APP = Rule(1, "deny", "policy.toml", path=("*.py",))

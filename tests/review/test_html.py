@@ -10,12 +10,12 @@ from importlib import resources
 
 import pytest
 
-from rails.gate.checks.n8n import picture
+from rails.n8n.draw import picture
+from rails.projections.session import session_view
 from rails.review.diffs import read_diff
 from rails.review.html import render_html
 from rails.review.html_turns import TEXT_CHARS
 from rails.review.markup import el, join, text
-from rails.review.queries import session_view
 
 
 class Outline(HTMLParser):

@@ -2,10 +2,10 @@
 
 import pytest
 
+from rails.config.prices import Price, Prices
 from rails.core.conversation import Usage
-from rails.log.cards import Card
-from rails.prices import Price, Prices
-from rails.review.meter import meter_of
+from rails.log.session_stats import Card
+from rails.projections.meter import meter_of
 
 PRICES = Prices({"sonnet": Price(3.0, 15.0, 0.3)}, "USD", "2026-11")
 LIMITS = {"max_tokens": 10_000, "max_seconds": 900.0, "max_cost": 0.5}
@@ -55,7 +55,7 @@ def test_a_correction_costs_what_it_costs(log):
 
 
 def test_what_is_left_is_counted_as_the_run_counts_it(log):
-    from rails.budget import Totals
+    from rails.session.budget import Totals
 
     start = ("WORKFLOW_START", {"limits": LIMITS})
     made, totals = card(log, start, ANSWER), Totals(prices=PRICES.models)

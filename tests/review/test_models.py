@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rails.config.prices import Price, Prices, load
 from rails.core.conversation import Usage
 from rails.core.errors import UsageError
-from rails.prices import Price, Prices, load
-from rails.review.library import Library
-from rails.review.models import Share, model_report, models_table
-from rails.review.queries import session_view
-from rails.review.table import as_text
+from rails.projections.session import session_view
+from rails.render.table import as_text
+from rails.review.reports.models import Share, model_report, models_table
+from rails.review.session_list import Library
 
 
 @pytest.mark.parametrize(

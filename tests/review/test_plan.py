@@ -2,9 +2,9 @@
 
 import pytest
 
+from rails.projections.progress import plan_of, standing
+from rails.projections.session import session_view
 from rails.review.html_plan import plan_html
-from rails.review.plan import plan_of, standing
-from rails.review.queries import session_view
 
 CHAIN = [{"agent": name, "task": f"{name}'s part"} for name in ("planner", "coder", "reviewer")]
 START = ("WORKFLOW_START", {"task": "due dates", "tasks": CHAIN})

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.core.events import EVENT_TYPES
-from rails.review.queries import as_json, session_view
+from rails.projections.session import as_json, session_view
 
 
 def schema():

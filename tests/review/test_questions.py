@@ -2,8 +2,8 @@
 
 import pytest
 
-from rails.review.live import Live
-from rails.review.questions import Questions
+from rails.projections.live import Live
+from rails.projections.questions import Questions
 
 OPENED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "d" * 64, "requests": [{"id": "t1.1"}, {"id": "t1.2"}]})
 EDITED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "e" * 64, "replaces": 1})

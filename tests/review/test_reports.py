@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from rails.core.errors import UsageError
-from rails.log.cards import Card
-from rails.review.decisions import decisions, decisions_table
-from rails.review.heat import heat_map, heat_table
-from rails.review.library import Library
-from rails.review.queries import session_view
-from rails.review.reports import REPORTS
-from rails.review.sessions import chosen, sessions_table, states
-from rails.review.table import Cell, Table, as_text, cells
+from rails.log.session_stats import Card
+from rails.projections.session import session_view
+from rails.render.table import Cell, Table, as_text, cells
+from rails.review.reports.decisions import decisions, decisions_table
+from rails.review.reports.report_list import REPORTS
+from rails.review.reports.rules import heat_map, heat_table
+from rails.review.reports.sessions import chosen, sessions_table, states
+from rails.review.session_list import Library
 
 
 def test_rules_are_counted_by_session_and_by_week_with_what_they_cost(log):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from rails.review.queries import session_view
+from rails.projections.session import session_view
 from rails.review.terminal import render_session
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

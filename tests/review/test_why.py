@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from rails.core.changes import unified_diff
 from rails.core.text import sha256
-from rails.review.queries import session_view
-from rails.review.why import as_text, line_story
+from rails.projections.session import session_view
+from rails.review.reports.line_history import as_text, line_story
 
 
 def edit(log, turn, before, after, path="app.py", *, reason=""):

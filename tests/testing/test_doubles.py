@@ -76,5 +76,7 @@ def test_leaving_the_stub_ends_a_hanging_answer():
 
 
 def test_the_doubles_load_no_provider_sdk():
-    code = "import sys, rails.testing, rails.models; print([m for m in ('anthropic', 'httpx2') if m in sys.modules])"
+    code = (
+        "import sys, rails.testing, rails.models.model; print([m for m in ('anthropic', 'httpx2') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

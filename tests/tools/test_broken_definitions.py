@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rails.tools.definitions import check_folder
+from rails.tools.loader import check_folder
 
 FOLDER = Path(__file__).parent / "broken_definitions"
 EXPECTED = FOLDER / "expected.txt"

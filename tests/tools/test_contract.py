@@ -2,11 +2,11 @@
 
 import pytest
 
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import examine, validate
-from rails.tools.definitions import load, read_definition
+from rails.core.app_dirs import builtin_folder
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.tools.loader import load, read_definition
 from rails.tools.registry import Registry
+from rails.tools.validate import examine, validate
 
 
 @pytest.fixture(scope="module")

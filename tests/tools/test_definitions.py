@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import faults
-from rails.tools.definitions import check_folder, load, read_definition
 from rails.tools.describe import describe, starter
+from rails.tools.loader import check_folder, load, read_definition
 from rails.tools.registry import Builtin, Command, Http, Mcp, role_slug
+from rails.tools.validate import faults
 
 GOOD = {
     "tool_name": "count_lines",

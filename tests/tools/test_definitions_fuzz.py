@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import examine
-from rails.tools.definitions import read_definition
+from rails.core.app_dirs import builtin_folder
 from rails.tools.describe import describe
+from rails.tools.loader import read_definition
 from rails.tools.registry import Registry
+from rails.tools.validate import examine
 
 FILES = [
     *builtin_folder("mcp_definitions").glob("*.json"),

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from rails.core.shipped import builtin_folder
-from rails.tools.definitions import load, read_definition
+from rails.core.app_dirs import builtin_folder
 from rails.tools.health import reach, survey
+from rails.tools.loader import load, read_definition
 
 
 def define(transport, **fields):

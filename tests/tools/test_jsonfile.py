@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.tools.jsonfile import JsonError, parse
+from rails.data_formats.positions import JsonError, parse
 
 JSON = st.recursive(
     st.none()

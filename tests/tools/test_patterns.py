@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.tools.patterns import PatternError, compile_pattern, matcher
+from rails.json_schema.patterns import PatternError, compile_pattern, matcher
 
 
 @pytest.mark.parametrize(

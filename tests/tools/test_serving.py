@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from rails.core.shipped import builtin_folder
-from rails.tools.definitions import load
-from rails.tools.serving import Server, serve
+from rails.core.app_dirs import builtin_folder
+from rails.integrations.mcp_server import Server, serve
+from rails.tools.loader import load
 
 COUNT = {
     "tool_name": "count",
@@ -155,10 +155,10 @@ def test_the_official_sdk_lists_and_calls_our_tools(server, mode):
 
 def test_a_server_of_the_official_sdk_is_imported_and_called_on_stdio(tmp_path):
     pytest.importorskip("mcp", reason="the official SDK is not installed")
-    from rails.core.requests import ToolRequest
-    from rails.tools import runners
-    from rails.tools.definitions import check_folder
-    from rails.tools.importing import import_server
+    from rails.core.tool_request import ToolRequest
+    from rails.tools.loader import check_folder
+    from rails.tools.mcp_import import import_server
+    from rails.tools.runners import dispatch
 
     (tmp_path / "calc.py").write_text(SDK_SERVER)
     imported = import_server("calc", {"command": sys.executable, "args": ["calc.py"]}, tmp_path)
@@ -168,7 +168,7 @@ def test_a_server_of_the_official_sdk_is_imported_and_called_on_stdio(tmp_path):
     assert check_folder([folder]) == ()
     definition = load([folder]).get("add")
     request = ToolRequest("r1", "add", {"a": 40, "b": 2}, "", "run", True, definition.digest, "coder")
-    result = runners.run(request, definition, tmp_path)
+    result = dispatch.run(request, definition, tmp_path)
     assert (result.ok, json.loads(result.text)) == (True, {"sum": 42})
 
 
@@ -178,9 +178,9 @@ def test_a_server_of_the_official_sdk_is_called_over_http(tmp_path):
     import subprocess
     import time
 
-    from rails.core.requests import ToolRequest
-    from rails.tools import runners
-    from rails.tools.importing import import_server
+    from rails.core.tool_request import ToolRequest
+    from rails.tools.mcp_import import import_server
+    from rails.tools.runners import dispatch
 
     (tmp_path / "calc.py").write_text(SDK_SERVER)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -200,7 +200,7 @@ def test_a_server_of_the_official_sdk_is_called_over_http(tmp_path):
         (folder / "add.json").write_text(imported.files["add.json"])
         definition = load([folder]).get("add")
         request = ToolRequest("r1", "add", {"a": 40, "b": 2}, "", "run", True, definition.digest, "coder")
-        assert json.loads(runners.run(request, definition, tmp_path).text) == {"sum": 42}
+        assert json.loads(dispatch.run(request, definition, tmp_path).text) == {"sum": 42}
     finally:
         process.kill()
         process.wait()

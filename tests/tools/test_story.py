@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from rails.agents import load_agents
-from rails.approval.scripted import ScriptedApprover
-from rails.core.shipped import builtin_folder
+from rails.agents.template import load_agents
+from rails.approval.terminal.scripted import ScriptedApprover
+from rails.commands.live import Screen
+from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
-from rails.screen import Screen
-from rails.session import Job, Session, start
+from rails.session.run import Job, Session, start
 from rails.testing import ScriptedModel
-from rails.tools.definitions import load
-from rails.tools.importing import import_server
+from rails.tools.loader import load
+from rails.tools.mcp_import import import_server
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 COUNT = {

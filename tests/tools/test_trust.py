@@ -5,10 +5,10 @@ import stat
 
 import pytest
 
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import UsageError
-from rails.core.shipped import builtin_folder
-from rails.tools.definitions import load
-from rails.tools.trust import Trust
+from rails.tools.loader import load
+from rails.trust.tools import Trust
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rails.core.text import decode, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
-from rails.gate import places
-from rails.gate.checks import Desk, Job, Outcome, Report
+from rails.data_formats import places_part
 from rails.gate.checks.text import cause
+from rails.gate.support.check import Desk, Job, Outcome, Report
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -71,11 +71,11 @@ def _tidied(job: Job) -> tuple[bytes, tuple[Fixed, ...]]:
 
     An older file of another form is left as it is: a small edit must not become a change of every line.
     """
-    from rails.gate.checks.n8n import fmt
+    from rails.n8n import formatting
 
-    if job.before is not None and fmt.canonical(job.before) != job.before:
+    if job.before is not None and formatting.canonical(job.before) != job.before:
         return job.after, ()
-    return fmt.tidied(job.after, job.path)
+    return formatting.tidied(job.after, job.path)
 
 
 class _Missing(NamedTuple):
@@ -125,7 +125,7 @@ def _json_file(
         text,
         json.loads(source, parse_int=_integer) if _has_schema(text, desk) else value,
         desk,
-        lambda: places.in_json(source),
+        lambda: places_part.in_json(source),
     )
 
 
@@ -152,7 +152,7 @@ def _yaml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _
         return (), _Missing(f"its values cannot be read: {one_line(str(error), 100)}", "schema", required=False)
     findings: list[Finding] = []
     for value, node in zip(values, nodes, strict=False):
-        found, missing = _schema(path, text, value, desk, partial(places.in_yaml, node))
+        found, missing = _schema(path, text, value, desk, partial(places_part.in_yaml, node))
         if missing:
             return findings, missing
         findings += found
@@ -164,16 +164,16 @@ def _toml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _
         return (), None
     import tomllib
 
-    return _schema(path, text, tomllib.loads(text), desk, lambda: places.in_toml(text))
+    return _schema(path, text, tomllib.loads(text), desk, lambda: places_part.in_toml(text))
 
 
 def _schema(
-    path: str, text: str, value: object, desk: Desk, locate: Callable[[], places.Places]
+    path: str, text: str, value: object, desk: Desk, locate: Callable[[], places_part.Places]
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Compare with the file's JSON Schema, if it has one."""
     if not _has_schema(text, desk):
         return (), None
-    from rails.gate import schemas
+    from rails.gate.checks import schemas
 
     found, missing = schemas.check(schemas.Document(path, text, value, locate), desk)
     return found, _Missing(missing.reason, "schema", missing.required) if missing else None

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rails.core.verdict import CheckRun
-from rails.gate import consent, jssettings, settings
-from rails.gate.biometools import BiomeTools
-from rails.gate.checks import Desk, Job, Report
-from rails.gate.flow import Road
-from rails.gate.nodetools import NodeTools
-from rails.gate.options import PROJECT_FILE
+from rails.gate.languages.javascript import config as jssettings
+from rails.gate.languages.javascript.biome import BiomeTools
+from rails.gate.languages.javascript.node_tools import NodeTools
+from rails.gate.languages.python import config as settings
+from rails.gate.support.check import Desk, Job, Report
+from rails.gate.support.fix_and_lint import Road
+from rails.gate.support.settings import PROJECT_FILE
+from rails.trust import gate
 
 
 def run(jobs: Sequence[Job], desk: Desk) -> Report:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
     config = jssettings.read(desk.project)
     if config.eslint_code and not desk.trusted:
-        desk.trusted = consent.given(desk.project, settings.read_file(desk.project / PROJECT_FILE))
+        desk.trusted = gate.given(desk.project, settings.read_file(desk.project / PROJECT_FILE))
     tools = BiomeTools(desk, config) if config.biome else NodeTools(desk, config)
     clocks: dict[str, list[float]] = {}
     outcomes = tuple(Road(job, tools, desk, clocks).outcome() for job in jobs)

@@ -11,10 +11,10 @@ from typing import Final
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.baseline import split_lines
-from rails.gate.checks import Desk, Job, Outcome, Report
 from rails.gate.checks.text import marker_findings
-from rails.gate.options import PROJECT_FILE, matches
-from rails.gate.ruff import plain
+from rails.gate.support.check import Desk, Job, Outcome, Report
+from rails.gate.support.diagnostics import plain
+from rails.gate.support.settings import PROJECT_FILE, matches
 
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.verdict import CheckRun
-from rails.gate import settings
-from rails.gate.checks import Desk, Job, Outcome, Report
-from rails.gate.compiling import CompileAhead
-from rails.gate.flow import Road
-from rails.gate.pytools import PythonTools
-from rails.gate.turns import taking_turns
-from rails.gate.workers import side_by_side
+from rails.gate.languages.python import config as settings
+from rails.gate.languages.python.compiling import CompileAhead
+from rails.gate.languages.python.tools import PythonTools
+from rails.gate.support.check import Desk, Job, Outcome, Report
+from rails.gate.support.fix_and_lint import Road
+from rails.gate.support.turns import taking_turns
+from rails.gate.support.warm_processes import side_by_side
 
 #: Two workers, and as many threads again that talk to ruff meanwhile.
 _THREADS: Final = 4

@@ -13,7 +13,7 @@ from typing import Final
 from rails.core.text import decode
 from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
-from rails.gate.checks import Desk, Job, Outcome, Report
+from rails.gate.support.check import Desk, Job, Outcome, Report
 
 #: Files whose meaning is prose: a fence in them is content.
 _PROSE: Final = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt"})

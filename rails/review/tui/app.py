@@ -10,16 +10,16 @@ from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line, sha256
-from rails.log.index import Index
-from rails.review.compare_tables import compare_tables, sentences
-from rails.review.library import Library
-from rails.review.table import as_text
+from rails.log.index.index import Index
+from rails.render.table import as_text
+from rails.review.reports.compare_tables import compare_tables, sentences
+from rails.review.reports.line_history import as_text as story_text
+from rails.review.session_list import Library
 from rails.review.tui.asked import Asked
 from rails.review.tui.dialogs import Ask, Help
 from rails.review.tui.listing import Sessions
 from rails.review.tui.pages import Compare, Hits, Open, Page, Switch, Told
 from rails.review.tui.waiting import Waiting
-from rails.review.why import as_text as story_text
 
 _HITS: Final = 200
 #: How often it looks what waits.

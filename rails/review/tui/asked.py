@@ -16,15 +16,15 @@ from textual.worker import get_current_worker
 
 from rails.approval.answer import Do, PageAnswer
 from rails.approval.logged import read_card
-from rails.approval.paint import styled, wrap
-from rails.approval.screen import Look, Screen, draw_request
-from rails.core import details as d
+from rails.approval.terminal.paint import styled, wrap
+from rails.approval.terminal.screen import Look, Screen, draw_request
 from rails.core import limits
-from rails.core.details import Details
+from rails.core import record_fields as d
 from rails.core.errors import RailsError
+from rails.core.record_fields import Details
 from rails.core.text import one_line
-from rails.review.desk import Desk, Outcome
-from rails.review.questions import Question
+from rails.projections.questions import Question
+from rails.review.inbox import Desk, Outcome
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import Page
 

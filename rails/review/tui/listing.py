@@ -10,10 +10,10 @@ from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line
-from rails.log.cards import Card
-from rails.review.library import Library
-from rails.review.questions import Question
-from rails.review.sessions import SPARK, outcome_words
+from rails.log.session_stats import Card
+from rails.projections.questions import Question
+from rails.review.reports.sessions import SPARK, outcome_words
+from rails.review.session_list import Library
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import INK, Compare, Open, Page
 from rails.review.tui.rows import Rows

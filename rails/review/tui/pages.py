@@ -15,8 +15,8 @@ from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line
-from rails.log.search import Hit
-from rails.review.questions import Question
+from rails.log.index.search import Hit
+from rails.projections.questions import Question
 from rails.review.tui.rows import Rows
 
 #: The styles of a table as Rich knows them.

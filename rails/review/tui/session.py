@@ -12,17 +12,17 @@ from textual.containers import Container
 from textual.widgets import Footer, Label
 from textual.worker import get_current_worker
 
-from rails.approval.paint import draw_lines
+from rails.approval.terminal.paint import draw_lines
 from rails.core.errors import RailsError
 from rails.core.text import one_line
-from rails.review.attempts import causes_of
+from rails.projections.common import SessionView, TurnView
+from rails.projections.questions import Question
 from rails.review.diffs import LoggedDiff, read_diff
-from rails.review.library import Library
-from rails.review.questions import Question
+from rails.review.reports.attempts import causes_of
+from rails.review.session_list import Library
 from rails.review.terminal import frame_lines, turn_lines
 from rails.review.tui.pages import INK, Page
 from rails.review.tui.rows import Rows
-from rails.review.views import SessionView, TurnView
 
 #: Terminals narrower than this have the timeline above the turn.
 _NARROW: Final = 110

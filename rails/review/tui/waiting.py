@@ -7,9 +7,9 @@ import threading
 from pathlib import Path
 
 from rails.core.errors import RailsError
-from rails.log.index import Index
-from rails.review.desk import Desk
-from rails.review.questions import Question
+from rails.log.index.index import Index
+from rails.projections.questions import Question
+from rails.review.inbox import Desk
 
 
 class Waiting:

@@ -1,7 +1,7 @@
 """The approval card as HTML: what would happen, byte for byte, and the ways to answer.
 
 Most dangerous first: risks, then who asks and why, the change with the findings at their lines, and what was
-adjusted, checked and not checked. The terminal (``rails.approval.screen``) shows the same.
+adjusted, checked and not checked. The terminal (``rails.approval.terminal.screen``) shows the same.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.core import details as d
-from rails.core.details import Details
-from rails.core.requests import Json
+from rails.core import record_fields as d
+from rails.core.record_fields import Details
 from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.projections.questions import Question
 from rails.review.html_turns import badge, time_text
 from rails.review.markup import Html, el, text
-from rails.review.questions import Question
 from rails.review.web.card_answers import bar_html
 from rails.review.web.card_files import editable_texts, files_html
 

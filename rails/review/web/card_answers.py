@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rails.core import details as d
-from rails.core.details import Details
+from rails.core import record_fields as d
 from rails.core.limits import REASON_CHARS
-from rails.core.requests import Json
+from rails.core.record_fields import Details
 from rails.core.text import one_line
+from rails.core.tool_request import Json
 from rails.review.markup import Html, el, text
 from rails.review.web.card_files import editable_texts
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.diffview import FileDiff, Line, file_diff
+from rails.approval.diff_view import FileDiff, Line, file_diff
 from rails.approval.edit import sides
 from rails.approval.linediff import blocks
 from rails.approval.logged import change_of, finding_of, is_masked
-from rails.approval.paint import LEGEND
-from rails.core import details as d
+from rails.approval.terminal.paint import LEGEND
+from rails.core import record_fields as d
 from rails.core.changes import FileChange
-from rails.core.details import Details
+from rails.core.record_fields import Details
 from rails.core.text import one_line
 from rails.core.verdict import Finding
 from rails.review.markup import Html, el, join, text

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core import limits
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
 
 TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 #: What is the same for everyone and holds no secret, so that the page can load and read its token.

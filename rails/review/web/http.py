@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final, Protocol, TypeAlias
 
-from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.tool_request import Json
 from rails.review.web.guard import HEADERS
 
 #: Connections at a time: a browser opens six; a flood of them must not cost the machine its threads.

@@ -1,6 +1,6 @@
 """What the page shows, as fragments of HTML: the list of sessions, a window of one, the hits of a search.
 
-The log is the only source; the index of ``rails.log.index`` makes it fast and can be deleted. A session
+The log is the only source; the index of ``rails.log.index.index`` makes it fast and can be deleted. A session
 is shown by windows of records, so that a long one opens as fast as a short one.
 """
 
@@ -12,29 +12,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from rails.core import details as d
+from rails.approval.pending import is_being_written
+from rails.config.prices import Prices, load
 from rails.core import limits
-from rails.core.details import Details
+from rails.core import record_fields as d
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import LogError, UsageError
 from rails.core.events import Record
-from rails.core.requests import Json
+from rails.core.record_fields import Details
 from rails.core.text import excerpt, one_line
-from rails.core.values import dataclass, replace
-from rails.log.answers import is_being_written
-from rails.log.cards import Card
-from rails.log.index import Index
+from rails.core.tool_request import Json
+from rails.log.index.index import Index
+from rails.log.index.search import Hit
 from rails.log.reader import LOG_NAME, full
-from rails.log.search import Hit
-from rails.prices import Prices, load
+from rails.log.session_stats import Card
+from rails.projections.meter import Meter, meter_of
+from rails.projections.progress import plan_of, standing
+from rails.projections.questions import Question
+from rails.projections.session import session_view
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.html_turns import time_text
 from rails.review.markup import Html, el, join, text
-from rails.review.meter import Meter, meter_of
-from rails.review.plan import plan_of, standing
-from rails.review.queries import session_view
-from rails.review.questions import Question
-from rails.review.sessions import outcome_words
+from rails.review.reports.sessions import outcome_words
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300

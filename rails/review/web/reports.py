@@ -16,20 +16,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from rails.approval.policy import config_folder
+from rails.approval.policy.policy import config_folder
+from rails.config.prices import PRICES_NAME
 from rails.core.errors import UsageError
-from rails.core.requests import Json
 from rails.core.text import one_line, sha256
-from rails.log.cards import Card
-from rails.log.index import Index
-from rails.prices import PRICES_NAME
+from rails.core.tool_request import Json
+from rails.log.index.index import Index
+from rails.log.session_stats import Card
+from rails.render.table import Cell
 from rails.review.html_reports import comparison_parts, report_parts
-from rails.review.library import Library
 from rails.review.markup import Html, el, join, text
-from rails.review.reports import REPORTS
-from rails.review.table import Cell
+from rails.review.reports.line_history import as_text
+from rails.review.reports.report_list import REPORTS
+from rails.review.session_list import Library
 from rails.review.web.pages import still_reading
-from rails.review.why import as_text
 
 _LISTED: Final = 200
 _PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")

@@ -27,10 +27,10 @@ from typing import Final, Literal, Self
 from urllib.parse import parse_qs, urlsplit
 
 from rails.approval.answer import read_answer
+from rails.core.dataclass import replace
 from rails.core.errors import RailsError, UsageError
-from rails.core.values import replace
 from rails.log.reader import SESSION_ID
-from rails.review.desk import Desk
+from rails.review.inbox import Desk
 from rails.review.web.card import question_json
 from rails.review.web.guard import HEADERS, TOKEN_HEADER, Asked, Guard
 from rails.review.web.http import Answer, Headers, Server
@@ -53,7 +53,7 @@ _STATIC: Final = {
     "/app.css": ("rails.review.web", "static/app.css", _CSS),
     "/approval.css": ("rails.review.web", "static/approval.css", _CSS),
     "/session.css": ("rails.review", "session.css", _CSS),
-    "/flow.css": ("rails.gate.checks.n8n", "picture.css", _CSS),
+    "/flow.css": ("rails.n8n.draw", "picture.css", _CSS),
 }
 _SESSION: Final = re.compile(r"/api/session/([0-9A-Za-z_-]{1,80})(?:/(stream|question))?(?:/([0-9]{1,12})/rule)?")
 _NOTHING: Final = "There is nothing here."
@@ -62,8 +62,8 @@ _NOTHING: Final = "There is nothing here."
 class ReviewServer:
     """Serves the sessions below ``state``; use it in ``with``. Its addresses are for the user's eyes only.
 
-    ``key`` (``rails.log.answers.answer_key``) lets the page decide; without it the page can only look. ``prices`` is
-    the user's file of prices; without it nothing is said of what a session costs.
+    ``key`` (``rails.approval.pending.answer_key``) lets the page decide; without it the page can only look. ``prices``
+    is the user's file of prices; without it nothing is said of what a session costs.
     """
 
     def __init__(self, state: Path, *, port: int = 0, key: bytes | None = None, prices: Path | None = None) -> None:

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from rails.core.errors import LogError
-from rails.log.cards import Card
-from rails.log.index import Index
+from rails.log.index.index import Index
 from rails.log.reader import Row
-from rails.review.live import Live, Signal
-from rails.review.meter import Meter
+from rails.log.session_stats import Card
+from rails.projections.live import Live, Signal
+from rails.projections.meter import Meter
 
 #: Records that are sent after a reconnection; more are better looked at as a window.
 MOST_BEHIND: Final = 5_000

@@ -20,8 +20,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from rails import __version__
 from rails.core import limits
+from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.core.values import dataclass
 
 _CHUNK: Final = 65_536
 _CONNECT_SECONDS: Final = 10.0

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits
+from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, parse
-from rails.core.requests import Json, ToolRequest, ToolResult
 from rails.core.text import Decoded, decode, one_line, sha256
-from rails.core.values import dataclass
-from rails.tools.patterns import Matcher, PatternError, matcher
+from rails.core.tool_request import Json, ToolRequest, ToolResult
+from rails.json_schema.patterns import Matcher, PatternError, matcher
 from rails.tools.registry import Builtin, Definition
 
 #: Folders that are never shown: their content is not the project's text, or not the model's business.

@@ -17,14 +17,14 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from rails.core import limits
-from rails.core.requests import Json, ToolRequest, ToolResult
 from rails.core.text import head_and_tail, one_line
-from rails.tools.contract import answer_faults
-from rails.tools.jsonfile import JsonError, parse
+from rails.core.tool_request import Json, ToolRequest, ToolResult
+from rails.data_formats.positions import JsonError, parse
 from rails.tools.registry import Definition, Http
 from rails.tools.runners.exchange import Answer, ExchangeError, exchange
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import fill, placeholders
+from rails.tools.validate import answer_faults
 
 #: Pauses before the second and third try, in seconds.
 _PAUSES: Final = (0.2, 0.8)

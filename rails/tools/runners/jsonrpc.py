@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from rails import __version__
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.tools.jsonfile import JsonError, parse
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonError, parse
 
 #: The stateless revision that is tried first.
 REVISION: Final = "2026-07-28"

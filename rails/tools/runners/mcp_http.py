@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 
-from rails.core.requests import Json
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
 from rails.tools.runners.exchange import Answer, ExchangeError, exchange
 from rails.tools.runners.jsonrpc import OLDER, REVISION, McpError, Refused, hello, message, read, result_of
 

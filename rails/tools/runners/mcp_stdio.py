@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits
-from rails.core.requests import Json
+from rails.core.dataclass import dataclass, field
 from rails.core.text import one_line
-from rails.core.values import dataclass, field
+from rails.core.tool_request import Json
 from rails.tools.registry import Mcp
 from rails.tools.runners.command import clean_environment, find_program, kill_group
 from rails.tools.runners.exchange import ExchangeError

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from rails.review.library import Library
+from rails.review.session_list import Library
 from rails.review.tui.app import ReviewApp
 
 

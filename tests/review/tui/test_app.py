@@ -105,7 +105,7 @@ def test_search_leads_to_the_turn_of_a_hit(state, review, settled):
 
 
 def test_sessions_that_the_index_lacks_are_listed_at_once_and_counted_as_it_goes(state, review, settled, monkeypatch):
-    from rails.log.index import Index
+    from rails.log.index.index import Index
 
     budgets, whole = [], Index.refresh
 

@@ -7,10 +7,10 @@ import pytest
 from textual.widgets import Input, Label
 
 from rails.approval.answer import PageAnswer
-from rails.log.answers import Answers
-from rails.log.index import Index
-from rails.review.desk import Desk
-from rails.review.library import Library
+from rails.approval.pending import Answers
+from rails.log.index.index import Index
+from rails.review.inbox import Desk
+from rails.review.session_list import Library
 from rails.review.tui import app as application
 from rails.review.tui import asked as module
 from rails.review.tui.app import ReviewApp

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from rails.approval.pending import Answers
 from rails.core.events import Event
-from rails.log.answers import Answers
 from rails.log.writer import SessionLog
 
 from ..running import KEY, tool

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from rails.approval.terminal import TerminalApprover
+from rails.approval.terminal.approver import TerminalApprover
 
 from ..running import tool
 

@@ -1,0 +1,173 @@
+"""Grants: "yes, and the same again for a while", as a rule that everyone can read.
+
+A grant lives in this process only, ends by itself, and covers what was clean: files of one folder or
+by name, created or modified, checks passed, nothing repaired on the way. Deleting, running and
+protected paths can't be granted. After a restart everything is asked about again.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Final, Literal, Protocol, runtime_checkable
+
+from rails.approval.decision import ApprovalRequest
+from rails.approval.policy.board import EVERY, Board
+from rails.approval.policy.conditions import Circumstances
+from rails.approval.policy.rules import Policy, Rule, items_of
+from rails.core.dataclass import dataclass, replace
+
+USES: Final = 20
+MINUTES: Final = 30
+#: The largest change a grant covers, in added and removed lines: more than a screen is worth a look.
+GRANT_LINES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A rule with an end: ``uses`` more approvals, until ``ends`` (seconds since the epoch)."""
+
+    number: int
+    rule: Rule
+    uses: int
+    ends: float
+
+    def __str__(self) -> str:
+        until = datetime.fromtimestamp(self.ends, UTC).strftime("%H:%M UTC")
+        return f"grant {self.number}: {sentence(self.rule)}; {self.uses} more, until {until}"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to a grant, for the log: given, or revoked by somebody."""
+
+    what: Literal["given", "revoked"]
+    grant: Grant
+
+
+@runtime_checkable
+class Granter(Protocol):
+    """An approver to whom grants can be given."""
+
+    def changes(self) -> tuple[Change, ...]:
+        """Return which grants were given or revoked since this was last asked."""
+        ...
+
+
+class Grants:
+    """The grants in force. With a ``board``, other processes can see and revoke them."""
+
+    def __init__(self, clock: Callable[[], float] = time.time, board: Board | None = None) -> None:
+        self._clock = clock
+        self._board = board
+        self._grants: dict[int, Grant] = {}
+        self._given = 0
+        self._changes: list[Change] = []
+
+    def add(self, rule: Rule, *, uses: int = USES, minutes: float = MINUTES) -> Grant:
+        """Put ``rule`` in force for ``uses`` approvals and ``minutes``."""
+        self._given += 1
+        named = replace(rule, number=self._given, name="grant", source="this session")
+        grant = self._grants[self._given] = Grant(self._given, named, uses, self._clock() + minutes * 60)
+        self._changes.append(Change("given", grant))
+        self._post()
+        return grant
+
+    def active(self) -> tuple[Grant, ...]:
+        """Return the grants that are still good for something, without those that were revoked from elsewhere."""
+        for word in self._board.revoked() if self._board else ():
+            numbers = list(self._grants) if word == EVERY else [int(word)] if word.isdecimal() else []
+            for number in numbers:
+                self.revoke(number)
+        now = self._clock()
+        return tuple(grant for grant in self._grants.values() if grant.uses > 0 and now < grant.ends)
+
+    def revoke(self, number: int) -> bool:
+        """End a grant. Returns whether there was one."""
+        grant = self._grants.pop(number, None)
+        if grant is not None:
+            self._changes.append(Change("revoked", grant))
+            self._post()
+        return grant is not None
+
+    def changes(self) -> tuple[Change, ...]:
+        """Return what was given and revoked since this was last asked."""
+        changes, self._changes = tuple(self._changes), []
+        return changes
+
+    def take(
+        self, request: ApprovalRequest, rules: Iterable[Rule] = (), around: Circumstances | None = None
+    ) -> tuple[Grant, ...]:
+        """Use the grants that, with ``rules``, cover ``request``; return them, or nothing if they don't."""
+        active = {grant.rule: grant for grant in self.active()}
+        judgement = Policy((*rules, *active)).judge(request, around or Circumstances())
+        used = tuple(active[rule] for rule in judgement.rules if rule in active)
+        if judgement.ruling != "allow" or not used:
+            return ()
+        spent = tuple(replace(grant, uses=grant.uses - 1) for grant in used)
+        self._grants.update((grant.number, grant) for grant in spent)
+        self._post()
+        return spent
+
+    def close(self) -> None:
+        """End every grant: the process that held them is done."""
+        self._grants.clear()
+        self._post()
+
+    def _post(self) -> None:
+        if self._board:
+            now = self._clock()
+            alive = [grant for grant in self._grants.values() if grant.uses > 0 and now < grant.ends]
+            self._board.post({grant.number: str(grant) for grant in alive})
+
+
+def propose(request: ApprovalRequest) -> Rule | str:
+    """Return the narrowest useful rule that would have allowed ``request``, or why it can't be granted."""
+    if request.kind != "changes":
+        return "Running a tool cannot be granted; it is asked about each time."
+    if request.risks:
+        return f"This cannot be granted: {request.risks[0]}"
+    if request.notes:
+        return f"This cannot be granted, because something was adjusted: {request.notes[0]}"
+    paths = sorted(str(change.path) for change in request.changes.changes)
+    folders = {path.rpartition("/")[0] for path in paths}
+    rule = Rule(
+        number=0,
+        decision="allow",
+        source="this session",
+        tool=request.tools,
+        path=(f"{folders.pop()}/*",) if len(folders) == 1 and "" not in folders else tuple(paths),
+        kind=("create", "modify"),
+        verdict=("pass",),
+        agent=(request.agent,),
+        max_lines=GRANT_LINES,
+        clean=True,
+    )
+    if not all(rule.matches(item) for item in items_of(request)):
+        return f"This cannot be granted: it changes more than {GRANT_LINES} lines, or names that are patterns."
+    return rule
+
+
+def sentence(rule: Rule) -> str:
+    """Return what an allow rule allows, in words."""
+    return (
+        f"{' or '.join(rule.agent) or 'any agent'} may {' or '.join(rule.kind) or 'use'} "
+        f"{', '.join(rule.path) or 'any file'} with {', '.join(rule.tool) or 'any tool'}"
+        + (f", at most {rule.max_lines} lines" if rule.max_lines is not None else "")
+        + (", if the checks pass" if rule.verdict == ("pass",) else "")
+        + (" and nothing had to be repaired" if rule.clean else "")
+    )
+
+
+def as_toml(rule: Rule) -> str:
+    """Return the rule as it would stand in a policy file."""
+    lists = {key: getattr(rule, key) for key in ("tool", "path", "kind", "verdict", "agent")}
+    lines = ["[[rule]]", f"decision = {json.dumps(rule.decision)}"]
+    lines += [f"{key} = {json.dumps(list(values))}" for key, values in lists.items() if values]
+    if rule.max_lines is not None:
+        lines.append(f"max_lines = {rule.max_lines}")
+    if rule.clean:
+        lines.append("clean = true")
+    return "\n".join(lines)

@@ -1,0 +1,187 @@
+"""Strict JSON of a file that a person wrote, with the line of every value.
+
+The standard parser tells no positions, keeps the last of two equal keys and accepts ``NaN``. A person
+who made a mistake in a definition file needs its line, so this small parser (RFC 8259, nothing more)
+remembers where each value starts. Comments and trailing commas get a message of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NoReturn
+
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.core.text import line_column
+from rails.core.tool_request import Json
+
+#: From the root to a value: object keys and array indexes.
+Place = tuple[str | int, ...]
+
+_BLANK: Final = re.compile(r"[ \t\n\r]*")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WORDS: Final[Mapping[str, Json]] = {"true": True, "false": False, "null": None}
+_STRING_SLIPS: Final = {
+    "Unterminated string starting at": "a string is not closed",
+    "Invalid control character at": "a string has a line break, tab or other control character in it",
+    "Invalid \\escape": "a backslash in a string is followed by something that JSON has no escape for",
+    "Invalid \\uXXXX escape": "a \\u in a string is not followed by four hexadecimal digits",
+}
+_scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
+
+
+class JsonError(ValueError):
+    """The text is not JSON. ``line`` and ``column`` are 1-based; ``fix`` says what to do."""
+
+    def __init__(self, message: str, fix: str, line: int, column: int) -> None:
+        super().__init__(message)
+        self.message, self.fix, self.line, self.column = message, fix, line, column
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed JSON text: its value, and the line where each value in it starts."""
+
+    value: Json
+    lines: Mapping[Place, int]
+
+    def line(self, place: Place) -> int:
+        """Return the line of ``place``, or of the nearest value around it that exists."""
+        while place and place not in self.lines:
+            place = place[:-1]
+        return self.lines.get(place, 1)
+
+
+def parse(text: str) -> Document:
+    """Parse one JSON value. Raises :class:`JsonError`."""
+    return _Parser(text).document()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.lines: dict[Place, int] = {}
+        self.counted = (0, 1)
+
+    def document(self) -> Document:
+        if self.text.startswith("\ufeff"):
+            self.fail("the text starts with a byte-order mark", "Save the file as UTF-8 without BOM.")
+        value = self.value(())
+        self.skip()
+        if self.at < len(self.text):
+            self.fail("there is more text after the end of the JSON value", "Keep one JSON object in the file.")
+        return Document(value, self.lines)
+
+    def value(self, place: Place) -> Json:
+        self.skip()
+        self.lines[place] = self.line_here()
+        if len(place) > limits.JSON_DEPTH:
+            self.fail(f"values are nested more than {limits.JSON_DEPTH} levels deep", "Make it flatter.")
+        char = self.text[self.at : self.at + 1]
+        if char == "{":
+            return self.members(place)
+        if char == "[":
+            return self.items(place)
+        if char == '"':
+            return self.string()
+        return self.number_or_word()
+
+    def members(self, place: Place) -> Json:
+        found: dict[str, Json] = {}
+        self.at += 1
+        while self.more("}", first=not found):
+            if self.text[self.at : self.at + 1] != '"':
+                self.fail("a key in double quotes should be here", self.syntax_fix())
+            start = self.at
+            key = self.string()
+            if key in found:
+                self.at = start
+                self.fail(f"the key {key!r} is there twice", "Keep one of the two.")
+            self.skip()
+            if self.text[self.at : self.at + 1] != ":":
+                self.fail(f"a colon should follow the key {key!r}", self.syntax_fix())
+            self.at += 1
+            found[key] = self.value((*place, key))
+        return found
+
+    def items(self, place: Place) -> Json:
+        found: list[Json] = []
+        self.at += 1
+        while self.more("]", first=not found):
+            found.append(self.value((*place, len(found))))
+        return found
+
+    def more(self, close: str, *, first: bool) -> bool:
+        """Step over a comma or the closing bracket; say whether another element follows."""
+        self.skip()
+        char = self.text[self.at : self.at + 1]
+        if char == close:
+            self.at += 1
+            return False
+        if first:
+            return True
+        if char != ",":
+            self.fail(f"a comma or {close!r} should be here", self.syntax_fix())
+        comma = self.at
+        self.at += 1
+        self.skip()
+        if self.text[self.at : self.at + 1] == close:
+            self.at = comma
+            self.fail(f"there is a comma before {close!r}", "Remove the comma: JSON allows none after the last one.")
+        return True
+
+    def string(self) -> str:
+        try:
+            value, self.at = _scan_string(self.text, self.at + 1, True)
+        except json.JSONDecodeError as error:
+            self.at = error.pos
+            self.fail(
+                _STRING_SLIPS.get(error.msg.split(":")[0], "a string is wrong"),
+                'Write line breaks as \\n, quotes as \\" and \\ as \\\\.',
+            )
+        return value
+
+    def number_or_word(self) -> Json:
+        for word, value in _WORDS.items():
+            if self.text.startswith(word, self.at):
+                self.at += len(word)
+                return value
+        found = _NUMBER.match(self.text, self.at)
+        if found is None:
+            self.fail("a JSON value should be here", self.syntax_fix())
+        if len(found[0]) > limits.NUMBER_CHARS:
+            self.fail("a number is too long", f"At most {limits.NUMBER_CHARS} characters.")
+        self.at = found.end()
+        if found[0].lstrip("-").isdigit():
+            return int(found[0])
+        number = float(found[0])
+        if number in (float("inf"), float("-inf")):
+            self.fail("a number is too large", "Use a number that a 64-bit float can hold.")
+        return number
+
+    def skip(self) -> None:
+        found = _BLANK.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+
+    def line_here(self) -> int:
+        """Count lines only from where the last count ended, so that a whole file stays linear."""
+        at, line = self.counted
+        line += self.text.count("\n", at, self.at)
+        self.counted = (self.at, line)
+        return line
+
+    def syntax_fix(self) -> str:
+        rest = self.text[self.at : self.at + 2]
+        if rest.startswith(("//", "/*", "#")):
+            return 'JSON has no comments: remove it, or put the text under a "$comment" key.'
+        if rest.startswith("'"):
+            return "JSON strings need double quotes."
+        if not rest:
+            return "The text ends too early: close every bracket and quote."
+        return f"Found {rest[0]!r}."
+
+    def fail(self, message: str, fix: str) -> NoReturn:
+        raise JsonError(message, fix, *line_column(self.text, self.at))

@@ -1,0 +1,153 @@
+"""n8n workflows: a pass here means that n8n imports, opens and runs the file.
+
+``check`` yields findings for any bytes and never raises on any JSON. The order of the work:
+
+    recognise, document            is it a workflow; read the JSON as n8n does
+    structure                      n8n's own structural rules; ``model`` is what is sound of it
+    destination                    what the place it goes to asks; what blocks there
+    flow, cycles, triggers         the graph: port types, reach, loops, webhooks, responses
+    nodetypes                      types and versions, by the ``catalogue``
+    fields, requirements           parameters, as ``parameters`` and ``display`` fill and show them
+    wiring                         connections against ``ports``
+    dynamic, code, secrets         expressions, Code nodes (``javascript``, ``early``), literal secrets
+    findings, positions            from JSON paths to lines and columns
+
+``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``compare`` and ``account`` say what a
+change does, ``sketch``, ``canvas``, ``strokes``, ``glyphs`` and ``picture`` draw it, ``describe`` tells an agent about
+a node type, ``catalogue_build`` and ``packages`` make the catalogue from the user's n8n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from rails.core.dataclass import replace
+from rails.core.errors import UsageError
+from rails.core.tool_request import Json
+from rails.core.verdict import Finding
+from rails.gate.checks import findings
+from rails.n8n import json_file, model
+from rails.n8n.issues import Issue
+from rails.n8n.nodes import catalogue, ports
+from rails.n8n.nodes.build import CatalogueInfo, build_catalogue, catalogue_info
+from rails.n8n.nodes.catalogue import Catalogue
+from rails.n8n.recognise import looks_like_workflow
+from rails.n8n.rules import (
+    code,
+    connections,
+    destination,
+    expressions,
+    graph,
+    node_types,
+    parameters,
+    secrets,
+    structure,
+    triggers,
+)
+from rails.n8n.rules.all_rules import RULES, Rule
+from rails.n8n.rules.destination import PROFILES
+
+__all__ = [
+    "PROFILES",
+    "RULES",
+    "CatalogueInfo",
+    "Rule",
+    "build_catalogue",
+    "catalogue_info",
+    "check",
+    "looks_like_workflow",
+    "rules_table",
+    "unjudged",
+    "version",
+]
+
+
+def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue | None = None) -> Iterable[Finding]:
+    """Return the findings on one workflow file, in the order of their places in it.
+
+    ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one of ``PROFILES``,
+    ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships).
+    Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
+    """
+    if profile not in PROFILES:
+        raise UsageError(f"Unknown n8n profile {profile!r}: use one of {', '.join(PROFILES)}.")
+    read = json_file.read(data)
+    if isinstance(read, json_file.Unreadable):
+        return [findings.at_offset(read, path)]
+    known = known or catalogue.current()
+    issues = list(destination.weigh(_issues(read.value, profile, known), profile))
+    placed = findings.placed(read, path, issues)
+    return sorted(placed, key=lambda finding: (finding.line, finding.column))
+
+
+def version() -> str:
+    """Return which n8n ``check`` judges by, and how much of it is known: "2.30.7", or "2.30 names only"."""
+    known = catalogue.current()
+    return known.n8n if known.is_full else f"{known.n8n} names only"
+
+
+def unjudged() -> tuple[str, ...]:
+    """Say what of a workflow cannot be judged here, and why; empty where everything can."""
+    if catalogue.current().is_full:
+        return ()
+    return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
+
+
+def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
+    """Yield the issues of a document: one workflow, or a list of them as ``export:workflow`` writes it."""
+    if not isinstance(value, list):
+        yield from _workflow_issues(value, profile, known)
+        return
+    if not value:
+        yield from structure.validate(value)
+    for index, item in enumerate(value):
+        for issue in _workflow_issues(item, profile, known):
+            yield replace(issue, path=(index, *issue.path))
+
+
+def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
+    broken = list(structure.validate(value))
+    yield from broken
+    if not isinstance(value, dict):
+        return
+    yield from destination.check(value, profile)
+    workflow = model.build(value)
+    yield from graph.check(workflow, whole=not broken)
+    yield from node_types.check(workflow, known)
+    held, issues = _parameters(workflow, known)
+    yield from issues
+    yield from connections.check(workflow, known, held)
+    yield from triggers.check(workflow, known, held, profile)
+    run = [*expressions.check(workflow, held, whole=not broken), *code.check(workflow)]
+    yield from _as_they_run(run, graph.never_runs(workflow) if not broken else set())
+    for node in workflow.nodes:
+        yield from secrets.check(node)
+
+
+def _parameters(workflow: model.Workflow, known: Catalogue) -> tuple[dict[int, Mapping[str, Any]], list[Issue]]:
+    """Return each node's parameters as n8n holds them, by index, and the issues of all parameters."""
+    held: dict[int, Mapping[str, Any]] = {}
+    issues: list[Issue] = []
+    for node in workflow.nodes:
+        description = known.describe(node.type, node.version)
+        if description is not None and not description.is_full:
+            held[node.index] = ports.with_defaults(node.type, node.parameters)
+        elif description is not None:
+            values, found = parameters.check(node, description)
+            issues += found
+            if values is not None:
+                held[node.index] = values
+    return held, issues
+
+
+def _as_they_run(issues: Iterable[Issue], never: set[int]) -> Iterator[Issue]:
+    """Lower the errors of code that no run comes to: n8n accepts and runs such a workflow."""
+    for issue in issues:
+        idle = issue.severity == "error" and len(issue.path) > 1 and issue.path[1] in never
+        yield replace(issue, severity="warning") if idle else issue
+
+
+def rules_table() -> list[tuple[str, str, str, str]]:
+    """Return every rule as id, severity on ``import``, reason and example, in order of id."""
+    return [(rule.id, rule.severity, rule.reason, rule.example) for rule in RULES.values()]

@@ -1,0 +1,302 @@
+"""ruff, black and flake8 behind one face: each answer is kept, and each answer has evidence behind it.
+
+"No findings" is what a linter prints for a clean file and for a file it did not look at. So each file is
+also linted and formatted with a canary in its place; a tool that says nothing about the canary is not
+looking at that file, and the file is "not checked".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from rails.core.errors import CheckError
+from rails.core.verdict import Finding
+from rails.gate.languages.python import canaries, syntax
+from rails.gate.languages.python import config as settings
+from rails.gate.languages.python.config import PythonSettings, RuffSettings
+from rails.gate.languages.python.ruff_client import Ruff
+from rails.gate.languages.python.ruff_server import Asked, Question
+from rails.gate.languages.python.statements import Compiled, same_statements, still_compiles
+from rails.gate.support import suppressions
+from rails.gate.support.advice import REMEDIES
+from rails.gate.support.check import Desk, Job
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain
+from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.processes import programs
+
+if TYPE_CHECKING:
+    from rails.gate.languages.python.inworkers import InWorkers
+
+#: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
+_SMALL: Final = 120
+
+
+class PythonTools:
+    """The tools for one project and one state of its configuration."""
+
+    parser: str = "python"
+    linter: str = "ruff"
+
+    def __init__(self, desk: Desk, config: PythonSettings) -> None:
+        self.desk, self.config = desk, config
+        self.ruff_tool = programs.find_ruff()
+        self.black_tool = programs.find_module("black") if config.formatter == "black" else None
+        self.flake8_tool = programs.find_module("flake8") if config.flake8 is not None else None
+        self._ruff_settings: dict[str, RuffSettings] = {}
+        self._linted: set[str] = set()
+
+    @property
+    def uses_workers(self) -> bool:
+        """Whether black or flake8 run for this project."""
+        return self.config.formatter == "black" or self.config.flake8 is not None
+
+    # -- parsing ----------------------------------------------------------------------------------
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return what keeps the file from compiling, in CPython's words.
+
+        Syntax newer than the Python that runs AI-Rails is left to ruff, if the project is for such a Python.
+        """
+        key = ("statements", path)
+        known: Compiled | None = self.desk.known.get(key)
+        if known is not None and (compiled := still_compiles(known, data)) is not None:
+            self.desk.known[key] = compiled
+            return None
+        found = syntax.error_in(path, data)
+        if found is None:
+            self.desk.known[key] = Compiled(data)
+        if found is None or not self._newer():
+            return found
+        return None if self._read_by_ruff(path, data) else found
+
+    def excused(self, data: bytes) -> bool:
+        """Whether a comment excuses the whole file from ruff."""
+        return suppressions.whole_file(data, "ruff")
+
+    def same_program(self, path: str, one: str, other: str) -> bool:
+        """Whether their syntax trees are equal, or ruff's formatter, which is fast to ask, makes the same of both."""
+        known: Compiled | None = self.desk.known.get(("statements", path))
+        is_known = known is not None and plain(known.data) == one
+        if known is not None and is_known and same_statements(known, other.encode(), _SMALL, syntax.same_program):
+            return True
+        try:
+            if self.ruff_tool and self._same_layout(path, one.encode(), other.encode()):
+                return True
+        except CheckError:
+            pass
+        return syntax.same_program(one, other)
+
+    def shorten(self, text: str, limits: Sequence[tuple[int, int]]) -> str:
+        """Break long comments and strings; all together, or those that leave the program as it is one by one."""
+        from rails.gate.languages.python import long_lines
+
+        body = text.replace("\r\n", "\n")
+        if "\r" in body:
+            return text
+        made = long_lines.shorten(body, limits)
+        if made != body and not syntax.same_program(body, made):
+            made = body
+            for limit in sorted(limits, reverse=True):
+                one = long_lines.shorten(made, [limit])
+                made = one if syntax.same_program(body, one) else made
+        return made.replace("\n", "\r\n") if "\r\n" in text else made
+
+    def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
+        # Texts that are the same program are linted next.
+        self.ahead(path, other, to_format=True)
+        return self._ruff_format(path, one) == self._ruff_format(path, other)
+
+    def looks_formatted(self, path: str, data: bytes) -> bool:
+        """Ask ruff's formatter, which agrees with black about nearly every file and takes a hundredth of its time."""
+        return self.ruff_tool is None or self._ruff_format(path, data) == data
+
+    def fixes_outlive_layout(self, _data: bytes) -> bool:
+        """Blank lines, imports and quotes have fixes of their own."""
+        return False
+
+    def _newer(self) -> bool:
+        target = self.config.target
+        return target is not None and target > sys.version_info[:2]
+
+    def _read_by_ruff(self, path: str, data: bytes) -> bool:
+        try:
+            return not any(found.rule == SYNTAX for found in self.lint(path, data).diagnostics)
+        except (CheckError, NotCheckedError):
+            return False
+
+    # -- ruff -------------------------------------------------------------------------------------
+
+    @cached_property
+    def ruff(self) -> Ruff:
+        """The ruff to ask. Raises CheckError when it isn't installed."""
+        if self.ruff_tool is None:
+            raise CheckError("ruff is not installed beside AI-Rails; install it with: pip install ruff")
+        kept = self.desk.resources.get("ruff")
+        if isinstance(kept, Ruff) and kept.tool == self.ruff_tool:
+            return kept
+        made = self.desk.resources["ruff"] = Ruff(self.ruff_tool, self.desk.project)
+        return made
+
+    def ruff_settings(self, path: str) -> RuffSettings:
+        """How ruff runs on ``path``."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._ruff_settings:
+            self._ruff_settings[folder] = settings.ruff_for(
+                self.desk.project, path, self.config, self.desk.overlay if self.desk.modules else ""
+            )
+        return self._ruff_settings[folder]
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
+        how = self.ruff_settings(path)
+        if path not in self._linted:
+            self._must_be_linted(path, how)
+            self._linted.add(path)
+        return self._looked(path, data, how)
+
+    def _must_be_linted(self, path: str, how: RuffSettings) -> None:
+        """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
+        canary = self._looked(path, canaries.LINT_CANARY, how).diagnostics
+        if not canary and not self._looked(path, canaries.BROKEN_CANARY, how).diagnostics:
+            raise self._excluded(how)
+        if all(found.rule == SYNTAX for found in canary):
+            raise NotCheckedError("the project's configuration selects no ruff rule for this file")
+
+    def expect(self, jobs: Sequence[Job]) -> None:
+        """Have ruff work ahead on what these files will be asked about; never fails, and decides nothing."""
+        questions: dict[RuffSettings, list[Question]] = {}
+        try:
+            for job in jobs:
+                asked = questions.setdefault(self.ruff_settings(job.path), [])
+                for data in (canaries.LINT_CANARY, job.before or b"", job.after):
+                    asked += self._unknown("lint", job.path, data) if data else []
+                    asked += self._unknown("format", job.path, data) if data is job.after else []
+                asked += self._unknown("format", job.path, canaries.FORMAT_CANARY)
+            for how, some in questions.items():
+                self.ruff.expect(some, how)
+        except (CheckError, NotCheckedError):
+            return  # whoever asks is told why
+
+    def ahead(self, path: str, data: bytes, to_format: bool) -> None:
+        """Have ruff begin to lint a text, and to format it; never fails, and decides nothing."""
+        with contextlib.suppress(CheckError, NotCheckedError):  # whoever asks is told why
+            questions = self._unknown("lint", path, data)
+            questions += self._unknown("format", path, data) if to_format else []
+            if questions:
+                self.ruff.expect(questions, self.ruff_settings(path))
+
+    def forget(self) -> None:
+        """Let go of what ruff worked ahead on for nothing."""
+        kept = self.desk.resources.get("ruff")
+        if isinstance(kept, Ruff):
+            kept.forget()
+
+    def _unknown(self, what: Asked, path: str, data: bytes) -> list[Question]:
+        if what == "format" and self.config.formatter not in settings.BY_RUFF:
+            return []
+        how = self.ruff_settings(path)
+        key = self._lint_key(path, data, how) if what == "lint" else self._format_key(path, data, how)
+        return [] if key in self.desk.known else [(what, path, data)]
+
+    def _lint_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
+        return "ruff", self.ruff.tool.version, self.config.digest, how, self.desk.modules, path, data
+
+    def _format_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
+        return "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
+
+    def _looked(self, path: str, data: bytes, how: RuffSettings) -> Findings:
+        return self.desk.once(self._lint_key(path, data, how), lambda: self._asked_ruff(path, data, how))
+
+    def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
+        found = tuple(self.ruff.lint(path, data, how))
+        return Findings(_as_findings(path, found), found)
+
+    def _excluded(self, how: RuffSettings) -> NotCheckedError:
+        """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
+        key = ("ruff canary", self.ruff.tool)
+        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(canaries.BROKEN_CANARY)):
+            return ExcludedError()
+        return NotCheckedError("ruff does not look at this file")
+
+    def seen_settings(self) -> Collection[RuffSettings]:
+        """The settings of every folder that was asked for so far."""
+        return self._ruff_settings.values()
+
+    # -- formatting -------------------------------------------------------------------------------
+
+    @property
+    def formatter_name(self) -> str:
+        """The formatter as reports call it."""
+        names = {"ruff": "ruff format", "undecided": "ruff format", "black": "black"}
+        return names.get(self.config.formatter, "format")
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
+        if self.config.formatter == "black":
+            return self.in_workers.black(path, data)
+        if not self.config.formatter:
+            raise NotNeededError("the project uses a formatter that AI-Rails does not run")
+        if self._ruff_format(path, canaries.FORMAT_CANARY) == canaries.FORMAT_CANARY:
+            raise self._excluded(self.ruff_settings(path))
+        return self._ruff_format(path, data)
+
+    def _ruff_format(self, path: str, data: bytes) -> bytes:
+        how = self.ruff_settings(path)
+        key = self._format_key(path, data, how)
+        return self.desk.once(key, lambda: self.ruff.format(path, data, how))
+
+    # -- what the Python workers run ----------------------------------------------------------------
+
+    @cached_property
+    def in_workers(self) -> InWorkers:
+        """Black and flake8, for projects that use them."""
+        from rails.gate.languages.python.inworkers import InWorkers
+
+        return InWorkers(self.desk, self.config, self.black_tool, self.flake8_tool)
+
+    def others(self) -> tuple[str, ...]:
+        """flake8, when the project wants it."""
+        return () if self.config.flake8 is None else ("flake8",)
+
+    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
+        if self._newer() and syntax.error_in(path, data):
+            raise NotCheckedError(
+                f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
+            )
+        return self.in_workers.flake8(path, data)
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        has_something = self.config.flake8 is not None or self.config.flake8_notes
+        return self.in_workers.left_out() if has_something else ()
+
+
+def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:
+    """Turn ruff's findings into ours; of many syntax errors only the first is told."""
+    findings = []
+    seen_syntax = False
+    for found in diagnostics:
+        if found.rule == SYNTAX:
+            if seen_syntax:
+                continue
+            seen_syntax = True
+        findings.append(
+            Finding(
+                path,
+                found.start[0],
+                found.start[1],
+                syntax.RULE if found.rule == SYNTAX else found.rule,
+                found.message,
+                "ruff",
+                end_line=found.end[0],
+                end_column=found.end[1],
+                fixable=found.safe,
+                remedy=found.remedy or REMEDIES.get(found.rule, ""),
+            )
+        )
+    return tuple(findings)

@@ -1,0 +1,278 @@
+"""Decide what a block is: a request, a refusal with the exact place, or nothing of ours.
+
+The table (strict JSON means ``jsontext.strict``):
+
+    strict JSON, a call                    → request
+    strict JSON, no call                   → ignored
+    broken, no key that makes it a call    → ignored
+    broken, a call, one safe repair        → request with its repairs, if it fits the tool's schema
+    broken, a call, otherwise              → refusal
+
+Good calls and refusals of one block stand side by side. A truncated text is never completed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from rails.core import limits
+from rails.core.conversation import StopReason
+from rails.core.errors import Refusal
+from rails.core.text import one_line
+from rails.core.tool_request import Json, RawRequest, Repair
+from rails.data_formats.places import explain
+from rails.data_formats.strict_json import Fault, Parsed, prefix, strict
+from rails.json_schema import quick_check
+from rails.parsing.added_closers import only_reading
+from rails.parsing.blocks import Span
+from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
+from rails.parsing.call_formats.optional import translate
+from rails.parsing.call_formats.xmlvalues import read_call
+from rails.parsing.coerce import Coercion
+from rails.parsing.json_progress import Tracker
+from rails.parsing.repairs import repair
+from rails.parsing.results import Ignored, Shapes
+from rails.parsing.unescaped_quotes import settle
+
+Outcome = RawRequest | Refusal | Ignored
+
+#: Stop reasons after which an answer is whole.
+NORMAL_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use", "stop_sequence"})
+_KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name", "type", "explanation")
+_TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
+_S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
+#: Faults that unescaped quotation marks can cause.
+_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
+#: A tool key and a name, with any of the quotation marks and the colon lost.
+_NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
+#: Why a block is ignored that is no JSON and does not look like a call.
+BROKEN: Final = "broken JSON without a tool key"
+HINT: Final = "Correct the JSON and send the whole block again."
+
+
+class Block(NamedTuple):
+    """The inside of one JSON fence. ``start``/``end`` span the whole block, ``offset`` is where ``body`` starts."""
+
+    body: str
+    raw: str
+    start: int
+    end: int
+    offset: int
+    closed: bool
+    whole: bool  # the answer was not cut off, as far as is known
+    dialect: str = ""  # of an opt-in marker, which says that this is a call
+    tool: str = ""  # named by the marker
+    dialects: frozenset[str] = frozenset()
+    cut_short: bool = False  # another block opens where this one should be closed
+    id: str = ""  # of the request in it, where that is known already
+
+
+def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
+    """Decide what an XML call is."""
+    follower = span.follower
+    if follower is None or not span.closed:
+        return _unclosed_call(span)
+    fault = Fault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
+    read = fault if span.stray else read_call(follower, raw)
+    if isinstance(read, Fault):
+        at = span.start + read.offset
+        hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
+        return Refusal(
+            read.code,
+            f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}.",
+            hint,
+            at,
+            max(at + 1, span.end),
+        )
+    end = span.start + len(raw)
+    request = RawRequest(
+        "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
+    )
+    mended = any(not note.name.startswith("text_to_") for note in read.repairs)
+    return _unfit(request) if mended and not fits_call(read, tools) else request
+
+
+def _unclosed_call(span: Span) -> Refusal:
+    """Refuse an XML call without its end, and name the element behind which its end was not seen."""
+    follower = span.follower
+    message = f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
+    hint = "Send the whole call again; shorten it if it was cut off."
+    if follower is not None and follower.stranger:
+        known = ", ".join(sorted(follower.names)) or "none"
+        message += f" <{follower.stranger}> is not a parameter of '{one_line(follower.tool, 60)}' (known: {known})."
+        hint = "Send the whole call again, with known parameters only."
+    return Refusal("unterminated", message, hint, span.start, span.end)
+
+
+def _known_keys(tools: Shapes, tool: str) -> frozenset[str]:
+    """Return every key that a call of ``tool`` may hold."""
+    return frozenset(_KEYS) | quick_check.names(tools.get(tool, {}))
+
+
+def judge(block: Block, tools: Shapes, tracker: Tracker, first: Parsed | Fault | None = None) -> list[Outcome]:
+    """Decide what a JSON block is. ``first`` is what strict reading said, if it was done."""
+    parsed = first or strict(block.body)
+    if isinstance(parsed, Parsed):
+        if not block.closed and not block.whole:
+            return _cut(block, parsed.value, tools)
+        if isinstance(parsed.value, str) and parsed.value.lstrip()[:1] in ("{", "["):
+            return _from_broken(Fault("syntax", "the block is a text that holds JSON"), block, tools, tracker)
+        return _from_value(parsed, block, tools)
+    if not block.body.strip():
+        return [Ignored(block.start, block.end, "the block is empty")]
+    return _several(parsed, block, tools) or _from_broken(parsed, block, tools, tracker)
+
+
+def _several(fault: Fault, block: Block, tools: Shapes) -> list[Outcome] | None:
+    """Read a block that holds several JSON values, one after another, as that many calls; all or none."""
+    if fault.code != "syntax" or not fault.message.startswith("Extra data"):
+        return None
+    values: list[Json] = []
+    pos, body = 0, block.body
+    while True:
+        pos = len(body) - len(body[pos:].lstrip(" \t\r\n,")) if pos else len(body) - len(body.lstrip())
+        if pos >= len(body):
+            break
+        found = prefix(body, pos)
+        if found is None or isinstance(found, Fault) or len(values) > limits.REQUESTS_PER_ANSWER:
+            return None
+        values.append(found[0])
+        pos = found[1]
+    whole = block if block.closed or block.whole else None
+    if whole is None or not all(isinstance(value, dict) for value in values):
+        return None
+    return _from_value(Parsed(values), whole, tools)
+
+
+def _cut(block: Block, value: Json, tools: Shapes) -> list[Outcome]:
+    values = value if isinstance(value, list) else [value]
+    if all(isinstance(read_value(item, tools), NotACall) for item in values):
+        return [Ignored(block.start, block.end, "the JSON holds no call")]
+    return [_unterminated(block)]
+
+
+def _unterminated(block: Block, why: str = "") -> Refusal:
+    message = f"The JSON block is not terminated: the answer ends before its closing fence{why}."
+    return Refusal(
+        "unterminated", message, "Send the whole block again; shorten it if it was cut off.", block.start, block.end
+    )
+
+
+def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
+    """Turn a parsed value, or each item of an array with calls in it, into outcomes."""
+    value, dialect = parsed.value, ""
+    if block.dialects:
+        value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
+    value = tool_calls(value, tools)
+    if isinstance(value, list):
+        reads = [read_value(item, tools) for item in value]
+        if not any(isinstance(read, Call | Fault) for read in reads):
+            return [Ignored(block.start, block.end, "the JSON array holds no calls")]
+        frame = _Frame(parsed, block, tools, dialect)
+        return [_outcome(read, frame, f"item {number} of the array: ") for number, read in enumerate(reads, 1)]
+    return [_outcome(read_value(value, tools), _Frame(parsed, block, tools, dialect))]
+
+
+class _Frame(NamedTuple):
+    """What the calls of one block have in common."""
+
+    parsed: Parsed
+    block: Block
+    tools: Shapes
+    dialect: str = ""
+
+
+def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> Outcome:
+    block = frame.block
+    if isinstance(read, NotACall):
+        if where:
+            message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
+            return Refusal("frame", message, hint, block.start, block.end)
+        return Ignored(block.start, block.end, read.reason)
+    if isinstance(read, Fault):
+        return Refusal(
+            "frame", f"{where}{read.message}.", "Send the call in the documented form.", block.start, block.end
+        )
+    notes = read.repairs
+    if frame.parsed.repairs:
+        notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *notes)
+    coercion = Coercion()
+    parameters = coercion.parameters(read.parameters, frame.tools.get(read.tool, {}))
+    if coercion.fault is not None:
+        message = f"{where}'{coercion.fault_path}' holds text that should be JSON and is not: {coercion.fault.message}."
+        hint = f"Send '{coercion.fault_path}' as JSON, not as a text."
+        return Refusal("syntax", message, hint, block.start, block.end, coercion.fault_path)
+    request = RawRequest(
+        block.id,
+        read.tool,
+        parameters,
+        read.explanation,
+        frame.dialect or read.dialect,
+        block.start,
+        block.end,
+        (*notes, *coercion.notes),
+        block.raw,
+    )
+    if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
+        return _unfit(request)
+    return request
+
+
+def _moved(note: Repair, by: int) -> Repair:
+    return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
+
+
+def _unfit(request: RawRequest) -> Refusal:
+    names = ", ".join(dict.fromkeys(note.name for note in request.repairs))
+    message = (
+        f"The JSON is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}, "
+        "so what was meant is uncertain."
+    )
+    return Refusal("syntax", message, HINT, request.start, request.end)
+
+
+def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) -> list[Outcome]:
+    def known() -> frozenset[str]:
+        return _known_keys(tools, tracker.tool)
+
+    mended = repair(block.body, known=known, closers=block.whole and block.closed)
+    if isinstance(mended, Parsed):
+        if not block.closed and (block.cut_short or not block.whole):
+            return _cut(block, mended.value, tools)
+        if not mended.closed_by_us or only_reading(mended, tools):
+            return _from_value(mended, block, tools)
+        mended = Fault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
+    elif block.closed and block.whole and fault.code == "syntax" and mended.code in _QUOTE_FAULTS:
+        settled = settle(block.body, tools)
+        if isinstance(settled, Parsed):
+            return _from_value(settled, block, tools)
+        mended = settled if settled.code == "ambiguous" else mended
+    if not block.dialect and not is_call(block.body, tracker, tools):
+        return [Ignored(block.start, block.end, BROKEN)]
+    if not block.closed:
+        return [_unterminated(block, f" ({fault.message})")]
+    return [_refused(fault, mended, block)]
+
+
+def _refused(fault: Fault, mended: Fault, block: Block) -> Refusal:
+    first = f"Tool call JSON is malformed: {explain(block.body, fault)}."
+    second = f" It cannot be repaired safely: {mended.message}." if mended.message != fault.message else ""
+    at = block.offset + fault.offset
+    code = fault.code if mended.code in ("syntax", "inner_quotes") else mended.code
+    return Refusal(code, first + second, HINT, at, min(at + 1, block.end))
+
+
+def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
+    """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
+    if "tool" in tracker.keys or tracker.found.get("type") == "tool_request" or _S4_MARK.search(body):
+        return True
+    if names_tool(body, tools) or "&quot;tool&quot;" in body:
+        return True
+    found = _TOOL_KEY.search(body)
+    return bool(found) and (tracker.odd or not tracker.keys or bool(tracker.quote))
+
+
+def names_tool(text: str, tools: Shapes) -> bool:
+    """Return whether a tool key with the name of a tool stands in a text, quotation marks or colon lost or not."""
+    return any(found[1] in tools for found in _NAMED_TOOL.finditer(text))

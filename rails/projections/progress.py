@@ -1,0 +1,122 @@
+"""The plan of a session and where it stands: its agents in order, each with its task. A pure fold over records.
+
+Of the records that come every turn only the newest feedback matters, so that a session of a million records has its
+plan from a handful: those that :class:`rails.log.session_stats.Card` names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from rails.core import record_fields as d
+from rails.core.dataclass import dataclass, replace
+from rails.core.events import Record
+from rails.core.record_fields import Details
+
+#: "next": to come; "stopped": it ended without being done, or the session did while it was at work.
+State = Literal["done", "working", "stopped", "next"]
+#: Agents of a plan that are kept; sessions have a handful.
+_MOST: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One agent and its task. ``first`` is the record it began with (0: it has not), ``outcome`` how it ended.
+
+    ``failed`` of ``limit`` attempts have failed since the last success, on the rung of the ladder ``rung`` (""; squash;
+    model; human). ``handoff`` is the file that was written of its result for ``receiver``, ``handed`` what a human
+    said to it: "" (not yet), "go", "edited" or "stop", and ``by`` who that was.
+    """
+
+    agent: str
+    task: str
+    state: State = "next"
+    first: int = 0
+    outcome: str = ""
+    rung: str = ""
+    failed: int = 0
+    limit: int = 0
+    handoff: str = ""
+    receiver: str = ""
+    handed: str = ""
+    by: str = ""
+
+
+def plan_of(records: Iterable[Record]) -> tuple[Step, ...]:
+    """Return the steps of a session from its records, or from as many of them as there are."""
+    plan = _Plan()
+    for record in records:
+        plan.add(record)
+    return tuple(plan.steps)
+
+
+def standing(plan: tuple[Step, ...]) -> str:
+    """Say in a few words which step is at work: "Step 2 of 3"; "" for a plan of one, and where none is."""
+    at = next((n for n, step in enumerate(plan, start=1) if step.state == "working"), 0)
+    return f"Step {at} of {len(plan)}" if at and len(plan) > 1 else ""
+
+
+class _Plan:
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self._finished = 0
+
+    def add(self, record: Record) -> None:
+        facts = record.details
+        match record.event_type:
+            case "WORKFLOW_START":
+                tasks = d.objects(facts, "tasks")[:_MOST]
+                self.steps = [Step(d.beginning(task, "agent"), d.beginning(task, "task")) for task in tasks]
+                self._finished = 0
+            case "AGENT_ENGAGE" if self._finished < _MOST:
+                self._engage(record)
+            case "ESCALATION":
+                rung = d.beginning(facts, "rung")
+                state: State = "stopped" if rung == "human" else "working"
+                self._at_work(state=state, rung=rung, failed=0)
+            case "FEEDBACK_SENT":
+                self._at_work(failed=d.whole(facts, "attempt"), limit=d.whole(facts, "limit"))
+            case "AGENT_FINISHED" if self._finished < len(self.steps):
+                done = d.beginning(facts, "outcome") in ("", "done")
+                self._at_work(state="done" if done else "stopped", outcome=d.beginning(facts, "outcome"))
+                self._finished += done
+            case "HANDOFF":
+                file, receiver = d.beginning(facts, "file"), d.beginning(facts, "receiver")
+                self._last_done(handoff=file, receiver=receiver, handed="", by="")
+            case "HUMAN_STEERED" if facts.get("about") == "handoff":
+                self._last_done(handed=_handed(facts), by=d.beginning(facts, "by"))
+            case "WORKFLOW_END":
+                self._end(d.beginning(facts, "outcome"))
+
+    def _engage(self, record: Record) -> None:
+        agent, task = d.beginning(record.details, "agent") or record.agent_role, d.beginning(record.details, "task")
+        if self._finished >= len(self.steps):  # a log that does not say at its start what is to be done
+            self.steps.append(Step(agent, task))
+        planned = self.steps[self._finished]
+        self.steps[self._finished] = Step(agent, planned.task or task, "working", record.seq)
+
+    def _at_work(self, **changed: object) -> None:
+        """Change the step that is not done; before any agent was engaged there is nothing to say of it."""
+        if self._finished < len(self.steps) and self.steps[self._finished].first:
+            self.steps[self._finished] = replace(self.steps[self._finished], **changed)  # type: ignore[arg-type]
+
+    def _last_done(self, **changed: str) -> None:
+        if 0 < self._finished <= len(self.steps):
+            at = self._finished - 1
+            self.steps[at] = replace(self.steps[at], **changed)  # type: ignore[arg-type]
+
+    def _end(self, outcome: str) -> None:
+        """Take the session's end; an answer that was applied from a file has an agent that never was engaged."""
+        if outcome == "done":
+            self.steps = [replace(step, state="done") for step in self.steps]
+            return
+        nobody_engaged = not any(step.first for step in self.steps)
+        for at, step in enumerate(self.steps[self._finished :][:1], start=self._finished):
+            if step.state == "working" or nobody_engaged:
+                self.steps[at] = replace(step, state="stopped", outcome=outcome)
+
+
+def _handed(facts: Details) -> str:
+    answer = d.beginning(facts, "answer")
+    return "edited" if answer == "go" and d.flag(facts, "edited") else answer

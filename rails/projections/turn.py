@@ -1,0 +1,318 @@
+"""One turn's records, gathered into a :class:`~rails.projections.common.TurnView`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, Literal
+
+from rails.core import change_summary
+from rails.core import record_fields as d
+from rails.core.dataclass import replace
+from rails.core.events import Record
+from rails.core.record_fields import Details
+from rails.projections.common import (
+    ApprovalView,
+    ChangeView,
+    CorrectionView,
+    FindingView,
+    GateView,
+    RefusalView,
+    RequestView,
+    ResultView,
+    TurnOutcome,
+    TurnView,
+)
+from rails.projections.corrections import correction_of
+
+
+class TurnBuilder:
+    """Takes the records of one turn in order; ``build`` gives the view."""
+
+    def __init__(self, number: int, first: Record) -> None:
+        self.number = number
+        self.answered = False
+        self._first = self._last = first
+        self._agent = self._model = self._text = self._stop = self._feedback = ""
+        self._tokens = (0, 0, 0)
+        self._requests: dict[str, RequestView] = {}
+        self._refusals: list[RefusalView] = []
+        self._ignored: list[str] = []
+        self._corrections: list[CorrectionView] = []
+        self._notes: list[str] = []
+        self._changes: tuple[ChangeView, ...] = ()
+        self._gates: list[GateView] = []
+        self._approvals: list[ApprovalView] = []
+        self._results: list[ResultView] = []
+        self._checkpoints: list[int] = []
+        self._errors: list[str] = []
+        self._seconds: dict[str, float] = {}
+        self._begun: list[tuple[str, ...]] = []
+
+    def add(self, record: Record) -> None:
+        """Take in one record; types without a place in the view only move the end of the turn."""
+        self._last = record
+        self._agent = self._agent or record.agent_role
+        self._model = self._model or record.llm_model_used
+        if take := _TAKERS.get(record.event_type):
+            take(self, record.details, record)
+
+    def build(self) -> TurnView:
+        """Return the turn as it stands."""
+        return TurnView(
+            number=self.number,
+            agent=self._agent,
+            model=self._model,
+            started=self._first.timestamp,
+            first_seq=self._first.seq,
+            last_seq=self._last.seq,
+            outcome=self._outcome(),
+            text=self._text,
+            stop_reason=self._stop,
+            input_tokens=self._tokens[0],
+            output_tokens=self._tokens[1],
+            cached_tokens=self._tokens[2],
+            requests=tuple(self._requests.values()),
+            refusals=tuple(self._refusals),
+            ignored=tuple(self._ignored),
+            corrections=tuple(self._corrections),
+            notes=tuple(dict.fromkeys(self._notes)),
+            planned=self._changes,
+            gates=tuple(self._gates),
+            approvals=tuple(self._approvals),
+            results=tuple(self._results),
+            checkpoints=tuple(self._checkpoints),
+            errors=tuple(self._errors),
+            feedback=self._feedback,
+            in_doubt=bool(self._begun),
+            seconds={stage: round(spent, 3) for stage, spent in self._seconds.items()},
+        )
+
+    def _outcome(self) -> TurnOutcome:
+        """Say what became of the turn; where several things happened, the one that stopped it."""
+        answers = {approval.answer for approval in self._approvals}
+        if "abort" in answers:
+            return "aborted"
+        if "deny" in answers:
+            return "denied"
+        if self._refusals:
+            return "refused"
+        if any(gate.status != "pass" for gate in self._gates) and "approve" not in answers:
+            return "findings" if self._gates[-1].status == "fail" else "failed"
+        if any(not result.ok for result in self._results):
+            return "failed"
+        if "" in answers or self._begun or not (self.answered or self._finished):
+            return "failed" if self._errors and not self._approvals else "open"
+        if any(result.changes for result in self._results):
+            return "applied"
+        return "ran" if self._results else "answered"
+
+    @property
+    def _finished(self) -> bool:
+        return bool(self._results or self._gates or self._feedback)
+
+    def _spend(self, stage: str, seconds: float) -> None:
+        if seconds > 0:
+            self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
+
+    def _response(self, details: Details, record: Record) -> None:
+        del record
+        self.answered = True
+        self._text = d.beginning(details, "prose") or d.beginning(details, "text")
+        self._stop = d.beginning(details, "stop_reason")
+        usage = d.inner(details, "usage")
+        names = ("input_tokens", "cache_write_tokens", "output_tokens", "cache_read_tokens")
+        read, kept, written, cached = (int(d.number(usage, name)) for name in names)
+        self._tokens = (read + kept, written, cached)
+        self._spend("model", d.number(details, "duration_ms") / 1000)
+
+    def _request(self, details: Details, record: Record) -> None:
+        request_id = d.beginning(details, "id") or f"#{record.seq}"
+        self._requests[request_id] = RequestView(
+            id=request_id,
+            tool=d.beginning(details, "tool_name"),
+            explanation=d.beginning(details, "explanation"),
+            dialect=d.beginning(details, "dialect"),
+            parameters=details.get("parameters"),
+            repairs=tuple(_repair(repair) for repair in d.objects(details, "repairs")),
+        )
+
+    def _valid(self, details: Details, record: Record) -> None:
+        del record
+        request_id = d.beginning(details, "id")
+        if known := self._requests.get(request_id):
+            self._requests[request_id] = replace(known, valid=True, coerced=d.texts(details, "coerced"))
+
+    def _invalid(self, details: Details, record: Record) -> None:
+        request_id = d.beginning(details, "id")
+        if known := self._requests.get(request_id):
+            self._requests[request_id] = replace(known, valid=False)
+        self._refuse("request", details, record)
+
+    def _change_refused(self, details: Details, record: Record) -> None:
+        self._refuse("edit", details, record)
+
+    def _output_refused(self, details: Details, record: Record) -> None:
+        self._refuse("output", details, record)
+
+    def _refuse(self, stage: Literal["request", "edit", "output"], details: Details, record: Record) -> None:
+        refusals = d.objects(details, "refusals") or ({"code": "refused", "message": record.message},)
+        for refusal in refusals:
+            code, message, hint, path = (d.beginning(refusal, key) for key in ("code", "message", "hint", "path"))
+            request_id = d.beginning(refusal, "request_id") or d.beginning(details, "id")
+            self._refusals.append(RefusalView(stage, code, message, hint, path, request_id))
+
+    def _block_ignored(self, details: Details, record: Record) -> None:
+        self._ignored.append(d.beginning(details, "reason") or record.message)
+
+    def _corrected(self, details: Details, record: Record) -> None:
+        del record
+        self._corrections.append(correction_of(details))
+
+    def _planned(self, details: Details, record: Record) -> None:
+        del record
+        self._notes += d.texts(details, "notes")
+        self._changes = tuple(_change(change) for change in d.objects(details, "changes"))
+
+    def _gate(self, details: Details, record: Record) -> None:
+        del record
+        fixed = d.objects(details, "fixed")
+        seconds = d.number(details, "duration_ms") / 1000
+        self._spend("gate", seconds)
+        self._gates.append(
+            GateView(
+                status=d.beginning(details, "status"),
+                findings=tuple(_finding(finding) for finding in d.objects(details, "findings")),
+                fixed=tuple(_fixed(one) for one in fixed),
+                fixes=sum(int(d.number(one, "count")) or 1 for one in fixed),
+                not_checked=tuple(_skipped(one) for one in d.objects(details, "not_checked")),
+                checks=tuple(
+                    f"{d.beginning(check, 'name')} {d.beginning(check, 'version')}".strip()
+                    for check in d.objects(details, "checks")
+                ),
+                seconds=round(seconds, 3),
+                diff=d.beginning(details, "diff"),
+                outlines=tuple(change_summary.from_json(one) for one in d.objects(details, "outlines")),
+            )
+        )
+
+    def _asked(self, details: Details, record: Record) -> None:
+        # The same without an answer yet is asked anew, after an interruption.
+        request_id = d.beginning(details, "id")
+        self._approvals = [asked for asked in self._approvals if asked.answer or asked.id != request_id]
+        self._approvals.append(
+            ApprovalView(
+                id=request_id,
+                digest=d.beginning(details, "digest"),
+                kind=d.beginning(details, "kind"),
+                tools=d.texts(details, "tools"),
+                diff=d.beginning(details, "diff"),
+                risks=d.texts(details, "risks"),
+                notes=d.texts(details, "notes"),
+                asked_at=record.timestamp,
+            )
+        )
+
+    def _decided(self, details: Details, record: Record) -> None:
+        self._spend("human", d.number(details, "seconds"))
+        key = d.beginning(details, "id"), d.beginning(details, "digest")
+        waiting = [n for n, asked in enumerate(self._approvals) if not asked.answer and (asked.id, asked.digest) == key]
+        if not waiting:
+            waiting = [len(self._approvals)]
+            self._approvals.append(ApprovalView(*key, "", (), "", (), (), asked_at=record.timestamp))
+        self._approvals[waiting[0]] = replace(
+            self._approvals[waiting[0]],
+            answer=d.beginning(details, "answer"),
+            reason=d.beginning(details, "reason"),
+            by=d.beginning(details, "by"),
+            at=d.beginning(details, "at") or record.timestamp,
+            seconds=float(d.number(details, "seconds")),
+        )
+
+    def _execution(self, details: Details, record: Record) -> None:
+        del record
+        self._begun.append(_ids(details))
+
+    def _result(self, details: Details, record: Record) -> None:
+        changes = tuple(_change(change) for change in d.objects(details, "changes"))
+        seconds = d.number(details, "duration_ms") / 1000
+        tool = d.beginning(details, "tool")
+        self._spend("run" if tool else "write", seconds)
+        words = d.beginning(details, "text") or record.message
+        # A result ends what was begun for the same requests; tools that only look are not begun.
+        if (ids := _ids(details)) in self._begun:
+            self._begun.remove(ids)
+        self._results.append(ResultView(d.flag(details, "ok", True), words, tool, changes, round(seconds, 3)))
+
+    def _checkpoint(self, details: Details, record: Record) -> None:
+        del record
+        self._checkpoints.append(int(d.number(details, "step")))
+
+    def _told(self, details: Details, record: Record) -> None:
+        self._feedback = d.beginning(details, "text") or record.message
+
+    def _noted(self, details: Details, record: Record) -> None:
+        """Keep what happened around the turn: a rung of the ladder, a hand-off, an answer, an alert."""
+        who = "overseer: " if record.event_type == "OVERSEER_ALERT" else ""
+        files = ", ".join(d.texts(details, "files"))
+        self._notes.append(f"{who}{record.message}{f' ({files})' if files else ''}")
+
+    def _error(self, details: Details, record: Record) -> None:
+        self._errors.append(d.beginning(details, "error") or record.message)
+
+
+_TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
+    "LLM_RESPONSE": TurnBuilder._response,
+    "LLM_ERROR": TurnBuilder._error,
+    "MCP_REQUEST_FORMULATED": TurnBuilder._request,
+    "TOOL_REQUEST_VALIDATED": TurnBuilder._valid,
+    "TOOL_REQUEST_VALIDATION_FAILED": TurnBuilder._invalid,
+    "CORRECTION": TurnBuilder._corrected,
+    "BLOCK_IGNORED": TurnBuilder._block_ignored,
+    "CHANGE_PLANNED": TurnBuilder._planned,
+    "CHANGE_REFUSED": TurnBuilder._change_refused,
+    "GATE_VERDICT": TurnBuilder._gate,
+    "APPROVAL_REQUESTED": TurnBuilder._asked,
+    "HUMAN_DECISION": TurnBuilder._decided,
+    "EXECUTION_STARTED": TurnBuilder._execution,
+    "TOOL_EXECUTION_RESULT": TurnBuilder._result,
+    "CHECKPOINT": TurnBuilder._checkpoint,
+    "OUTPUT_REFUSED": TurnBuilder._output_refused,
+    "FEEDBACK_SENT": TurnBuilder._told,
+    "ESCALATION": TurnBuilder._noted,
+    "HANDOFF": TurnBuilder._noted,
+    "HUMAN_STEERED": TurnBuilder._noted,
+    "OVERSEER_ALERT": TurnBuilder._noted,
+    "ERROR": TurnBuilder._error,
+}
+
+
+def _ids(details: Details) -> tuple[str, ...]:
+    return d.texts(details, "ids") or (d.beginning(details, "id"),)
+
+
+def _repair(repair: Details) -> str:
+    before, after = d.beginning(repair, "before"), d.beginning(repair, "after")
+    change = f": {before!r} → {after!r}" if before or after else ""
+    return f"{d.beginning(repair, 'name')} at {d.number(repair, 'offset'):.0f}{change}"
+
+
+def _finding(finding: Details) -> FindingView:
+    path, rule, message, tool, severity = (
+        d.beginning(finding, key) for key in ("path", "rule", "message", "tool", "severity")
+    )
+    line, column = (int(d.number(finding, key)) for key in ("line", "column"))
+    return FindingView(path, line, column, rule, message, tool, severity or "error", d.flag(finding, "new", True))
+
+
+def _fixed(fixed: Details) -> str:
+    count = int(d.number(fixed, "count")) or 1
+    return f"{d.beginning(fixed, 'tool')} {d.beginning(fixed, 'rule')} ×{count} in {d.beginning(fixed, 'path')}"
+
+
+def _skipped(skip: Details) -> str:
+    return f"{d.beginning(skip, 'path')} by {d.beginning(skip, 'check')}: {d.beginning(skip, 'reason')}"
+
+
+def _change(change: Details) -> ChangeView:
+    before, after = (d.beginning(change, key) or None for key in ("before_sha256", "after_sha256"))
+    return ChangeView(d.beginning(change, "path"), d.beginning(change, "kind"), before, after)

@@ -1,0 +1,31 @@
+"""A head start: the gate begins on files while the answer that edits them is still coming."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rails.core.tool_request import RawRequest
+from rails.parsing.results import Completed, Signal, Started
+from rails.session.turn_context import Setting
+
+
+def begin(setting: Setting, signals: Sequence[Signal]) -> None:
+    """Let the gate look at what is named or complete by now: its answers are known when the edits are judged."""
+    for signal in signals:
+        if isinstance(signal, Started) and signal.path and _edits(setting, signal.tool_name):
+            setting.gate.ahead(signal.path)
+        elif isinstance(signal, Completed) and (whole := _whole_file(signal.outcome)):
+            setting.gate.ahead(*whole)
+
+
+def _edits(setting: Setting, tool_name: str) -> bool:
+    definition = setting.registry.get(tool_name)
+    return definition is not None and definition.effect == "edit"
+
+
+def _whole_file(request: object) -> tuple[str, str] | None:
+    """Return path and content of a request that writes a whole file, as it was found in an answer."""
+    if not isinstance(request, RawRequest) or request.tool_name != "write_file":
+        return None
+    path, content = request.parameters.get("file_path"), request.parameters.get("content")
+    return (path, content) if isinstance(path, str) and isinstance(content, str) else None
