@@ -564,7 +564,7 @@ def test_the_policy_is_checked_and_tried_on_past_sessions(rails, environment):
 
 
 def test_grants_of_a_running_process_are_listed_and_revoked_from_elsewhere(rails, project):
-    from rails.approval.policy.board import Board
+    from rails.approval.policy.grants import Board
 
     assert "No grant is in force." in rails("grants", code=0).stdout
     assert "No run in this project has a grant '1'" in rails("grants", "revoke", "1", code=2).stderr

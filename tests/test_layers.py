@@ -51,10 +51,10 @@ EXCEPTIONS = {
     ("session.publish", "json_schema"),
     ("session.n8n_tools", "n8n"),
     ("render.table", "approval"),
-    ("projections.corrections", "data_formats"),
-    ("projections.corrections", "parsing"),
+    ("projections.turn", "data_formats"),
+    ("projections.turn", "parsing"),
     ("projections.session", "review"),
-    ("projections.meter", "config"),
+    ("projections.progress", "config"),
     ("integrations.mcp_server", "data_formats"),
 }
 

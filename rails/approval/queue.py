@@ -23,7 +23,7 @@ from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser
 from rails.approval.edit import Contents, EditError, Judge, edited, without_hunks
 from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.terminal.batch import BatchApprover
-from rails.approval.terminal.keys import Elsewhere
+from rails.approval.terminal.console import Elsewhere
 from rails.core.candidates import Offer
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, replace

@@ -110,8 +110,7 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
 
     Without a terminal and without ``--web``, "ask" means no.
     """
-    from rails.approval.policy.board import Board
-    from rails.approval.policy.grants import Grants
+    from rails.approval.policy.grants import Board, Grants
     from rails.approval.policy.policy import PolicyApprover
     from rails.approval.policy.policy import load as load_policy
     from rails.approval.queue import Queue

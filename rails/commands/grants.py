@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rails.approval.policy.board import EVERY, ask_to_revoke, posted
+from rails.approval.policy.grants import EVERY, ask_to_revoke, posted
 from rails.commands import common
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.text import one_line

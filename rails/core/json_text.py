@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
@@ -50,3 +50,22 @@ def json_object(value: object) -> dict[str, Json]:
     if not isinstance(result, dict):
         raise TypeError(f"{type(value).__name__} is not an object in JSON")
     return result
+
+
+def leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:
+    """Yield every value that holds no other, with its place below ``place``, such as ``edits[0].old_string``."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from leaves(item, f"{place}.{key}" if place else key)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from leaves(item, f"{place}[{number}]")
+    else:
+        yield place, value
+
+
+def squeezed(text: str) -> str:
+    """Reduce a text to what stays the same under any way of quoting it: escapes, blanks and quotes fall away."""
+    for escape in ("\\n", "\\t", "\\r"):
+        text = text.replace(escape, "")
+    return "".join(char for char in text if not char.isspace() and char not in "\\\"'“”‘’`")

@@ -27,8 +27,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.edits import journal as journals
-from rails.edits.journal import Journal
-from rails.edits.rollback import clear, roll_back, settle, write_new
+from rails.edits.journal import Journal, clear, roll_back, settle, write_new
 from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened
 
 STATE: Final = (".rails",)

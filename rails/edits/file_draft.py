@@ -11,13 +11,12 @@ from rails.core.changes import FileChange
 from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line, sha256
-from rails.edits import codec, placeholders
+from rails.edits import placeholders, text_view
 from rails.edits.edit_request import Wanted
 from rails.edits.match import Match, Miss, locate
-from rails.edits.problem import Problem
-from rails.edits.replace import Span
+from rails.edits.plan_result import Problem
+from rails.edits.replace import Span, Stage, line_span, splice
 from rails.edits.safe_files import Snapshot
-from rails.edits.splice import Stage, line_span, splice
 from rails.edits.stale import Known, as_it_is_now, can_merge, put_together
 from rails.edits.text_view import View, flatten, line_places
 
@@ -243,7 +242,7 @@ class Draft:
         self._check_writable()
         self._check_base(base)
         if self._stage is None:
-            coded = codec.read(self._data or b"")
+            coded = text_view.read(self._data or b"")
             if coded is None:
                 raise Problem(
                     "format", "The file is binary, not text.", "It can only be replaced or deleted as a whole."
@@ -270,7 +269,7 @@ class Draft:
             self._data = splice(stage)
 
     def _encode_whole(self, content: str) -> tuple[bytes, list[str]]:
-        old = codec.read(self._start) if self._start else None
+        old = text_view.read(self._start) if self._start else None
         if any("\ud800" <= char <= "\udfff" for char in content):
             raise Problem("format", "content has half of a character (a lone surrogate).", "Send valid Unicode text.")
         if old is None:

@@ -28,8 +28,7 @@ from rails.edits.edit_request import Wanted
 from rails.edits.file_draft import Draft
 from rails.edits.match import Miss
 from rails.edits.placeholders import lost_lines
-from rails.edits.plan_result import Outcome, Plan
-from rails.edits.problem import Problem
+from rails.edits.plan_result import Outcome, Plan, Problem
 from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import Known, kept_note
 

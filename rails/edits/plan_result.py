@@ -58,3 +58,11 @@ class Plan:
     def fuzzy(self) -> tuple[WorkspacePath, ...]:
         """Files with an edit at a place that was only alike and was accepted by its handle."""
         return tuple(dict.fromkeys(outcome.path for outcome in self.outcomes if outcome.fuzzy))
+
+
+class Problem(Exception):
+    """Why a request cannot be planned: the parts of a Refusal."""
+
+    def __init__(self, code: str, message: str, hint: str = "", miss: Miss | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.miss = code, message, hint, miss

@@ -12,11 +12,11 @@ from typing import Final
 
 from rails.core.dataclass import dataclass, field
 from rails.core.text import one_line, sha256
-from rails.edits import codec
+from rails.edits import text_view
 from rails.edits.edit_request import Wanted
 from rails.edits.match import Match, locate
 from rails.edits.merge import Merged, merge3
-from rails.edits.problem import Problem
+from rails.edits.plan_result import Problem
 from rails.edits.text_view import View
 
 _LINES: Final = 12  # lines of a changed file that a refusal quotes
@@ -38,7 +38,7 @@ class Known:
 
 def can_merge(data: bytes) -> bool:
     """Whether ``data`` is text whose bytes can be cut at ``\\n``."""
-    coded = codec.read(data)
+    coded = text_view.read(data)
     return coded is not None and coded.encoding == "utf-8"
 
 
@@ -51,7 +51,8 @@ def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
         "stale",
         f"Somebody changed lines {found.first_line}–{found.last_line} since you read the file, and this change is "
         "about the same place.",
-        f"Read it again; its hash is now {sha256(ours)}.{quoted(codec.read(ours), found.first_line, found.last_line)}",
+        f"Read it again; its hash is now {sha256(ours)}."
+        f"{quoted(text_view.read(ours), found.first_line, found.last_line)}",
     )
 
 
@@ -64,7 +65,7 @@ def kept_note(kept: Sequence[tuple[int, int]]) -> str:
 
 def as_it_is_now(data: bytes, wanted: Wanted) -> str:
     """Say where the text to replace is in the file now, or which lines come nearest."""
-    coded = codec.read(data)
+    coded = text_view.read(data)
     if coded is None:
         return ""
     found = locate(View(coded.text), wanted)
@@ -75,7 +76,7 @@ def as_it_is_now(data: bytes, wanted: Wanted) -> str:
     return quoted(coded, first.first_line, first.last_line) if first else ""
 
 
-def quoted(coded: codec.Coded | None, first: int, last: int) -> str:
+def quoted(coded: text_view.Coded | None, first: int, last: int) -> str:
     """Quote lines ``first`` to ``last`` for a refusal."""
     lines = View(coded.text).lines[first - 1 : last][:_LINES] if coded else []
     told = " | ".join(f"{number}: {one_line(line, 120)}" for number, line in enumerate(lines, first))

@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.verdict import Finding
+from rails.gate.support.diagnostics import plain
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"\d+")
@@ -299,3 +300,23 @@ def _similar(one: str, other: str) -> bool:
 
     matcher = difflib.SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False)
     return matcher.real_quick_ratio() >= _TOUCHED and matcher.quick_ratio() >= _TOUCHED and matcher.ratio() >= _TOUCHED
+
+
+#: Texts whose lines are kept, and the bytes and lines of one: 22 MB of code, and 45 MB of whatever else.
+_KEPT: Final = 64
+_LARGEST: Final = 100_000
+_MOST: Final = 5_000
+
+
+def lines_of(data: bytes) -> list[str]:
+    """Return the lines of ``data``, not to be changed; of what is not UTF-8 text, the bytes as characters."""
+    small = len(data) <= _LARGEST and data.count(b"\n") + data.count(b"\r") <= _MOST
+    return _kept(data) if small else _split(data)
+
+
+def _split(data: bytes) -> list[str]:
+    text = plain(data)
+    return split_lines(data.decode("latin-1") if text is None else text)
+
+
+_kept = lru_cache(_KEPT)(_split)

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import compress
 
 from rails.core.verdict import Finding
-from rails.gate.baseline import Text, which_are_new
-from rails.gate.lines import lines_of
+from rails.gate.baseline import Text, lines_of, which_are_new
 from rails.gate.support.diagnostics import Diagnostic
 
 

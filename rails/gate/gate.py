@@ -22,15 +22,13 @@ from rails.core.paths import WorkspacePath, parse
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
 from rails.gate.enforcement import Modes
-from rails.gate.files import File, fresh, left_elsewhere, taken_away, with_baselines
-from rails.gate.outlines import outlines
+from rails.gate.files import File, fresh, left_elsewhere, outlines, taken_away, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, load, wanted
 from rails.gate.support import settings
 from rails.gate.support.check import Desk, Job
 from rails.gate.support.deadline import Patience
 from rails.gate.support.language import PENDING
-from rails.gate.support.overlay import Overlay
-from rails.gate.support.read_file import read_from_disk
+from rails.gate.support.read_file import Overlay, read_from_disk
 from rails.gate.support.warm_processes import PythonPool
 
 if TYPE_CHECKING:

@@ -21,14 +21,13 @@ from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, Repair
-from rails.data_formats.places import explain
-from rails.data_formats.strict_json import Fault, Parsed, prefix, strict
+from rails.data_formats.strict_json import Fault, Parsed, explain, prefix, strict
 from rails.json_schema import quick_check
 from rails.parsing.added_closers import only_reading
 from rails.parsing.blocks import Span
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
 from rails.parsing.call_formats.optional import translate
-from rails.parsing.call_formats.xmlvalues import read_call
+from rails.parsing.call_formats.xml_calls import read_call
 from rails.parsing.coerce import Coercion
 from rails.parsing.json_progress import Tracker
 from rails.parsing.repairs import repair

@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.places import explain
-from rails.data_formats.strict_json import Fault, Parsed, strict
+from rails.data_formats.strict_json import Fault, Parsed, explain, strict
 from rails.json_schema import quick_check
 from rails.parsing.repairs import repair
 

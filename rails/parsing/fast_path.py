@@ -15,13 +15,12 @@ from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import Fault, Parsed, strict
 from rails.json_schema import quick_check
 from rails.parsing import classify
+from rails.parsing.blocks import closing_line
 from rails.parsing.classify import Block
-from rails.parsing.fences import closing_line
 from rails.parsing.json_progress import Tracker, told
 from rails.parsing.results import Completed, Ignored, Intake, Shapes, Started
 from rails.parsing.scanner import NOTABLE
-from rails.parsing.torn import REST_LINE
-from rails.parsing.uncertain_blocks import REMNANT
+from rails.parsing.uncertain_blocks import REMNANT, REST_LINE
 
 _OPENING: Final = re.compile(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
 #: One of these is in everything that one of the three patterns finds behind a block.

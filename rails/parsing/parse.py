@@ -25,7 +25,7 @@ from rails.parsing.fast_path import plain
 from rails.parsing.json_progress import Tracker, told
 from rails.parsing.results import Completed, Ignored, Intake, Shapes, Signal, Started
 from rails.parsing.scanner import Scanner
-from rails.parsing.torn import Watch
+from rails.parsing.uncertain_blocks import Watch
 from rails.parsing.unread_calls import unread
 
 _ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)

@@ -20,10 +20,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rails.parsing.blocks import JsonFence, Quote, Span, Stretch, XmlCall
+from rails.parsing.blocks import FENCE, INLINE, JSON_INFO, JsonFence, Quote, Span, Stretch, XmlCall
 from rails.parsing.call_formats import optional, xml_calls
 from rails.parsing.call_formats.marked_json import MarkedJson
-from rails.parsing.fences import FENCE, INLINE, JSON_INFO
 from rails.parsing.results import Shapes
 
 REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)

@@ -19,11 +19,10 @@ from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
 from rails.data_formats.strict_json import inside
 from rails.json_schema.quick_check import fits
-from rails.parsing.blocks import Span
+from rails.parsing.blocks import FENCE, JSON_INFO, Span
 from rails.parsing.call_formats.dialects import Call, fits_call, read_value
 from rails.parsing.call_formats.optional import NAMES, translate
 from rails.parsing.classify import BROKEN, xml_call
-from rails.parsing.fences import FENCE, JSON_INFO
 from rails.parsing.results import Ignored, Shapes
 from rails.parsing.scanner import REGION, Scanner
 

@@ -13,8 +13,7 @@ from rails.core.tool_request import Json
 from rails.projections.common import SessionView, Totals, TurnView
 from rails.projections.progress import plan_of
 from rails.projections.turn import TurnBuilder
-from rails.review.reports.attempts import explain_failures, with_progress
-from rails.review.reports.attention import attention
+from rails.review.reports.attempts import attention, explain_failures, with_progress
 
 #: Events that belong to the session, not to one of its turns.
 _FRAME: Final = frozenset(

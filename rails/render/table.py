@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from rails.approval.terminal.paint import styled, wrap
+from rails.approval.terminal.screen import styled, wrap
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.terminal.paint import draw_lines, draw_outline, styled, wrap
+from rails.approval.terminal.screen import draw_lines, draw_outline, styled, wrap
 from rails.core.text import one_line, printable
 from rails.projections.common import (
     ApprovalView,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
 from rails.approval.edit import EditError, run_editor
-from rails.approval.terminal.keys import Keys, NoAnswer
+from rails.approval.terminal.console import Keys, NoAnswer
 from rails.core.dataclass import dataclass, field
 from rails.core.events import EventType
 from rails.core.text import one_line, printable

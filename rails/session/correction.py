@@ -14,7 +14,7 @@ from typing import Final
 from rails.core.conversation import Answer, Message, Text, Usage
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, Refusal
-from rails.core.leaves import leaves, squeezed
+from rails.core.json_text import leaves, squeezed
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.parsing.parse import Reader

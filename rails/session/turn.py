@@ -27,9 +27,8 @@ from rails.parsing.parse import Reader
 from rails.parsing.results import Intake
 from rails.session import feedback, n8n_tools, prefetch
 from rails.session import publish as tell
-from rails.session.ask_approval import about, ask, batched
+from rails.session.ask_approval import about, ask, batched, planned_with
 from rails.session.feedback import Outcome
-from rails.session.placing import planned_with
 from rails.session.tool_calls import admit
 from rails.session.turn_context import Setting
 from rails.tools.runners import dispatch

@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from rails.core.app_dirs import config_folder
 from rails.core.errors import CheckError, UsageError
-from rails.core.userfolder import config_folder
 from rails.gate.languages.python import config
 
 _FILE: Final = "gate-trust.json"

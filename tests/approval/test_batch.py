@@ -108,7 +108,7 @@ def test_rules_answer_what_they_can_and_the_human_the_rest(three):
 
 
 def test_with_a_rule_that_counts_each_is_asked_about_by_itself(three):
-    from rails.approval.policy.conditions import Conditions
+    from rails.approval.policy.rules import Conditions
 
     counting = Policy((Rule(1, "deny", "policy.toml", tool=("run_*",), when=Conditions(from_nth=2)),))
     human = TerminalApprover(io.StringIO("approve\n"), io.StringIO(), accept_pipe=True)

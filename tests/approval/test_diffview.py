@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.approval.diff_view import file_diff, show
-from rails.approval.terminal.paint import draw, wrap
+from rails.approval.terminal.screen import draw, wrap
 
 
 def styles(diff):

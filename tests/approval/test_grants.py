@@ -5,8 +5,7 @@ import os
 import pytest
 
 from rails.approval.decision import Decision
-from rails.approval.policy.board import Board, ask_to_revoke, posted
-from rails.approval.policy.grants import Grants, as_toml, propose, sentence
+from rails.approval.policy.grants import Board, Grants, as_toml, ask_to_revoke, posted, propose, sentence
 from rails.approval.policy.policy import Policy, PolicyApprover, load
 from rails.approval.policy.rules import Rule
 

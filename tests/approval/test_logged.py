@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from rails.approval.audit import card_of
-from rails.approval.logged import read_card
+from rails.approval.audit import card_of, read_card
 from rails.approval.terminal.screen import Look, draw_request
 from rails.core.change_summary import Outline, OutlineLine
 from rails.core.verdict import Fixed, NotChecked

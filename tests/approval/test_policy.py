@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rails.approval.decision import Decision
-from rails.approval.policy.conditions import Circumstances
 from rails.approval.policy.policy import Policy, PolicyApprover, config_folder, load
-from rails.approval.policy.rules import Item, glob_match
+from rails.approval.policy.rules import Circumstances, Item, glob_match
 from rails.core.errors import UsageError
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.core.verdict import Finding
-from rails.gate import lines
+from rails.gate import baseline
 from rails.gate.baseline import Text, line_map, mark, masked, split_lines
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
@@ -131,14 +131,14 @@ def test_a_whole_rewrite_with_thousands_of_findings_is_compared_in_time():
 )
 def test_the_lines_that_are_kept_take_a_bounded_room(line):
     text = (line + "\n").encode()
-    lines._kept.cache_clear()
+    baseline._kept.cache_clear()
     tracemalloc.start()
     try:
         for number in range(64):
-            lines.lines_of(b"%d\n" % number + text * min(99_000 // len(text), 4_990))
+            baseline.lines_of(b"%d\n" % number + text * min(99_000 // len(text), 4_990))
         for number in range(20):
-            lines.lines_of(b"%d\n" % number + text * (99_000 // len(text)))
+            baseline.lines_of(b"%d\n" % number + text * (99_000 // len(text)))
         assert tracemalloc.get_traced_memory()[0] < 46_000_000
     finally:
         tracemalloc.stop()
-        lines._kept.cache_clear()
+        baseline._kept.cache_clear()

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
+from rails.core.app_dirs import config_folder
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
-from rails.core.userfolder import config_folder
 from rails.gate.gate import Gate
 from rails.gate.support import settings as options
 from rails.trust import gate as consent

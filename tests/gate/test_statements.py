@@ -9,8 +9,8 @@ import warnings
 import pytest
 
 from rails.gate import baseline
-from rails.gate.languages.python import statements, syntax
-from rails.gate.languages.python.statements import Compiled, same_statements, still_compiles
+from rails.gate.languages.python import syntax
+from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
 from rails.gate.support import fix_and_lint, partial_format, suppressions
 
 OLD = "import os\n\n\n@cache\ndef f(x):\n    return x\n\n\nclass A:\n    y = 1\n\n\nz = '''\ntext\n'''\n"
@@ -98,7 +98,7 @@ def test_what_one_statement_says_of_another_is_compiled_whole(old, new):
 
 MODULES = [
     textwrap.dedent(inspect.getsource(module))
-    for module in (baseline, fix_and_lint, partial_format, suppressions, statements)
+    for module in (baseline, fix_and_lint, partial_format, suppressions, syntax)
 ]
 LINES = [line for module in MODULES for line in module.split("\n") if line.strip()]
 ODD = [

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.data_formats.places import balance, explain
-from rails.data_formats.strict_json import Fault, Parsed, _decoded, strict
+from rails.data_formats.strict_json import Fault, Parsed, _decoded, balance, explain, strict
 
 VALID = [
     "{}", "[]", "0", "-0", "1", "-1.5e3", "1E5", '""', '"\\u00e9\\n\\/"', "true", "false", "null", "[[[]]]",

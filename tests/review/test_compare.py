@@ -11,8 +11,7 @@ from rails.core.json_text import to_json
 from rails.projections.common import RequestView, TurnView
 from rails.projections.session import session_view
 from rails.render.table import as_text
-from rails.review.reports.align import align
-from rails.review.reports.compare import compare
+from rails.review.reports.compare import align, compare
 from rails.review.reports.compare_tables import compare_tables, sentences
 from rails.review.session_list import Library
 

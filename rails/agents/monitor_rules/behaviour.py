@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import Alert, alert
-from rails.agents.monitor_rules.reading import AFRESH, REPEATS, asked_of, of, refusals
+from rails.agents.monitor_rules.alert import AFRESH, REPEATS, Alert, alert, asked_of, of, refusals
 from rails.core.events import Record
 
 _MANY: Final = 5

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import Alert, alert
-from rails.agents.monitor_rules.reading import REPEATS, of, refusals, texts_of
+from rails.agents.monitor_rules.alert import REPEATS, Alert, alert, of, refusals, texts_of
 from rails.core import paths
 from rails.core.events import Record
 

@@ -7,8 +7,18 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
 
-from rails.approval.policy.conditions import Circumstances, Conditions, Seen, minutes
-from rails.approval.policy.rules import KINDS, Item, Kind, Policy, Rule, Ruling
+from rails.approval.policy.rules import (
+    KINDS,
+    Circumstances,
+    Conditions,
+    Item,
+    Kind,
+    Policy,
+    Rule,
+    Ruling,
+    Seen,
+    minutes,
+)
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 from rails.core.verdict import Status

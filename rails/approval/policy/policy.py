@@ -34,15 +34,14 @@ from pathlib import Path
 from typing import Final, cast
 
 from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Chooser, Decision
-from rails.approval.policy.conditions import Circumstances, minute_of
 from rails.approval.policy.file import Example, read_tables
 from rails.approval.policy.grants import Change, Grants
-from rails.approval.policy.rules import Judgement, Policy, Rule, items_of
+from rails.approval.policy.rules import Circumstances, Judgement, Policy, Rule, items_of, minute_of
 from rails.approval.terminal.batch import BatchApprover
+from rails.core.app_dirs import config_folder
 from rails.core.candidates import Offer
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import UsageError
-from rails.core.userfolder import config_folder
 
 __all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load"]
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, TextIO, Unpack
 
 from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Decision
+from rails.approval.diff_view import file_diff, show
 from rails.approval.edit import (
     Contents,
     EditError,
@@ -15,21 +16,145 @@ from rails.approval.edit import (
     Revalidate,
     edited,
     edited_run,
+    hunks,
     in_editor,
     parameters_in_editor,
+    without_hunks,
 )
-from rails.approval.policy.grants import Grants
+from rails.approval.policy.grants import EVERY, MINUTES, USES, Grants, as_toml, propose
 from rails.approval.policy.rules import Rule
-from rails.approval.terminal import granting
 from rails.approval.terminal.batch import decide_batch
-from rails.approval.terminal.console import Console, ConsoleOptions
-from rails.approval.terminal.keys import Elsewhere, NoAnswer
-from rails.approval.terminal.pieces import without_pieces
-from rails.approval.terminal.placing import choose_place
-from rails.core.candidates import Offer
+from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer
+from rails.approval.terminal.screen import Look, draw, styled, wrap
+from rails.core.candidates import Offer, Place
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError
+from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
+
+#: Nobody has to sit and wait: after this long the agent is asked to correct itself, as without a human.
+WAIT_S: Final = 60.0
+_PLACE_LINES: Final = 40
+_PLACE_TRIES: Final = 20
+
+
+def choose_place(console: Console, offer: Offer) -> str:
+    """Return the handle of the place that the human takes, or an empty text. Whatever goes wrong takes none."""
+    try:
+        return _ask(console, offer)
+    except (NoAnswer, OSError, ValueError):
+        console.put("\nNo place is taken: the agent corrects it itself.\n")
+        return ""
+
+
+def _ask(console: Console, offer: Offer) -> str:
+    number = 0
+    for _ in range(_PLACE_TRIES):
+        place = offer.places[number]
+        console.put("\n".join(_lines(offer, place, number, console.look())) + "\n")
+        console.arm()
+        more = "[n]ext place, " if len(offer.places) > 1 else ""
+        words = f'type "take" to take this place (a fuzzy match), {more}Enter: the agent corrects it itself'
+        console.put(f"{words} (so it does in {WAIT_S:g} s): ")
+        typed = console.line(WAIT_S).casefold()
+        if typed == "take":
+            return place.handle
+        if typed in ("n", "next"):
+            number = (number + 1) % len(offer.places)
+        else:
+            break
+    console.put("No place is taken.\n")
+    return ""
+
+
+def _lines(offer: Offer, place: Place, number: int, look: Look) -> Iterator[str]:
+    title = "Is this the place?"
+    yield styled(title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─"), "title", look.colour)
+    for line in wrap(one_line(f"{offer.path}: {offer.message}", 600), look.width):
+        yield styled(line, "risk", look.colour)
+    where = f"Place {number + 1} of {len(offer.places)}: lines {place.first_line}–{place.last_line}"
+    alike = "the text is there, but not only there" if place.likeness >= 1 else f"FUZZY, {place.likeness:.0%} alike"
+    yield f"{where}; {alike}. The edit would do this there; you are asked about it again before it is written:"
+    for change in place.changes.changes:
+        yield from draw(file_diff(change, (), max_lines=_PLACE_LINES), colour=look.colour, width=look.width)
+
+
+#: Lines of a piece that are shown when the human chooses among pieces.
+_LINES: Final = 6
+
+
+def without_pieces(console: Console, request: ApprovalRequest) -> Contents | None:
+    """Ask which pieces to leave out; return the contents without them, or ``None`` for none. Raises EditError."""
+    pieces = [(change, n) for change in request.changes.changes for n in range(len(hunks(change)))]
+    _list(console, request)
+    console.arm()
+    console.put("Numbers of the parts to leave out (Enter: none): ")
+    words = console.line().replace(",", " ").split()
+    if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= len(pieces) for word in words):
+        console.put(f"Numbers from 1 to {len(pieces)} are wanted.\n")
+        return None
+    dropped: dict[WorkspacePath, set[int]] = {}
+    for change, n in (pieces[int(word) - 1] for word in words):
+        dropped.setdefault(change.path, set()).add(n)
+    chosen = [change for change in request.changes.changes if change.path in dropped]
+    return {change.path: without_hunks(change, dropped[change.path]) for change in chosen} or None
+
+
+def _list(console: Console, request: ApprovalRequest) -> None:
+    number = 0
+    for change in request.changes.changes:
+        for old, new in hunks(change):
+            number += 1
+            lines = [*(f"- {show(line[:-1])}" for line in old), *(f"+ {show(line[:-1])}" for line in new)]
+            cut = [f"[… {len(lines) - _LINES} more lines …]"] if len(lines) > _LINES else []
+            console.put(f"{number}: {change.path}\n", "title")
+            for line in (*lines[:_LINES], *cut):
+                console.put("".join(f"   | {piece}\n" for piece in wrap(line.expandtabs(4), 90)))
+
+
+def grant_words(grants: Grants | None) -> list[str]:
+    """Return what the question says of revoking: nothing, unless there is something to revoke."""
+    active = grants.active() if grants else ()
+    if not active:
+        return []
+    return ["[r]evoke the grant" if len(active) == 1 else f"[r]evoke one of {len(active)} grants"]
+
+
+def give(
+    console: Console, grants: Grants | None, request: ApprovalRequest, dry_run: Callable[[Rule], str] | None
+) -> str:
+    """Show the rule and what it would have let through; return the grant in words once "grant" is typed."""
+    rule = propose(request)
+    if isinstance(rule, str) or grants is None:
+        console.put(f"{one_line(str(rule), 400)}\n")
+        return ""
+    console.put(f"This rule would hold for {USES} approvals and {MINUTES} minutes:\n{as_toml(rule)}\n")
+    if dry_run:
+        console.put(f"{dry_run(rule)}\n")
+    console.arm()
+    console.put('Type "grant" and Enter to approve this and give the rule; anything else does not: ')
+    if console.line().casefold() != "grant":
+        console.put("Nothing is granted.\n")
+        return ""
+    return str(grants.add(rule))
+
+
+def revoke(console: Console, grants: Grants | None, named: str) -> None:
+    """Show the grants in force and end those that are named; the question stays open."""
+    active = grants.active() if grants else ()
+    if grants is None or not active:
+        console.put("No grant is in force.\n")
+        return
+    if not named:
+        console.put("".join(f"{one_line(str(grant), 400)}\n" for grant in active))
+        console.put("Number of the grant to revoke, or all (Enter: none): ")
+        named = console.line()
+    numbers = {str(grant.number): grant.number for grant in active}
+    for word in list(numbers) if named.casefold() == EVERY else named.replace(",", " ").split():
+        done = word in numbers and grants.revoke(numbers[word])
+        text = f"Grant {word} is revoked." if done else f"There is no grant {one_line(word, 20)!r} in force."
+        console.put(f"{text}\n")
+
 
 #: Questions for one answer; then it counts as a denial.
 _TRIES: Final = 20
@@ -165,7 +290,7 @@ class _Question:
         words += ["[e]dit"] if "e" in self._commands else []
         words += ["[l]eave parts out"] if "l" in self._commands else []
         words += ["[g]rant"] if "g" in self._commands else []
-        words += granting.words(self._choices.grants)
+        words += grant_words(self._choices.grants)
         self._console.put("  ".join([*words, "[v]iew everything"]) + ", then Enter: ")
 
     def _short_yes(self, rest: str) -> _Answered | None:
@@ -236,8 +361,8 @@ class _Question:
 
     def _grant(self, rest: str) -> _Answered | None:
         del rest
-        scope = granting.give(self._console, self._choices.grants, self.request, self._choices.dry_run)
+        scope = give(self._console, self._choices.grants, self.request, self._choices.dry_run)
         return ("approve", "", scope, self.request) if scope else None
 
     def _revoke(self, rest: str) -> None:
-        granting.revoke(self._console, self._choices.grants, rest)
+        revoke(self._console, self._choices.grants, rest)

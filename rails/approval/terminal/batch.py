@@ -13,10 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Protocol, runtime_checkable
 
 from rails.approval.decision import ApprovalRequest, Decision
-from rails.approval.terminal.console import Console
-from rails.approval.terminal.keys import NoAnswer
-from rails.approval.terminal.paint import styled, wrap
-from rails.approval.terminal.screen import Look, field
+from rails.approval.terminal.console import Console, NoAnswer
+from rails.approval.terminal.screen import Look, field, styled, wrap
 from rails.core.dataclass import replace
 from rails.core.text import one_line
 

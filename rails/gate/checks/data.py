@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from rails.core.text import decode, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
-from rails.data_formats import places_part
+from rails.data_formats import positions
 from rails.gate.checks.text import cause
 from rails.gate.support.check import Desk, Job, Outcome, Report
 
@@ -125,7 +125,7 @@ def _json_file(
         text,
         json.loads(source, parse_int=_integer) if _has_schema(text, desk) else value,
         desk,
-        lambda: places_part.in_json(source),
+        lambda: positions.in_json(source),
     )
 
 
@@ -152,7 +152,7 @@ def _yaml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _
         return (), _Missing(f"its values cannot be read: {one_line(str(error), 100)}", "schema", required=False)
     findings: list[Finding] = []
     for value, node in zip(values, nodes, strict=False):
-        found, missing = _schema(path, text, value, desk, partial(places_part.in_yaml, node))
+        found, missing = _schema(path, text, value, desk, partial(positions.in_yaml, node))
         if missing:
             return findings, missing
         findings += found
@@ -164,11 +164,11 @@ def _toml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _
         return (), None
     import tomllib
 
-    return _schema(path, text, tomllib.loads(text), desk, lambda: places_part.in_toml(text))
+    return _schema(path, text, tomllib.loads(text), desk, lambda: positions.in_toml(text))
 
 
 def _schema(
-    path: str, text: str, value: object, desk: Desk, locate: Callable[[], places_part.Places]
+    path: str, text: str, value: object, desk: Desk, locate: Callable[[], positions.Places]
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Compare with the file's JSON Schema, if it has one."""
     if not _has_schema(text, desk):

@@ -20,15 +20,16 @@ a node type, ``catalogue_build`` and ``packages`` make the catalogue from the us
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
+from rails.core.text import line_column
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
-from rails.gate.checks import findings
 from rails.n8n import json_file, model
-from rails.n8n.issues import Issue
+from rails.n8n.json_file import Document, Lines, Place, Unreadable, inside, locate, repeated_keys
+from rails.n8n.model import Issue, JsonPath, format_path, shown
 from rails.n8n.nodes import catalogue, ports
 from rails.n8n.nodes.build import CatalogueInfo, build_catalogue, catalogue_info
 from rails.n8n.nodes.catalogue import Catalogue
@@ -47,6 +48,81 @@ from rails.n8n.rules import (
 )
 from rails.n8n.rules.all_rules import RULES, Rule
 from rails.n8n.rules.destination import PROFILES
+
+TOOL: Final = "n8n"
+
+_Span = tuple[int, int, int, int]
+
+
+def at_offset(read: Unreadable, path: str) -> Finding:
+    """Return the finding for a file that cannot be read."""
+    return _finding(read.issue, path, (*line_column(read.text, read.offset), 0, 0))
+
+
+def placed_findings(read: Document, path: str, issues: Iterable[Issue]) -> Iterator[Finding]:
+    """Yield a finding for each issue, and one for each key that its object already had.
+
+    An issue about something that is not there is put on the first character of the nearest parent.
+    """
+    anchors = [(issue, _existing(read.value, issue.path)) for issue in issues]
+    repeated = repeated_keys(read.text) if read.repeated_keys else []
+    if not anchors and not repeated:
+        return
+    lines = Lines(read.text)
+    wanted = {anchor for _, anchor in anchors if anchor}
+    places = locate(read.text, wanted, unique=not read.repeated_keys)
+    top = len(read.text) - len(read.text.lstrip())
+    places[()] = Place(top, top + 1, top, top + 1)
+    for issue, anchor in anchors:
+        start, end = _span(read.text, places, issue, anchor)
+        yield _finding(issue, path, (*lines.at(start), *lines.at(end)))
+    for key_path, place in repeated:
+        message = (
+            f"The key {shown(key_path[-1])} occurs twice in one object: n8n keeps the last and drops what is before"
+        )
+        issue = Issue("N8N003", key_path, message, "Merge the two, or rename one.")
+        yield _finding(issue, path, (*lines.at(place.start), *lines.at(place.end)))
+
+
+def _existing(value: Json, path: JsonPath) -> JsonPath:
+    """Return the longest start of ``path`` that is in the document."""
+    for length, part in enumerate(path):
+        if isinstance(value, dict):
+            if not isinstance(part, str) or part not in value:
+                return path[:length]
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return path[:length]
+    return path
+
+
+def _span(text: str, places: Mapping[JsonPath, Place], issue: Issue, anchor: JsonPath) -> tuple[int, int]:
+    place = places.get(anchor, places[()])
+    if anchor != issue.path:
+        return place.start, place.start + 1
+    if issue.start >= 0:
+        return inside(text, place, issue.start), inside(text, place, max(issue.end, issue.start))
+    return (place.key_start, place.key_end) if issue.on_key else (place.start, place.end)
+
+
+def _finding(issue: Issue, path: str, span: _Span) -> Finding:
+    code = f" ({issue.code})" if issue.code else ""
+    return Finding(
+        path=path,
+        line=span[0],
+        column=span[1],
+        rule=issue.rule,
+        message=f"{issue.message}{code}",
+        tool=TOOL,
+        severity=issue.severity,
+        end_line=span[2],
+        end_column=span[3],
+        remedy=issue.remedy,
+        json_path=format_path(issue.path),
+    )
+
 
 __all__ = [
     "PROFILES",
@@ -74,10 +150,10 @@ def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue |
         raise UsageError(f"Unknown n8n profile {profile!r}: use one of {', '.join(PROFILES)}.")
     read = json_file.read(data)
     if isinstance(read, json_file.Unreadable):
-        return [findings.at_offset(read, path)]
+        return [at_offset(read, path)]
     known = known or catalogue.current()
     issues = list(destination.weigh(_issues(read.value, profile, known), profile))
-    placed = findings.placed(read, path, issues)
+    placed = placed_findings(read, path, issues)
     return sorted(placed, key=lambda finding: (finding.line, finding.column))
 
 

@@ -8,11 +8,10 @@ from typing import Final
 
 from rails.core.verdict import CheckRun
 from rails.gate.languages.python import config as settings
-from rails.gate.languages.python.compiling import CompileAhead
+from rails.gate.languages.python.syntax import CompileAhead
 from rails.gate.languages.python.tools import PythonTools
 from rails.gate.support.check import Desk, Job, Outcome, Report
-from rails.gate.support.fix_and_lint import Road
-from rails.gate.support.turns import taking_turns
+from rails.gate.support.fix_and_lint import Road, taking_turns
 from rails.gate.support.warm_processes import side_by_side
 
 #: Two workers, and as many threads again that talk to ruff meanwhile.

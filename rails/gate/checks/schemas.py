@@ -18,7 +18,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.core.verdict import Finding
-from rails.data_formats import places_part
+from rails.data_formats import positions
 from rails.gate.support import settings
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Document:
     path: str
     text: str
     value: object
-    locate: Callable[[], places_part.Places]
+    locate: Callable[[], positions.Places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +129,10 @@ def _validated(desk: Desk, schema: str, base: Path, value: object) -> list[Mappi
     return errors
 
 
-def _finding(path: str, error: Mapping[str, object], found: places_part.Places) -> Finding:
+def _finding(path: str, error: Mapping[str, object], found: positions.Places) -> Finding:
     where = error["path"]
     steps = tuple(where) if isinstance(where, list) else ()
-    line, column = places_part.at(found, steps)
+    line, column = positions.at(found, steps)
     shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     words = f"{one_line(str(error['message']), 240)} (at ${one_line(shown, 120)})"
     advice = one_line(str(error["says"]), 200)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import operator
 import re
 import time
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable
 from itertools import compress, count
 from typing import Final, TypeVar
 
@@ -19,13 +19,30 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import CheckError
 from rails.core.text import Decoded, decode
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import masked
+from rails.gate.baseline import lines_of, masked
 from rails.gate.baseline_cache import Brought
-from rails.gate.lines import lines_of
 from rails.gate.support.check import Desk, Job, Outcome
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic, apply, plain
 from rails.gate.support.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
-from rails.gate.support.turns import Steps, taking_turns
+
+T = TypeVar("T")
+#: Work that stops now and then and has a result in the end.
+Steps = Generator[None, None, T]
+
+
+def taking_turns(works: Iterable[Steps[T]]) -> list[T]:
+    """Do each of ``works`` a step at a time, in turns; return their results in order."""
+    results: dict[int, T] = {}
+    waiting = deque(enumerate(works))
+    while waiting:
+        index, steps = waiting.popleft()
+        try:
+            next(steps)
+            waiting.append((index, steps))
+        except StopIteration as end:
+            results[index] = end.value
+    return [results[index] for index in sorted(results)]
+
 
 #: Fix-and-format rounds. One is enough for nearly every file; a pair of rules can undo each other for ever.
 _ROUNDS: Final = 4
@@ -41,8 +58,6 @@ _ROOM: Final = re.compile(r"> (\d+)\)")
 
 #: Families of rules that a formatter or a fix may still settle.
 _LAYOUT: Final = ("E1", "E2", "E3", "E5", "E7", "W", "I", "D", "Q", "COM")
-
-T = TypeVar("T")
 
 
 def _nothing(_path: str, _data: bytes, _to_format: bool) -> None:

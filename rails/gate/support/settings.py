@@ -33,10 +33,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
 
+from rails.core.app_dirs import config_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.core.text import one_line
-from rails.core.userfolder import config_folder
 from rails.gate.languages.python import config
 from rails.trust import gate
 

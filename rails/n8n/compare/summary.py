@@ -17,7 +17,7 @@ from rails.core.tool_request import Json
 from rails.n8n import json_file
 from rails.n8n.compare.compare import Comparison, Detail, Kind, NodeChange, WireChange, compare
 from rails.n8n.draw import picture
-from rails.n8n.issues import format_path
+from rails.n8n.model import format_path
 from rails.n8n.recognise import looks_like_workflow
 
 #: Lines of one outline, and of one node's details.

@@ -22,8 +22,8 @@ from typing import Any, Final
 from rails.core.errors import Refusal
 from rails.core.tool_request import Json
 from rails.n8n import model
-from rails.n8n.issues import Names, listed, shown
 from rails.n8n.javascript import expressions
+from rails.n8n.model import Names, listed, shown
 from rails.n8n.rules.expressions import texts
 
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")

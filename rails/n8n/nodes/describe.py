@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rails.core.text import head_and_tail
 from rails.core.tool_request import Json
-from rails.n8n.issues import Names, listed, shown
+from rails.n8n.model import Names, listed, shown
 from rails.n8n.nodes import catalogue, ports
 from rails.n8n.nodes.catalogue import Catalogue, Description, Port
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, filled, levels

@@ -11,10 +11,9 @@ from typing import Final, Literal
 
 from rails.core.dataclass import dataclass
 from rails.core.verdict import Severity
-from rails.n8n.issues import Issue, JsonPath, Names, listed, shown
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.syntax import Fault
-from rails.n8n.model import Node, Workflow
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, listed, shown
 
 Language = Literal["javaScript", "python"]
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.dataclass import dataclass
-from rails.n8n.issues import Issue, listed, shown
-from rails.n8n.model import Node, Wire, Workflow
+from rails.n8n.model import Issue, Node, Wire, Workflow, listed, shown
 from rails.n8n.nodes import ports
 from rails.n8n.nodes.catalogue import Catalogue, Port
 

@@ -15,7 +15,7 @@ from typing import Final
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
-from rails.n8n.issues import Issue, JsonPath, Names, kind, listed, shown
+from rails.n8n.model import Issue, JsonPath, Names, kind, listed, shown
 
 PROFILES: Final = ("import", "api", "publish", "strict")
 

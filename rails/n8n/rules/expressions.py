@@ -8,10 +8,9 @@ from typing import Any, Final
 
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
-from rails.n8n.issues import Issue, JsonPath, Names, shown
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.expressions import Reference, Segment
-from rails.n8n.model import Node, Workflow
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, shown
 from rails.n8n.rules import parameters
 
 #: ``{{ $json… }}`` in a text that does not start with "=".

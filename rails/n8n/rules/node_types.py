@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from rails.n8n.issues import Issue, Names, listed, shown
-from rails.n8n.model import Node, Workflow
+from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown
 from rails.n8n.nodes.catalogue import Catalogue
 
 #: What n8n loads: community packages must be named so; ``CUSTOM`` are a user's own files.

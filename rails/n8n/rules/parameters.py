@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
-from rails.n8n.issues import Issue, JsonPath, Names, kind, listed, shown
-from rails.n8n.model import Node
+from rails.n8n.model import Issue, JsonPath, Names, Node, kind, listed, shown
 from rails.n8n.nodes.catalogue import Description
 from rails.n8n.nodes.display import UNDEFINED
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, filled, levels

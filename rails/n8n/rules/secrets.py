@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rails.core.tool_request import Json
-from rails.n8n.issues import Issue, JsonPath
-from rails.n8n.model import Node
+from rails.n8n.model import Issue, JsonPath, Node
 
 #: Name of the secret, and its form. Prefixes are those that the issuers document.
 _FORMS: Final = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rails.core.tool_request import Json
-from rails.n8n.issues import Issue, JsonPath, Names, kind, shown
+from rails.n8n.model import Issue, JsonPath, Names, kind, shown
 
 _BUCKETS = 'a list of outputs, each a list of targets: [[{"node": "Next node", "type": "main", "index": 0}]]'
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.verdict import Severity
-from rails.n8n.issues import Issue, listed, shown
-from rails.n8n.model import Node, Workflow
+from rails.n8n.model import Issue, Node, Workflow, listed, shown
 from rails.n8n.nodes.catalogue import Catalogue, Credential, Description
 from rails.n8n.nodes.display import compiled
 from rails.n8n.rules.graph import is_trigger

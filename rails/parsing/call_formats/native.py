@@ -8,8 +8,7 @@ from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import RawRequest
-from rails.data_formats.places import explain
-from rails.data_formats.strict_json import Fault, Parsed, strict
+from rails.data_formats.strict_json import Fault, Parsed, explain, strict
 from rails.json_schema import quick_check
 from rails.parsing.classify import HINT
 

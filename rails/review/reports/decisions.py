@@ -11,7 +11,7 @@ from rails.projections.common import ApprovalView, SessionView, TurnView
 from rails.render.table import Cell, Style, Table, cells
 from rails.review.diffs import read_diff
 from rails.review.html_turns import seconds_text
-from rails.review.reports.attention import REFLEX_LINES, REFLEX_SECONDS
+from rails.review.reports.attempts import REFLEX_LINES, REFLEX_SECONDS
 
 _LISTED: Final = 500
 

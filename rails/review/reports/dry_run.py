@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final, cast
 
-from rails.approval.policy.conditions import Circumstances, Seen, minute_of
-from rails.approval.policy.rules import Item, Kind, Policy, Rule, Ruling
+from rails.approval.policy.rules import Circumstances, Item, Kind, Policy, Rule, Ruling, Seen, minute_of
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line, sha256
 from rails.core.verdict import Status

@@ -15,9 +15,8 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from rails.approval.answer import Do, PageAnswer
-from rails.approval.logged import read_card
-from rails.approval.terminal.paint import styled, wrap
-from rails.approval.terminal.screen import Look, Screen, draw_request
+from rails.approval.audit import read_card
+from rails.approval.terminal.screen import Look, Screen, draw_request, styled, wrap
 from rails.core import limits
 from rails.core import record_fields as d
 from rails.core.errors import RailsError

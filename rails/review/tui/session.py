@@ -12,7 +12,7 @@ from textual.containers import Container
 from textual.widgets import Footer, Label
 from textual.worker import get_current_worker
 
-from rails.approval.terminal.paint import draw_lines
+from rails.approval.terminal.screen import draw_lines
 from rails.core.errors import RailsError
 from rails.core.text import one_line
 from rails.projections.common import SessionView, TurnView

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rails.approval.audit import change_of, finding_of, is_masked
 from rails.approval.diff_view import FileDiff, Line, file_diff
 from rails.approval.edit import sides
 from rails.approval.linediff import blocks
-from rails.approval.logged import change_of, finding_of, is_masked
-from rails.approval.terminal.paint import LEGEND
+from rails.approval.terminal.screen import LEGEND
 from rails.core import record_fields as d
 from rails.core.changes import FileChange
 from rails.core.record_fields import Details

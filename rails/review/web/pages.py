@@ -26,8 +26,7 @@ from rails.log.index.index import Index
 from rails.log.index.search import Hit
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import Card
-from rails.projections.meter import Meter, meter_of
-from rails.projections.progress import plan_of, standing
+from rails.projections.progress import Meter, meter_of, plan_of, standing
 from rails.projections.questions import Question
 from rails.projections.session import session_view
 from rails.review.html import header, overview, turn_sections, why

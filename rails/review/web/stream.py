@@ -18,7 +18,7 @@ from rails.log.index.index import Index
 from rails.log.reader import Row
 from rails.log.session_stats import Card
 from rails.projections.live import Live, Signal
-from rails.projections.meter import Meter
+from rails.projections.progress import Meter
 
 #: Records that are sent after a reconnection; more are better looked at as a window.
 MOST_BEHIND: Final = 5_000

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,3 +95,17 @@ def _place(value: Json) -> tuple[int, int]:
     if not isinstance(row, int) or not isinstance(column, int):
         raise TypeError("location")
     return row, column
+
+
+def code_of(tool: programs.Tool, reported: str) -> str:
+    """Return the code of the rule that ruff ``reported`` by its code or its name. Raises CheckError."""
+    return reported if reported[:1].isupper() else _codes(tool).get(reported, reported)
+
+
+@cache
+def _codes(tool: programs.Tool) -> Mapping[str, str]:
+    ran = programs.run([*tool.argv, "rule", "--all", "--output-format=json"])
+    try:
+        return {rule["name"]: rule["code"] for rule in json.loads(ran.out) if rule["code"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckError("ruff did not list its rules as JSON.") from error

@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING, Final, Literal
 from rails.core import limits
 from rails.core.errors import CheckError
 from rails.core.text import one_line
-from rails.gate.languages.python import rulenames
+from rails.gate.languages.python import ruff
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.support import diagnostics
 from rails.gate.support.diagnostics import Diagnostic, Edit
@@ -284,7 +284,7 @@ def _diagnostic(item: Mapping[str, Json], tool: programs.Tool) -> Diagnostic:
         safe = extra.get("is_preferred") is True
     start, end = _range(item["range"])
     reported = str(item.get("code") or diagnostics.SYNTAX)
-    rule = reported if reported == diagnostics.SYNTAX else rulenames.code_of(tool, reported)
+    rule = reported if reported == diagnostics.SYNTAX else ruff.code_of(tool, reported)
     return Diagnostic(rule, message, start, end, edits, safe, remedy)
 
 

@@ -8,28 +8,163 @@ looking at that file, and the file is "not checked".
 from __future__ import annotations
 
 import contextlib
+import fnmatch
+import re
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from rails.core.errors import CheckError
+from rails.core.text import decode
 from rails.core.verdict import Finding
-from rails.gate.languages.python import canaries, syntax
 from rails.gate.languages.python import config as settings
+from rails.gate.languages.python import syntax
 from rails.gate.languages.python.config import PythonSettings, RuffSettings
 from rails.gate.languages.python.ruff_client import Ruff
 from rails.gate.languages.python.ruff_server import Asked, Question
-from rails.gate.languages.python.statements import Compiled, same_statements, still_compiles
-from rails.gate.support import suppressions
+from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
+from rails.gate.support import diagnostics, suppressions
 from rails.gate.support.advice import REMEDIES
 from rails.gate.support.check import Desk, Job
 from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.processes import programs
+from rails.processes.programs import Tool
+
+#: Breaks at least one rule of nearly every family a project can select.
+LINT_CANARY: Final = b"""import sys,os
+from os.path import *
+import re, collections
+def F(a, B = [], l=1):
+    x = 1
+    if a == None: return not a in B
+    try:
+        eval("1")
+    except:
+        pass
+    print("%s" % a)  # TODO
+    assert a
+    return dict([(i, i) for i in a]);
+class c(object):
+    def M(self): return undefined_name
+password = 'hunter2'
+# x = 1
+"""
+FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
+#: ruff reports this whatever rules are selected, unless it does not look at the file.
+BROKEN_CANARY: Final = b"x = (\n"
+
 
 if TYPE_CHECKING:
-    from rails.gate.languages.python.inworkers import InWorkers
+    from rails.core.tool_request import Json
+
+T = TypeVar("T")
+
+
+class InWorkers:
+    """The tools that are kept warm for one project; ``None`` is one that is not installed."""
+
+    def __init__(self, desk: Desk, config: PythonSettings, black: Tool | None, flake8: Tool | None) -> None:
+        self.desk, self.config = desk, config
+        self._black, self._flake8 = black, flake8
+
+    def black(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError."""
+        if self._black is None:
+            raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
+        if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
+            raise ExcludedError
+        decoded = decode(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        options = {**self.config.black, "requires-python": self.config.requires_python}
+        request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
+        key = ("black", self._black.version, repr(options), path.endswith(".pyi"), data)
+        return self._slowly(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+
+    def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return flake8's findings in ``data``. Raises CheckError, NotCheckedError or ExcludedError."""
+        if self._flake8 is None:
+            raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
+        if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
+            raise ExcludedError
+        if not self._found(path, LINT_CANARY.decode()):
+            raise NotCheckedError("the project's configuration selects no flake8 code for this file")
+        decoded = decode(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        return self._found(path, decoded.text)
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        return tuple(("flake8", reason) for reason in self._missing())
+
+    def _missing(self) -> tuple[str, ...]:
+        wanted = [
+            a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
+        ]
+        codes = [code for part in wanted for code in re.split(r"[,\s]+", part) if code]
+        known = self.desk.known.get(("flake8 codes", self.config.flake8), ())
+        missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
+        if not missing:
+            return self.config.flake8_notes
+        words = f"no installed plugin reports {', '.join(missing)}, which the project selects"
+        return (*self.config.flake8_notes, words)
+
+    def _found(self, path: str, text: str) -> tuple[Finding, ...]:
+        arguments = list(self.config.flake8 or ())
+        request: dict[str, Json] = {
+            "op": "flake8",
+            "text": text,
+            "path": path,
+            "arguments": cast("list[Json]", arguments),
+        }
+        version = self._flake8.version if self._flake8 else ""
+        key = ("flake8", version, tuple(arguments), path, text)
+        return self._slowly(key, lambda: self._looked(path, request))
+
+    def _looked(self, path: str, request: Mapping[str, Json]) -> tuple[Finding, ...]:
+        answer = self._asked(request)
+        if answer.get("skipped"):
+            raise NotCheckedError(str(answer["skipped"]))
+        found = answer["findings"]
+        self.desk.known["flake8 codes", self.config.flake8] = answer["codes"]
+        if not isinstance(found, list):
+            raise CheckError("flake8 answered something unknown.")
+        return tuple(
+            Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
+            for code, line, column, text in found
+        )
+
+    def _slowly(self, key: tuple[object, ...], work: Callable[[], T]) -> T:
+        """Return a known result, or wait for it as long as it matters."""
+        if key in self.desk.known:
+            return self.desk.once(key, work)
+        return self.desk.patience.wait_for(lambda: self.desk.once(key, work))
+
+    def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
+        answer = self.desk.pool.ask(request)
+        if not answer.get("ok"):
+            raise CheckError(f"{request['op']} failed: {answer.get('error')}")
+        return answer
+
+
+def _searches(pattern: str, path: str) -> bool:
+    """Whether black's exclude pattern matches; black writes them verbose when they span lines."""
+    try:
+        return bool(re.search(pattern, path, re.VERBOSE if "\n" in pattern else 0))
+    except re.error as error:
+        raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
+
+
+def _excludes(pattern: str, path: str) -> bool:
+    """Whether flake8's exclude pattern matches the path, one of its folders or one of its names."""
+    clean = pattern.strip().removeprefix("./").rstrip("/")
+    parts = path.split("/")
+    above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+    return any(fnmatch.fnmatch(text, clean) for text in (*above, *parts))
+
 
 #: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
 _SMALL: Final = 120
@@ -124,7 +259,7 @@ class PythonTools:
 
     def _read_by_ruff(self, path: str, data: bytes) -> bool:
         try:
-            return not any(found.rule == SYNTAX for found in self.lint(path, data).diagnostics)
+            return not any(found.rule == diagnostics.SYNTAX for found in self.lint(path, data).diagnostics)
         except (CheckError, NotCheckedError):
             return False
 
@@ -160,10 +295,10 @@ class PythonTools:
 
     def _must_be_linted(self, path: str, how: RuffSettings) -> None:
         """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
-        canary = self._looked(path, canaries.LINT_CANARY, how).diagnostics
-        if not canary and not self._looked(path, canaries.BROKEN_CANARY, how).diagnostics:
+        canary = self._looked(path, LINT_CANARY, how).diagnostics
+        if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
             raise self._excluded(how)
-        if all(found.rule == SYNTAX for found in canary):
+        if all(found.rule == diagnostics.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
     def expect(self, jobs: Sequence[Job]) -> None:
@@ -172,10 +307,10 @@ class PythonTools:
         try:
             for job in jobs:
                 asked = questions.setdefault(self.ruff_settings(job.path), [])
-                for data in (canaries.LINT_CANARY, job.before or b"", job.after):
+                for data in (LINT_CANARY, job.before or b"", job.after):
                     asked += self._unknown("lint", job.path, data) if data else []
                     asked += self._unknown("format", job.path, data) if data is job.after else []
-                asked += self._unknown("format", job.path, canaries.FORMAT_CANARY)
+                asked += self._unknown("format", job.path, FORMAT_CANARY)
             for how, some in questions.items():
                 self.ruff.expect(some, how)
         except (CheckError, NotCheckedError):
@@ -218,7 +353,7 @@ class PythonTools:
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
         """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
         key = ("ruff canary", self.ruff.tool)
-        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(canaries.BROKEN_CANARY)):
+        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(BROKEN_CANARY)):
             return ExcludedError()
         return NotCheckedError("ruff does not look at this file")
 
@@ -240,7 +375,7 @@ class PythonTools:
             return self.in_workers.black(path, data)
         if not self.config.formatter:
             raise NotNeededError("the project uses a formatter that AI-Rails does not run")
-        if self._ruff_format(path, canaries.FORMAT_CANARY) == canaries.FORMAT_CANARY:
+        if self._ruff_format(path, FORMAT_CANARY) == FORMAT_CANARY:
             raise self._excluded(self.ruff_settings(path))
         return self._ruff_format(path, data)
 
@@ -254,8 +389,6 @@ class PythonTools:
     @cached_property
     def in_workers(self) -> InWorkers:
         """Black and flake8, for projects that use them."""
-        from rails.gate.languages.python.inworkers import InWorkers
-
         return InWorkers(self.desk, self.config, self.black_tool, self.flake8_tool)
 
     def others(self) -> tuple[str, ...]:
