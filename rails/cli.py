@@ -68,9 +68,9 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line; ``gate`` with nothing but paths, a hook's call, needs no parser for it."""
     if len(words) > 1 and words[0] == "gate" and not any(word.startswith("-") for word in words):
         return cast("argparse.Namespace", SimpleNamespace(verb="gate", paths=list(words[1:]), **_GATE))
-    from rails.commands.options import parse
+    from rails.commands.options import parse_options
 
-    return parse(words)
+    return parse_options(words)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import yaml
 
 
-def split(text: str, source: str) -> tuple[str, str]:
+def split_front_matter(text: str, source: str) -> tuple[str, str]:
     """Return the front matter and the text after it. Raises DefinitionError."""
     if not text.startswith("---\n"):
         raise DefinitionError(f"{source}:1: the front matter is missing. Start the file with a line '---'.")
@@ -27,7 +27,7 @@ def split(text: str, source: str) -> tuple[str, str]:
     return text[4 : end + 1], text[end + len("\n---\n") :]
 
 
-def values(text: str, source: str) -> dict[str, Json]:
+def front_matter_values(text: str, source: str) -> dict[str, Json]:
     """Parse front matter. Raises DefinitionError with file and line."""
     import yaml
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from rails.agents.template import COMPONENTS_MARKER, Agent, read_text
+from rails.agents.template import COMPONENTS_MARKER, Agent, read_template
 from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import ToolSpec
 from rails.core.text import one_line, sha256
@@ -41,7 +41,7 @@ def tool_specs(agent: Agent, registry: Registry) -> tuple[ToolSpec, ...]:
 
 def protocol() -> str:
     """Return the one page that tells every agent how to ask for a tool."""
-    return read_text(builtin_folder("agent_templates") / "_protocol.md").strip()
+    return read_template(builtin_folder("agent_templates") / "_protocol.md").strip()
 
 
 def tools_text(definitions: Sequence[Definition]) -> str:

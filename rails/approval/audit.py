@@ -13,13 +13,13 @@ from typing import Final, Literal
 from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.grants import MINUTES, USES, as_toml, propose, sentence
 from rails.core import record_fields as d
-from rails.core.change_summary import from_json
+from rails.core.change_summary import summary_from_json
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, replace
 from rails.core.json_text import change_json, json_object, to_json
-from rails.core.paths import WorkspacePath, parse
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.record_fields import Details
-from rails.core.text import decode, sha256
+from rails.core.text import decode_text, sha256
 from rails.core.tool_request import Json, ToolRequest
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Severity, Status, Verdict
 
@@ -27,7 +27,7 @@ from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Severity, S
 TEXT_BYTES: Final = 4_000_000
 
 
-def card_of(
+def audit_of(
     request: ApprovalRequest,
     *,
     from_project: Collection[str] = (),
@@ -82,7 +82,7 @@ def _file(change: FileChange, *, with_texts: bool) -> dict[str, Json]:
 
 
 def _text(data: bytes | None) -> str | None:
-    return data.decode() if data is not None and decode(data) is not None else None
+    return data.decode() if data is not None and decode_text(data) is not None else None
 
 
 def _request(request: ToolRequest, from_project: Collection[str]) -> dict[str, Json]:
@@ -135,7 +135,7 @@ class LoggedRequest:
     unseen: tuple[str, ...]
 
 
-def read_card(facts: Details) -> LoggedRequest:
+def read_audit(facts: Details) -> LoggedRequest:
     """Return what an APPROVAL_OPENED record asks; what is missing or odd becomes something empty."""
     files = d.objects(facts, "files")
     changes = tuple(change for change in map(change_of, files) if change)
@@ -164,7 +164,7 @@ def is_masked(file: Details) -> bool:
 
 def change_of(file: Details) -> FileChange | None:
     """Return a file's change as it was logged; ``None`` where the log does not have its texts."""
-    path = parse(d.text(file, "path"))
+    path = parse_path(d.text(file, "path"))
     sides = [file.get(side) for side in ("before", "after", "proposed")]
     hashes = [file.get(f"{side}_sha256") for side in ("before", "after")]
     lost = any(digest is not None and not isinstance(side, str) for side, digest in zip(sides, hashes, strict=False))
@@ -200,7 +200,7 @@ def _read_verdict(verdict: Details, proposal: ChangeSet) -> Verdict | None:
         proposal,
         findings=tuple(map(finding_of, d.objects(verdict, "findings"))),
         fixed=tuple(
-            Fixed(d.text(one, "path"), d.text(one, "rule"), d.text(one, "tool"), d.whole(one, "count"))
+            Fixed(d.text(one, "path"), d.text(one, "rule"), d.text(one, "tool"), d.integer(one, "count"))
             for one in d.objects(verdict, "fixed")
         ),
         not_checked=tuple(
@@ -210,5 +210,5 @@ def _read_verdict(verdict: Details, proposal: ChangeSet) -> Verdict | None:
         checks=tuple(
             CheckRun(d.text(one, "name"), d.text(one, "version"), 0.0) for one in d.objects(verdict, "checks")
         ),
-        outlines=tuple(map(from_json, d.objects(verdict, "outlines"))),
+        outlines=tuple(map(summary_from_json, d.objects(verdict, "outlines"))),
     )

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, Literal, NamedTuple
 
-from rails.approval.linediff import blocks
+from rails.approval.linediff import diff_blocks
 from rails.core.changes import ChangeKind, FileChange
 from rails.core.dataclass import dataclass
-from rails.core.text import decode, one_line, printable
+from rails.core.text import decode_text, one_line, printable
 from rails.core.verdict import Finding
 
-Style = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_remove", "finding", "cut"]
+DiffStyle = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_remove", "finding", "cut"]
 
 #: Characters of one line that are shown; the end of a longer line is shown too.
 LINE_CHARS: Final = 400
@@ -32,10 +32,10 @@ _SPACE_RUN: Final = re.compile(r" {60,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DiffLine:
     """One line of a drawn diff: printable text without gutter; ``old`` and ``new`` are line numbers, 0: none."""
 
-    style: Style
+    style: DiffStyle
     text: str
     old: int = 0
     new: int = 0
@@ -49,7 +49,7 @@ class FileDiff:
 
     path: str
     kind: ChangeKind
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
     added: int
     removed: int
     by_tools: int
@@ -62,7 +62,7 @@ class FileDiff:
 
 
 class _Row(NamedTuple):
-    style: Style
+    style: DiffStyle
     text: str
     old: int
     new: int
@@ -77,7 +77,7 @@ def file_diff(
 ) -> FileDiff:
     """Draw ``change`` with the ``findings`` of its path. ``max_lines=None`` shows every line in full."""
     found = [finding for finding in findings if finding.path == str(change.path)]
-    texts = [decode(data or b"") for data in (change.before, change.after)]
+    texts = [decode_text(data or b"") for data in (change.before, change.after)]
     old, new = texts
     if old is None or new is None:
         return _binary(change)
@@ -101,22 +101,22 @@ def file_diff(
 
 def _binary(change: FileChange) -> FileDiff:
     sizes = ["absent" if data is None else f"{len(data)} bytes" for data in (change.before, change.after)]
-    line = Line("note", f"Not text: {sizes[0]} before, {sizes[1]} after; SHA-256 after: {change.after_sha256}")
+    line = DiffLine("note", f"Not text: {sizes[0]} before, {sizes[1]} after; SHA-256 after: {change.after_sha256}")
     return FileDiff(str(change.path), change.kind, (line,), 0, 0, 0, 0)
 
 
-def _file_notes(change: FileChange, old_bom: bool, new_bom: bool, old: str, new: str) -> Iterator[Line]:
+def _file_notes(change: FileChange, old_bom: bool, new_bom: bool, old: str, new: str) -> Iterator[DiffLine]:
     if change.before is not None and change.after is not None and old_bom != new_bom:
-        yield Line("note", f"The byte-order mark is {'added' if new_bom else 'removed'}.")
+        yield DiffLine("note", f"The byte-order mark is {'added' if new_bom else 'removed'}.")
     elif new_bom and change.before is None:
-        yield Line("note", "Starts with a byte-order mark.")
+        yield DiffLine("note", "Starts with a byte-order mark.")
     if not old and not new and change.kind != "modify":
-        yield Line("note", "The file is empty.")
+        yield DiffLine("note", "The file is empty.")
     if old and new and _all_crlf(old) != _all_crlf(new):
-        yield Line("note", f"Line endings: {_eol(old)} before, {_eol(new)} after.")
+        yield DiffLine("note", f"Line endings: {_eol(old)} before, {_eol(new)} after.")
     for name, text in (("before", old), ("after", new)):
         if text and not text.endswith("\n"):
-            yield Line("note", f"No newline at the end of the file {name}.")
+            yield DiffLine("note", f"No newline at the end of the file {name}.")
 
 
 def _eol(text: str) -> str:
@@ -137,7 +137,7 @@ def _split(text: str) -> list[str]:
 
 def _rows(before: Sequence[str], after: Sequence[str]) -> list[_Row]:
     rows: list[_Row] = []
-    for block in blocks(before, after):
+    for block in diff_blocks(before, after):
         old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
         if block.equal:
             rows += [_Row("context", after[j], i + 1, j + 1) for i, j in zip(old, new, strict=True)]
@@ -149,7 +149,7 @@ def _rows(before: Sequence[str], after: Sequence[str]) -> list[_Row]:
 
 def _attributed(rows: list[_Row], change: FileChange, after: Sequence[str]) -> list[_Row]:
     """Mark the lines that a formatter or fixer is the author of, where it changed the agent's proposal."""
-    proposed = decode(change.proposed) if change.proposed is not None else None
+    proposed = decode_text(change.proposed) if change.proposed is not None else None
     if proposed is None:
         return rows
     written = _split(proposed.text)
@@ -169,13 +169,13 @@ def _author(row: _Row, agents_new: set[int], kept_by_agent: set[int]) -> _Row:
     return row
 
 
-def _drawn(row: _Row | Line, *, full: bool) -> Line:
-    if isinstance(row, Line):
+def _drawn(row: _Row | DiffLine, *, full: bool) -> DiffLine:
+    if isinstance(row, DiffLine):
         return row
-    return Line(row.style, show(row.text, full=full, changed=row.style != "context"), row.old, row.new)
+    return DiffLine(row.style, show(row.text, full=full, changed=row.style != "context"), row.old, row.new)
 
 
-def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full: bool) -> Iterator[_Row | Line]:
+def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full: bool) -> Iterator[_Row | DiffLine]:
     by_line: dict[int, list[Finding]] = defaultdict(list)
     for finding in found[:FINDINGS_SHOWN]:
         by_line[finding.line].append(finding)
@@ -190,17 +190,17 @@ def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full
     for line in sorted(set(by_line) - drawn):
         yield from (_finding_line(finding) for finding in by_line[line])
     if len(found) > FINDINGS_SHOWN:
-        yield Line("cut", f"[… {len(found) - FINDINGS_SHOWN} more findings in this file …]")
+        yield DiffLine("cut", f"[… {len(found) - FINDINGS_SHOWN} more findings in this file …]")
 
 
-def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | Line]:
+def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
     """Replace the rest of a long run of blank lines of one style by a count."""
     for (_, blank), run in groupby(rows, lambda row: (row.style, not row.text.strip())):
         members = list(run)
         keep = _BLANK_RUN if blank and len(members) > _BLANK_RUN + 1 else len(members)
         yield from members[:keep]
         if len(members) > keep:
-            yield Line("cut", f"[… {len(members) - keep} more blank lines …]")
+            yield DiffLine("cut", f"[… {len(members) - keep} more blank lines …]")
 
 
 def _wanted(rows: Sequence[_Row], context: int, flagged: set[int]) -> list[tuple[int, int]]:
@@ -217,28 +217,28 @@ def _wanted(rows: Sequence[_Row], context: int, flagged: set[int]) -> list[tuple
     return ranges
 
 
-def _hunk_line(rows: Sequence[_Row]) -> Line:
+def _hunk_line(rows: Sequence[_Row]) -> DiffLine:
     old, new = ([number for row in rows if (number := row[column])] for column in (2, 3))
     sides = [f"{side[0] if side else 0},{len(side)}" for side in (old, new)]
-    return Line("hunk", f"@@ -{sides[0]} +{sides[1]} @@")
+    return DiffLine("hunk", f"@@ -{sides[0]} +{sides[1]} @@")
 
 
-def _finding_line(finding: Finding) -> Line:
+def _finding_line(finding: Finding) -> DiffLine:
     place = f"line {finding.line}" + (f", column {finding.column}" if finding.column else "")
     age = "" if finding.new else " (was there before)"
-    return Line(
+    return DiffLine(
         "finding", f"{place}: {one_line(finding.rule, 60)} {one_line(finding.message, 300)}{age}", 0, finding.line
     )
 
 
-def _capped(lines: list[_Row | Line], limit: int | None) -> tuple[list[_Row | Line], int]:
+def _capped(lines: list[_Row | DiffLine], limit: int | None) -> tuple[list[_Row | DiffLine], int]:
     if limit is None or len(lines) <= limit:
         return lines, 0
     head, tail = limit * 2 // 3, limit - limit * 2 // 3
     cut = lines[head:-tail]
     added = sum(line.style in ("add", "tool_add") for line in cut)
     removed = sum(line.style in ("remove", "tool_remove") for line in cut)
-    note = Line("cut", f"[… {len(cut)} lines not shown, {added} of them added, {removed} removed …]")
+    note = DiffLine("cut", f"[… {len(cut)} lines not shown, {added} of them added, {removed} removed …]")
     return [*lines[:head], note, *lines[-tail:]], len(cut)
 
 

@@ -33,7 +33,7 @@ _FOLDER: Final = "answers"
 _KEY: Final = "answers.key"
 
 
-class Answers:
+class PendingAnswers:
     """The letter box of one session; ``key`` is :func:`answer_key`. Raises LogError for a name that is no session."""
 
     def __init__(self, state: Path, session_id: str, key: bytes) -> None:
@@ -73,7 +73,7 @@ class Answers:
         """Return the answer that was left, ``None`` where there is none, and nothing of one that is not genuine."""
         try:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
-                data = files.read(box, _name(question))
+                data = files.read_regular_file(box, _name(question))
         except FileNotFoundError:
             return None
         except OSError:
@@ -115,7 +115,7 @@ def answer_key(folder: Path) -> bytes:
             with contextlib.suppress(FileExistsError):
                 if not (folder / _KEY).exists():
                     files.place(at, _KEY, secrets.token_bytes(32))
-            key = files.read(at, _KEY)
+            key = files.read_regular_file(at, _KEY)
         finally:
             os.close(at)
     except OSError as error:

@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
         return gating.run(options, ruff)
     finally:
         if ruff is not None and ruff.returncode is None:
-            programs.kill(ruff)
+            programs.kill_tool(ruff)
 
 
 def _ruff_server(paths: list[str]) -> subprocess.Popen[bytes] | None:
@@ -32,6 +32,6 @@ def _ruff_server(paths: list[str]) -> subprocess.Popen[bytes] | None:
         return None
     tool = programs.find_ruff()
     try:
-        return programs.start(programs.ruff_server(tool)) if tool else None
+        return programs.start_tool(programs.ruff_server(tool)) if tool else None
     except CheckError:
         return None  # whoever needs it is told why

@@ -74,9 +74,9 @@ def _trust(project: Path) -> None:
     from rails.gate.support import settings as gate_options
     from rails.trust import gate as consent
 
-    own = config.read_file(project / gate_options.PROJECT_FILE)
+    own = config.read_config_file(project / gate_options.PROJECT_FILE)
     commands = gate_options.commands_of(project)
-    consent.give(project, own)
+    consent.give_consent(project, own)
     for command in commands:
         print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
     for name in consent.programs(project):
@@ -113,7 +113,7 @@ def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> lis
         names = [name for name in changed if not options.paths or name in set(names)]
     elif options.all or not options.paths:
         names = _known(project)
-    parsed = [workspace.parse(name) for name in dict.fromkeys(names)]
+    parsed = [workspace.parse_path(name) for name in dict.fromkeys(names)]
     return [path for path in parsed if not isinstance(path, Refusal)]
 
 
@@ -140,7 +140,7 @@ def _deleted(project: Path, options: argparse.Namespace, base: str) -> list[Work
     """The files of ``base`` that are gone: configuration among them is a check that disappears."""
     diff = ["diff", "-z", "--name-only", "--no-ext-diff", "--no-renames", "--diff-filter=D", "--relative"]
     names = _git(project, *diff, *(["--cached"] if options.staged else []), base, "--")
-    parsed = [workspace.parse(name) for name in names]
+    parsed = [workspace.parse_path(name) for name in names]
     return [path for path in parsed if not isinstance(path, Refusal)]
 
 

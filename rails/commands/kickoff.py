@@ -10,7 +10,7 @@ from pathlib import Path
 from rails.commands import common
 from rails.core.errors import EXIT_OK, UsageError
 from rails.session import plan_files
-from rails.session.plan_files import Kind, NameTaken
+from rails.session.plan_files import NameTaken, PlanKind
 
 #: Names that are asked for at a terminal before it is given up.
 _TRIES = 5
@@ -18,7 +18,7 @@ _TRIES = 5
 
 def run(options: argparse.Namespace) -> int:
     """Write the page, say where it is and what comes next. A taken name is asked for anew at a terminal only."""
-    kind: Kind = options.kind
+    kind: PlanKind = options.kind
     summary = " ".join(options.summary)
     if kind == "new":
         place = Path(options.into)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
 from rails.core.events import Record
-from rails.core.messages import Key, say
+from rails.core.messages import MessageKey, say
 from rails.core.record_fields import items, number, text
 from rails.core.text import in_words, one_line, printable
 from rails.core.tool_request import Json
@@ -25,7 +25,7 @@ _PROSE_LINES: Final = 6
 _RULE, _MESSAGE = "rule", "message"
 
 
-class Screen:
+class ProgressScreen:
     """Prints records as they come. ``debug`` adds the texts that the model reads and the blocks it sent."""
 
     def __init__(
@@ -112,7 +112,7 @@ class Screen:
         codes = ";".join(_STYLES[name] for name in style.split())
         return f"\x1b[{codes}m{text}\x1b[0m"
 
-    def _debug(self, key: Key, **values: str) -> None:
+    def _debug(self, key: MessageKey, **values: str) -> None:
         """Print a line that only ``--debug`` shows. Records come masked, so no secret can be in it."""
         if self.debug:
             self.line(f"  {one_line(say(key, None, **values), 400)}", "dim")

@@ -94,7 +94,7 @@ class _Alone:
 _Verbs = Union["argparse._SubParsersAction[argparse.ArgumentParser]", _Alone]
 
 
-def parse(words: Sequence[str]) -> argparse.Namespace:
+def parse_options(words: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line. Prints help or what is wrong, and raises SystemExit, as argparse does."""
     if words and words[0] in _ALONE:
         return _ALONE[words[0]](_Alone()).parse_args(words[1:])

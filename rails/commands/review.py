@@ -16,12 +16,12 @@ from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
 from rails.log.reader import SessionSummary, sessions, verify
-from rails.projections.session import as_json
+from rails.projections.session import session_as_json
 from rails.review.terminal import render_session
 
 if TYPE_CHECKING:
     from rails.render.table import Table
-    from rails.review.session_list import Library
+    from rails.review.session_list import SessionList
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
 #: How long the list waits for logs that the index has not taken in yet.
@@ -77,11 +77,11 @@ def _app(state: Path, session_id: str | None) -> int:
     return EXIT_OK
 
 
-def _library(state: Path) -> Library:
+def _library(state: Path) -> SessionList:
     from rails.approval.policy.policy import config_folder
-    from rails.review.session_list import Library
+    from rails.review.session_list import SessionList
 
-    return Library(state, config_folder() / PRICES_NAME)
+    return SessionList(state, config_folder() / PRICES_NAME)
 
 
 def _summary(state: Path, wanted: str | None) -> SessionSummary:
@@ -114,7 +114,7 @@ def _one(options: argparse.Namespace, state: Path) -> int:
 
         _write(options.html, render_html(view))
     elif options.json:
-        common.print_json(as_json(view))
+        common.print_json(session_as_json(view))
     else:
         print(render_session(view, colour=common.colour_wanted(sys.stdout)))
     return EXIT_OK
@@ -160,10 +160,10 @@ def _report(options: argparse.Namespace, state: Path) -> int:
 
 
 def _print(tables: tuple[Table, ...]) -> None:
-    from rails.render.table import as_text
+    from rails.render.table import table_as_text
 
     colour, width = common.colour_wanted(sys.stdout), common.width_of(sys.stdout)
-    print("\n\n".join(as_text(table, colour, width=width) for table in tables))
+    print("\n\n".join(table_as_text(table, colour, width=width) for table in tables))
 
 
 def _write(name: str, page: str) -> None:

@@ -15,7 +15,7 @@ from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.common import both
 from rails.commands.event_stream import EventStream
-from rails.commands.live import Screen
+from rails.commands.live import ProgressScreen
 from rails.config.prices import read_prices
 from rails.core import record_fields as d
 from rails.core.dataclass import replace
@@ -27,12 +27,12 @@ from rails.gate.gate import Gate
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
 from rails.session import plan_files
-from rails.session.ask_user import Nobody
+from rails.session.ask_user import Unattended
 from rails.session.escalation import RUNGS, Escalate
-from rails.session.job import Handing
+from rails.session.job import HandoffMode, SessionJob, log_session_start
 from rails.session.plan_files import PlanFile
-from rails.session.resume import Standing
-from rails.session.run import Job, Session, start, where
+from rails.session.resume import ResumeState
+from rails.session.run import Session, where
 
 _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     registry, agents = common.registry_of(project), common.agents_of(project)
     # Standard output belongs to the protocol when another program listens.
     out = sys.stderr if options.events else sys.stdout
-    screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
+    screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
     gate = Gate(project)
     human = common.human_of(options, screen)
     approver = common.approver_of(options, screen, project, registry, gate)
@@ -58,14 +58,14 @@ def run(options: argparse.Namespace) -> int:
         plan = _plan(project, name, needed=bool(options.plan)) if name else None
         tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
         roles = [role for role, _ in tasks]
-        job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Nobody)), plan=name)
+        job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Unattended)), plan=name)
         agents = trust.require(agents, roles, project, ask=not options.events)
         players, prices = models.cast_of(options, agents), read_prices(config_folder())
-        models.check(players, roles, job, prices, config_folder())
+        models.check_models(players, roles, job, prices, config_folder())
         if log is None:
             job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
             log = SessionLog.create(common.state_of(project))
-            start(job, log, players.for_role(roles[0]).name)
+            log_session_start(job, log, players.for_role(roles[0]).name)
     except BaseException:
         if log is not None:
             log.close()
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _page(options: argparse.Namespace, project: Path, screen: Screen, log: SessionLog) -> Iterator[None]:
+def _page(options: argparse.Namespace, project: Path, screen: ProgressScreen, log: SessionLog) -> Iterator[None]:
     """Serve the page while the session runs, where ``--web`` asks for it."""
     if not options.web:
         yield
@@ -139,12 +139,12 @@ def _job(
     before: Mapping[str, Json],
     *,
     attended: bool,
-) -> Job:
+) -> SessionJob:
     """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
     minutes, seconds = options.max_minutes, before.get("max_seconds")
     asks = before.get("handoffs") == "ask" or (options.approve == "ask" and not before)
     escalate = options.escalate or before.get("escalate") or ("model" if attended else "off")
-    return Job(
+    return SessionJob(
         project,
         tasks,
         _bound(options.max_attempts, before.get("max_attempts")),
@@ -157,7 +157,7 @@ def _job(
         options.max_cost if options.max_cost is not None else _money(before.get("max_cost")),
         cast("Escalate", escalate if escalate in RUNGS else "off"),
         # A policy that decides alone is not stopped between agents; a session that began so goes on so.
-        cast("Handing", options.handoff or ("ask" if asks else "go")),
+        cast("HandoffMode", options.handoff or ("ask" if asks else "go")),
     )
 
 
@@ -169,7 +169,7 @@ def _money(before: Json) -> float | None:
     return float(before) if isinstance(before, int | float) else None
 
 
-def _keeping_plan(plan: PlanFile, screen: Screen) -> Callable[[Record], None]:
+def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], None]:
     """Return a watcher that puts the planner's document beside the page that it was made from."""
 
     def watch(record: Record) -> None:
@@ -181,7 +181,7 @@ def _keeping_plan(plan: PlanFile, screen: Screen) -> Callable[[Record], None]:
     return watch
 
 
-def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, Standing]:
+def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
     state = common.state_of(project)
     known = sessions(state)
     if not known:

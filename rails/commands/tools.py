@@ -17,10 +17,10 @@ from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.data_formats.positions import JsonError, parse
+from rails.data_formats.positions import JsonError, parse_document
 from rails.tools.describe import describe, starter
-from rails.tools.health import Reached, survey
-from rails.tools.loader import check_folder, load
+from rails.tools.health import Reached, check_health
+from rails.tools.loader import check_folder, load_definitions
 from rails.tools.registry import Builtin, Definition, Registry
 from rails.tools.validate import validate
 
@@ -65,7 +65,7 @@ def _check(options: argparse.Namespace, project: Path) -> int:
     """Say every mistake in the files; without any, whether what the tools need is there."""
     folders = [Path(options.name)] if options.name else common.folders("mcp_definitions", project)
     mistakes = check_folder(folders)
-    reached = {} if mistakes or options.files_only else survey(_defined(folders, options, project), project)
+    reached = {} if mistakes or options.files_only else check_health(_defined(folders, options, project), project)
     if options.json:
         common.print_json({"mistakes": [to_json(one) for one in mistakes], "needs": to_json(reached)})
     else:
@@ -84,7 +84,7 @@ def _defined(folders: Sequence[Path], options: argparse.Namespace, project: Path
     if not options.name:
         return common.registry_of(project).definitions.values()
     trusted = common.trust_of(project).digests()
-    return load([folder for folder in folders if folder.is_dir()], trusted=trusted).definitions.values()
+    return load_definitions([folder for folder in folders if folder.is_dir()], trusted=trusted).definitions.values()
 
 
 def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
@@ -148,7 +148,7 @@ def _test(options: argparse.Namespace, project: Path) -> int:
             print(printable("\n".join(str(refusal) for refusal in request)))
             code = EXIT_FINDINGS
             continue
-        result = dispatch.run(request, definition, project)
+        result = dispatch.run_request(request, definition, project)
         print(f"example {number}: {'ok' if result.ok else 'failed'}\n{printable(result.text)}")
         code = code if result.ok else EXIT_FINDINGS
     return code
@@ -157,7 +157,7 @@ def _test(options: argparse.Namespace, project: Path) -> int:
 def _parameters(text: str) -> Mapping[str, Json]:
     """Read parameters from the command line. Raises UsageError."""
     try:
-        value = parse(text).value
+        value = parse_document(text).value
     except JsonError as error:
         raise UsageError(f"The parameters are not JSON: {error.message}. {error.fix}") from None
     if not isinstance(value, dict):
@@ -204,9 +204,9 @@ def _servers(source: str) -> Mapping[str, Mapping[str, Json]]:
 
 def _serve(options: argparse.Namespace, project: Path) -> int:
     """Offer the tools that need no question to any MCP client, over standard input and output."""
-    from rails.integrations.mcp_server import Server, serve
+    from rails.integrations.mcp_server import McpServer, serve
 
-    serve(Server(common.registry_of(project), options.role, project), sys.stdin.buffer, sys.stdout.buffer)
+    serve(McpServer(common.registry_of(project), options.role, project), sys.stdin.buffer, sys.stdout.buffer)
     return EXIT_OK
 
 

@@ -66,7 +66,7 @@ class Prices:
         return f"{cost:,.4f} {self.currency}".rstrip() if cost < 1 else f"{cost:,.2f} {self.currency}".rstrip()
 
 
-def load(file: Path) -> Prices:
+def load_price_file(file: Path) -> Prices:
     """Read a table of prices; no file means none. Raises UsageError that names the entry which is wrong."""
     try:
         tables = tomllib.loads(file.read_text("utf-8"))
@@ -82,8 +82,8 @@ def load(file: Path) -> Prices:
 
 
 def read_prices(folder: Path) -> Mapping[str, Price]:
-    """Read the prices by model from the user's configuration ``folder``. Raises UsageError as :func:`load`."""
-    return load(folder / PRICES_NAME).models
+    """Prices by model, from the user's configuration ``folder``. Raises UsageError as :func:`load_price_file`."""
+    return load_price_file(folder / PRICES_NAME).models
 
 
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:

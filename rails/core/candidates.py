@@ -7,7 +7,7 @@ from rails.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CandidatePlace:
     """One place: its name, its lines (from 1), how alike it is (0 to 1), and what the edit would do there."""
 
     handle: str
@@ -18,7 +18,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class PlaceChoice:
     """An edit that was refused, why, and the places that come nearest, best first; at least one.
 
     ``edit`` is which one of a request with several edits, from 0.
@@ -28,4 +28,4 @@ class Offer:
     edit: int
     path: str
     message: str
-    places: tuple[Place, ...]
+    places: tuple[CandidatePlace, ...]

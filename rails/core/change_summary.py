@@ -15,39 +15,41 @@ from rails.core.record_fields import Details
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
-OutlineStyle = Literal["note", "add", "remove", "change"]
-_STYLES: Final = frozenset(get_args(OutlineStyle))
+SummaryStyle = Literal["note", "add", "remove", "change"]
+_STYLES: Final = frozenset(get_args(SummaryStyle))
 
 
 @dataclass(frozen=True, slots=True)
-class OutlineLine:
+class SummaryLine:
     """One line: what happened, and how far it is set in (0 is a thing, 1 and more are its details)."""
 
-    style: OutlineStyle
+    style: SummaryStyle
     text: str
     indent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Outline:
+class ChangeSummary:
     """What happens to one file. ``hidden`` counts the lines left out; ``drawing`` is what a picture is made of."""
 
     path: str
     title: str
-    lines: tuple[OutlineLine, ...]
+    lines: tuple[SummaryLine, ...]
     hidden: int = 0
     drawing: Json = None
 
 
-def from_json(value: Details) -> Outline:
+def summary_from_json(value: Details) -> ChangeSummary:
     """Read an outline as a log holds it; what is missing or odd becomes something empty."""
     lines = tuple(
-        OutlineLine(_style(d.text(line, "style")), d.beginning(line, "text"), min(d.whole(line, "indent"), 8))
+        SummaryLine(_style(d.text(line, "style")), d.shortened(line, "text"), min(d.integer(line, "indent"), 8))
         for line in d.objects(value, "lines")
     )
-    return Outline(d.text(value, "path"), d.text(value, "title"), lines, d.whole(value, "hidden"), value.get("drawing"))
+    return ChangeSummary(
+        d.text(value, "path"), d.text(value, "title"), lines, d.integer(value, "hidden"), value.get("drawing")
+    )
 
 
-def _style(name: str) -> OutlineStyle:
-    found: OutlineStyle = name if name in _STYLES else "note"  # type: ignore[assignment]
+def _style(name: str) -> SummaryStyle:
+    found: SummaryStyle = name if name in _STYLES else "note"  # type: ignore[assignment]
     return found

@@ -28,7 +28,7 @@ _MANY: Final = 2_000
 #: Kinds of fields that are none of ours, as annotations name them.
 _UNKNOWN: Final = ("ClassVar", "InitVar", "KW_ONLY")
 
-Values = tuple[Any, ...]
+FieldValues = tuple[Any, ...]
 
 
 class _Field:
@@ -164,7 +164,7 @@ def _methods(plan: _Plan) -> dict[str, Any]:
     return found
 
 
-def _getter(names: tuple[str, ...]) -> Callable[[Any], Values]:
+def _getter(names: tuple[str, ...]) -> Callable[[Any], FieldValues]:
     """Return a function from an instance to the tuple of these attributes."""
     if len(names) > 1:
         return attrgetter(*names)
@@ -207,18 +207,18 @@ def _repr(names: Sequence[str]) -> Callable[[Any], str]:
     return __repr__
 
 
-def _eq(compared: Callable[[Any], Values]) -> Callable[[Any, object], bool]:
+def _eq(compared: Callable[[Any], FieldValues]) -> Callable[[Any, object], bool]:
     def __eq__(self: object, other: object) -> bool:
         return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
 
     return __eq__
 
 
-def _hash(compared: Callable[[Any], Values]) -> Callable[[Any], int]:
+def _hash(compared: Callable[[Any], FieldValues]) -> Callable[[Any], int]:
     return lambda self: hash(compared(self))
 
 
-def _ordered(name: str, compared: Callable[[Any], Values]) -> Callable[[Any, object], bool]:
+def _ordered(name: str, compared: Callable[[Any], FieldValues]) -> Callable[[Any, object], bool]:
     comparison = _COMPARISONS[name]
 
     def compare(self: object, other: object) -> bool:

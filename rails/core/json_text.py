@@ -52,19 +52,19 @@ def json_object(value: object) -> dict[str, Json]:
     return result
 
 
-def leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:
+def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:
     """Yield every value that holds no other, with its place below ``place``, such as ``edits[0].old_string``."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            yield from leaves(item, f"{place}.{key}" if place else key)
+            yield from json_leaves(item, f"{place}.{key}" if place else key)
     elif isinstance(value, list):
         for number, item in enumerate(value):
-            yield from leaves(item, f"{place}[{number}]")
+            yield from json_leaves(item, f"{place}[{number}]")
     else:
         yield place, value
 
 
-def squeezed(text: str) -> str:
+def without_quoting(text: str) -> str:
     """Reduce a text to what stays the same under any way of quoting it: escapes, blanks and quotes fall away."""
     for escape in ("\\n", "\\t", "\\r"):
         text = text.replace(escape, "")

@@ -11,8 +11,8 @@ import os
 from collections.abc import Mapping
 from typing import Final, Literal
 
-Language = Literal["en", "ja"]
-Key = Literal[
+MessageLanguage = Literal["en", "ja"]
+MessageKey = Literal[
     "retry",
     "gave_up",
     "model_retry",
@@ -25,7 +25,7 @@ Key = Literal[
     "debug_exceeded",
 ]
 
-_CATALOGUE: Final[Mapping[Key, Mapping[Language, str]]] = {
+_CATALOGUE: Final[Mapping[MessageKey, Mapping[MessageLanguage, str]]] = {
     "retry": {
         "en": "This action was not carried out correctly.",
         "ja": "このアクションは正しく実行されませんでした",
@@ -54,7 +54,7 @@ _CATALOGUE: Final[Mapping[Key, Mapping[Language, str]]] = {
 }
 
 
-def language(environment: Mapping[str, str] | None = None) -> Language:
+def language(environment: Mapping[str, str] | None = None) -> MessageLanguage:
     """Return the language that the environment asks for."""
     env = os.environ if environment is None else environment
     for name in ("AI_RAILS_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
@@ -63,7 +63,7 @@ def language(environment: Mapping[str, str] | None = None) -> Language:
     return "en"
 
 
-def say(key: Key, lang: Language | None = None, **values: str) -> str:
+def say(key: MessageKey, lang: MessageLanguage | None = None, **values: str) -> str:
     """Return the sentence of ``key``, with ``{name}`` filled from ``values``, byte for byte."""
     text = _CATALOGUE[key][lang or language()]
     for name, value in values.items():

@@ -20,7 +20,7 @@ def text(details: Details, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def beginning(details: Details, key: str) -> str:
+def shortened(details: Details, key: str) -> str:
     """Return a text; one that the log holds elsewhere gives its beginning, and says so."""
     value = details.get(key)
     if isinstance(value, dict) and isinstance(value.get("blob"), str):
@@ -36,7 +36,7 @@ def number(details: Details, key: str) -> float:
     return max(0, value)
 
 
-def whole(details: Details, key: str) -> int:
+def integer(details: Details, key: str) -> int:
     """Return a whole number, or 0."""
     value = details.get(key)
     return value if isinstance(value, int) else 0

@@ -134,7 +134,7 @@ class Decoded:
         return _UTF8_BOM + body if self.bom else body
 
 
-def decode(data: bytes) -> Decoded | None:
+def decode_text(data: bytes) -> Decoded | None:
     """Decode a text file. Returns ``None`` for what is not text (a NUL byte, or not UTF-8).
 
     UTF-8 only, with or without a byte-order mark: guessing an encoding is guessing what to write back.

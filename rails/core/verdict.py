@@ -8,7 +8,7 @@ from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, field
 
 if TYPE_CHECKING:
-    from rails.core.change_summary import Outline
+    from rails.core.change_summary import ChangeSummary
 
 Severity = Literal["error", "warning", "info"]
 Status = Literal["pass", "fail", "error"]
@@ -90,7 +90,7 @@ class Verdict:
     fixed: tuple[Fixed, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
     checks: tuple[CheckRun, ...] = ()
-    outlines: tuple[Outline, ...] = field(default=(), repr=False, compare=False)
+    outlines: tuple[ChangeSummary, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def blocking(self) -> tuple[Finding, ...]:

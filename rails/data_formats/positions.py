@@ -19,7 +19,7 @@ from rails.core.text import line_column
 from rails.core.tool_request import Json
 
 #: From the root to a value: object keys and array indexes.
-Place = tuple[str | int, ...]
+JsonPlace = tuple[str | int, ...]
 
 _BLANK: Final = re.compile(r"[ \t\n\r]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -42,20 +42,20 @@ class JsonError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class JsonDocument:
     """A parsed JSON text: its value, and the line where each value in it starts."""
 
     value: Json
-    lines: Mapping[Place, int]
+    lines: Mapping[JsonPlace, int]
 
-    def line(self, place: Place) -> int:
+    def line(self, place: JsonPlace) -> int:
         """Return the line of ``place``, or of the nearest value around it that exists."""
         while place and place not in self.lines:
             place = place[:-1]
         return self.lines.get(place, 1)
 
 
-def parse(text: str) -> Document:
+def parse_document(text: str) -> JsonDocument:
     """Parse one JSON value. Raises :class:`JsonError`."""
     return _Parser(text).document()
 
@@ -64,19 +64,19 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.lines: dict[Place, int] = {}
+        self.lines: dict[JsonPlace, int] = {}
         self.counted = (0, 1)
 
-    def document(self) -> Document:
+    def document(self) -> JsonDocument:
         if self.text.startswith("\ufeff"):
             self.fail("the text starts with a byte-order mark", "Save the file as UTF-8 without BOM.")
         value = self.value(())
         self.skip()
         if self.at < len(self.text):
             self.fail("there is more text after the end of the JSON value", "Keep one JSON object in the file.")
-        return Document(value, self.lines)
+        return JsonDocument(value, self.lines)
 
-    def value(self, place: Place) -> Json:
+    def value(self, place: JsonPlace) -> Json:
         self.skip()
         self.lines[place] = self.line_here()
         if len(place) > limits.JSON_DEPTH:
@@ -90,7 +90,7 @@ class _Parser:
             return self.string()
         return self.number_or_word()
 
-    def members(self, place: Place) -> Json:
+    def members(self, place: JsonPlace) -> Json:
         found: dict[str, Json] = {}
         self.at += 1
         while self.more("}", first=not found):
@@ -108,7 +108,7 @@ class _Parser:
             found[key] = self.value((*place, key))
         return found
 
-    def items(self, place: Place) -> Json:
+    def items(self, place: JsonPlace) -> Json:
         found: list[Json] = []
         self.at += 1
         while self.more("]", first=not found):
@@ -191,8 +191,8 @@ class _Parser:
 if TYPE_CHECKING:
     from yaml import Node
 
-Path = tuple[str | int, ...]
-Places = Mapping[Path, tuple[int, int]]
+JsonPath = tuple[str | int, ...]
+Places = Mapping[JsonPath, tuple[int, int]]
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 _HEADER: Final = re.compile(r"\s*(\[\[?)([^\]]+)\]")
 _KEY: Final = re.compile(r"(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
@@ -201,7 +201,7 @@ _PART: Final = re.compile(r"[\w-]+|\"[^\"]*\"|'[^']*'")
 _MOST: Final = 200_000
 
 
-def at(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
+def place_of(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
     """Return line and column (1-based) of the value at ``path``, or of the nearest one around it."""
     for end in range(len(path), -1, -1):
         if found := places.get(tuple(path[:end])):
@@ -211,7 +211,7 @@ def at(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
 
 def in_json(text: str) -> Places:
     """Return the places of all values of a JSON text."""
-    offsets: dict[Path, int] = {}
+    offsets: dict[JsonPath, int] = {}
     stack: list[list[str | int]] = []  # for each open container: the key or index that comes next
     key_at, key = -1, ""
     for token in _TOKEN.finditer(text):
@@ -255,8 +255,8 @@ def in_yaml(root: Node | None) -> Places:
     """Return the places of all values of a composed YAML document."""
     import yaml
 
-    found: dict[Path, tuple[int, int]] = {}
-    pending: list[tuple[Path, Node]] = [((), root)] if root is not None else []
+    found: dict[JsonPath, tuple[int, int]] = {}
+    pending: list[tuple[JsonPath, Node]] = [((), root)] if root is not None else []
     while pending and len(found) < _MOST:
         path, node = pending.pop()
         found.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
@@ -275,9 +275,9 @@ def in_yaml(root: Node | None) -> Places:
 
 def in_toml(text: str) -> Places:
     """Return the places of tables and of keys that begin a line of a TOML text."""
-    found: dict[Path, tuple[int, int]] = {(): (1, 1)}
-    table: Path = ()
-    tables: dict[Path, int] = {}
+    found: dict[JsonPath, tuple[int, int]] = {(): (1, 1)}
+    table: JsonPath = ()
+    tables: dict[JsonPath, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if header := _HEADER.match(line):
             found.setdefault(_parts(header[2]), (number, header.start(2) + 1))
@@ -289,9 +289,9 @@ def in_toml(text: str) -> Places:
     return found
 
 
-def _table(header: re.Match[str], tables: dict[Path, int]) -> Path:
+def _table(header: re.Match[str], tables: dict[JsonPath, int]) -> JsonPath:
     """Return the path of a table's header; of an array of tables, the last item so far counts."""
-    path: Path = ()
+    path: JsonPath = ()
     parts = _parts(header[2])
     for position, part in enumerate(parts):
         path = (*path, part)
@@ -302,5 +302,5 @@ def _table(header: re.Match[str], tables: dict[Path, int]) -> Path:
     return path
 
 
-def _parts(text: str) -> Path:
+def _parts(text: str) -> JsonPath:
     return tuple(part.strip("\"'") for part in _PART.findall(text))

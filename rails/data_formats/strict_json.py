@@ -24,7 +24,7 @@ from rails.core.text import excerpt, line_column
 from rails.core.tool_request import Json, Repair
 
 
-class Parsed(NamedTuple):
+class ParsedJson(NamedTuple):
     """A value, and what had to be repaired to read it.
 
     ``closed_by_us`` is whether closing brackets were added at the end of the text.
@@ -36,7 +36,7 @@ class Parsed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class JsonFault:
     """Why a text is not (one) JSON value: a stable code, a sentence part and a character offset."""
 
     code: str
@@ -96,39 +96,39 @@ _SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _STRING_OR_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
 
 
-def strict(text: str) -> Parsed | Fault:
+def parse_strict(text: str) -> ParsedJson | JsonFault:
     """Read ``text`` as exactly one JSON value by the rules above."""
     if len(text) > limits.BLOCK_CHARS:
-        return Fault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
+        return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
     value = _quickly(text)
-    return _decoded(text) if value is None else Parsed(value)
+    return _decoded(text) if value is None else ParsedJson(value)
 
 
-def _decoded(text: str) -> Parsed | Fault:
+def _decoded(text: str) -> ParsedJson | JsonFault:
     """Read ``text`` with every rule that the decoder's hooks can check checked by them."""
     if not _encodable(text):
-        return Fault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
+        return JsonFault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
     try:
         value: Json = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        return Fault("syntax", error.msg, error.pos)
+        return JsonFault("syntax", error.msg, error.pos)
     except _Refused as error:
-        return Fault(error.code, error.message, _place(text, error.token))
+        return JsonFault(error.code, error.message, _place(text, error.token))
     except RecursionError:
         return _too_deep(text)
     except ValueError:
-        return Fault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
-    return _bounds(text, value) or Parsed(value)
+        return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
+    return _bounds(text, value) or ParsedJson(value)
 
 
-def _bounds(text: str, value: Json) -> Fault | None:
+def _bounds(text: str, value: Json) -> JsonFault | None:
     """Check what the decoder lets through: nesting and lone surrogate escapes."""
     if too_deep(value, text):
         return _too_deep(text)
     if (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
         found = _SURROGATE_ESCAPE.search(text)
         place = found.start() if found else 0
-        return Fault("surrogate", "there is a lone surrogate escape, which is not a character", place)
+        return JsonFault("surrogate", "there is a lone surrogate escape, which is not a character", place)
     return None
 
 
@@ -231,7 +231,7 @@ def _long_number(text: str) -> int:
     return found.start() if found else 0
 
 
-def prefix(text: str, pos: int) -> tuple[Json, int] | Fault | None:
+def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
     """Read one strict value that starts at ``pos`` and return it with where it ends; None if it is not strict JSON.
 
     A fault means that the value is JSON but breaks one of the rules above.
@@ -243,14 +243,14 @@ def prefix(text: str, pos: int) -> tuple[Json, int] | Fault | None:
     except (json.JSONDecodeError, RecursionError):
         return None
     except _Refused as error:
-        return Fault(error.code, error.message, _place(text, error.token))
+        return JsonFault(error.code, error.message, _place(text, error.token))
     except ValueError:
-        return Fault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
+        return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
     inside = text[pos:end]
     return _bounds(inside, value) or (value, end)
 
 
-def inside(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
+def read_container(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
     """Read a strict container at ``pos``, of at most ``allowed`` levels, with where it ends; None if it is not one.
 
     For a reader that goes on by itself then: whether the text holds lone surrogates is its own question.
@@ -262,21 +262,21 @@ def inside(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
     return None if too_deep(value, text, allowed, pos, end) else (value, end)
 
 
-def _too_deep(text: str) -> Fault:
+def _too_deep(text: str) -> JsonFault:
     depth = 0
     for match in _STRING_OR_BRACKET.finditer(text):
         depth += (match[0] in "{[") - (match[0] in "}]") if len(match[0]) == 1 else 0
         if depth > limits.JSON_DEPTH:
             break
     else:
-        return Fault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
-    return Fault("depth", f"values are nested more than {limits.JSON_DEPTH} deep", match.start())
+        return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
+    return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep", match.start())
 
 
 _STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
 
 
-def explain(text: str, fault: Fault) -> str:
+def explain_json_fault(text: str, fault: JsonFault) -> str:
     """Say what is wrong and where: message, line, column, the text around it, and what does not balance."""
     line, column = line_column(text, fault.offset)
     place = f"at line {line}, column {column} (character {fault.offset})"

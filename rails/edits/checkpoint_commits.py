@@ -19,15 +19,15 @@ from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, replace
 from rails.core.paths import WorkspacePath
 
-StepKind = Literal["change", "undo", "redo"]
+CheckpointKind = Literal["change", "undo", "redo"]
 
-#: How ``git log`` prints a step so that :func:`parse_step` can read it.
+#: How ``git log`` prints a step so that :func:`parse_checkpoint` can read it.
 FORMAT: Final = "--format=%H%n%ct%n%B"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Checkpoint:
     """One checkpoint. ``at`` is UTC, ISO 8601. ``undone`` is whether its change is taken back now."""
 
     session: str
@@ -36,7 +36,7 @@ class Step:
     at: str
     files: tuple[WorkspacePath, ...]
     modes: tuple[int, ...] = ()
-    kind: StepKind = "change"
+    kind: CheckpointKind = "change"
     #: The step that this one took back or did again, 0 for a change of its own.
     undoes: int = 0
     undone: bool = False
@@ -52,7 +52,7 @@ def ref_name(session: str) -> str:
     return "x-" + hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def import_stream(step: Step, changes: ChangeSet, parent: str) -> bytes:
+def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:
     """Return the input of ``git fast-import`` for one step: every byte as it is, no filter involved."""
     files = [{"path": str(c.path), "mode": c.mode, "kind": c.kind} for c in changes.changes]
     facts = {
@@ -82,14 +82,14 @@ def _data(content: bytes) -> bytes:
     return b"data %d\n%s\n" % (len(content), content)
 
 
-def parse_step(item: str) -> Step | None:
+def parse_checkpoint(item: str) -> Checkpoint | None:
     """Read one commit as ``log`` prints it; ``None`` for one that is not a step of ours."""
     commit, _, rest = item.strip("\n").partition("\n")
     seconds, _, body = rest.partition("\n")
     title, _, facts = body.partition("\n\n")
     try:
         value = json.loads(facts)
-        files = [(paths.parse(file["path"]), int(file["mode"]) & 0o777) for file in value["files"]]
+        files = [(paths.parse_path(file["path"]), int(file["mode"]) & 0o777) for file in value["files"]]
         known = [(path, mode) for path, mode in files if isinstance(path, WorkspacePath) and not paths.forbidden(path)]
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds)))
         names, modes = tuple(path for path, _ in known), tuple(mode for _, mode in known)
@@ -97,15 +97,17 @@ def parse_step(item: str) -> Step | None:
         kind, number, undoes = value["kind"], int(value["step"]), int(value["undoes"])
     except (KeyError, TypeError, ValueError):
         return None
-    return Step(str(value["session"]), number, title, at, names, modes, kind, undoes, folders=folders, commit=commit)
+    return Checkpoint(
+        str(value["session"]), number, title, at, names, modes, kind, undoes, folders=folders, commit=commit
+    )
 
 
 def _is_folder(value: object) -> bool:
-    path = paths.parse(value)
+    path = paths.parse_path(value)
     return isinstance(path, WorkspacePath) and not paths.forbidden(path)
 
 
-def with_undone(steps: Iterable[Step]) -> tuple[Step, ...]:
+def with_undone(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:
     """Mark the steps that are taken back now; steps come in order."""
     found = tuple(steps)
     undone = {}

@@ -28,7 +28,15 @@ from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
 from rails.edits.apply import read_file, state_folder, write
-from rails.edits.checkpoint_commits import FORMAT, Step, StepKind, import_stream, parse_step, ref_name, with_undone
+from rails.edits.checkpoint_commits import (
+    FORMAT,
+    Checkpoint,
+    CheckpointKind,
+    import_stream,
+    parse_checkpoint,
+    ref_name,
+    with_undone,
+)
 from rails.edits.safe_files import opened
 
 _CONFIG: Final = (
@@ -100,9 +108,9 @@ class History:
 
         ``folders`` are those that were made for it (``Applied.folders``); an undo removes them again.
         """
-        return self._record(changes, Step(session, 0, message, "", (), folders=tuple(folders)))
+        return self._record(changes, Checkpoint(session, 0, message, "", (), folders=tuple(folders)))
 
-    def _record(self, changes: ChangeSet, draft: Step) -> int:
+    def _record(self, changes: ChangeSet, draft: Checkpoint) -> int:
         """Write one step; its number and title are settled here."""
         self._open()
         last = self._last(draft.session)
@@ -116,7 +124,7 @@ class History:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def steps(self, session: str | None = None) -> tuple[Step, ...]:
+    def steps(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """Return the steps of one session, or of all (those by time), oldest first."""
         if not (self.folder / "HEAD").is_file():
             return ()
@@ -125,16 +133,16 @@ class History:
         if not refs:
             return ()
         raw = self._git(["log", "--date-order", "--reverse", "-z", FORMAT, *refs, "--"])
-        found = [step for item in raw.decode("utf-8", "replace").split("\0") if (step := parse_step(item))]
+        found = [step for item in raw.decode("utf-8", "replace").split("\0") if (step := parse_checkpoint(item))]
         return with_undone(found)
 
-    def _last(self, session: str) -> Step | None:
+    def _last(self, session: str) -> Checkpoint | None:
         """Return the newest step of a session, without reading the others."""
         ref = f"refs/rails/{ref_name(session)}"
         status, out, _ = self._run(["log", "-1", FORMAT, ref, "--"])
-        return parse_step(out.decode("utf-8", "replace")) if status == 0 else None
+        return parse_checkpoint(out.decode("utf-8", "replace")) if status == 0 else None
 
-    def restore_point(self, step: Step) -> ChangeSet:
+    def restore_point(self, step: Checkpoint) -> ChangeSet:
         """Return the change set of a step, with all bytes."""
         sides = [f"{step.commit}:{side}/{path}" for path in step.files for side in ("before", "after")]
         blobs = self._blobs(sides)
@@ -162,7 +170,7 @@ class History:
         active = [step for step in self.steps(session) if step.kind == "change" and not step.undone]
         return tuple(self.undo(session, step.step) for step in reversed(active))
 
-    def _find(self, session: str, number: int | None, *, undone: bool) -> Step:
+    def _find(self, session: str, number: int | None, *, undone: bool) -> Checkpoint:
         steps = [step for step in self.steps(session) if step.kind == "change"]
         if number is None:
             fitting = [step for step in steps if step.undone == undone]
@@ -178,15 +186,15 @@ class History:
             )
         return found
 
-    def _go(self, session: str, step: Step, wanted: ChangeSet, kind: StepKind) -> Undone:
+    def _go(self, session: str, step: Checkpoint, wanted: ChangeSet, kind: CheckpointKind) -> Undone:
         changes, merged = self._onto_now(wanted, step)
         done = ChangeSet(tuple(changes))
         written = write(done, self.project, empty=step.folders if kind == "undo" else ())
         title = f"{kind} step {step.step}"
-        draft = Step(session, 0, title, "", (), kind=kind, undoes=step.step, folders=written.folders)
+        draft = Checkpoint(session, 0, title, "", (), kind=kind, undoes=step.step, folders=written.folders)
         return Undone(done, step.step, self._record(done, draft), tuple(merged))
 
-    def _onto_now(self, wanted: ChangeSet, step: Step) -> tuple[list[FileChange], list[WorkspacePath]]:
+    def _onto_now(self, wanted: ChangeSet, step: Checkpoint) -> tuple[list[FileChange], list[WorkspacePath]]:
         """Turn "from these bytes to those" into "from what is there now", keeping later work."""
         changes, merged, in_the_way = [], [], []
         for change in wanted.changes:

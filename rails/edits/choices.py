@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rails.core.candidates import Offer, Place
+from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json, ToolRequest
 from rails.edits.match import Miss
@@ -18,7 +18,7 @@ _CODES: Final = ("not_found", "ambiguous")
 _MOST: Final = 10
 
 
-def offers(requests: Sequence[ToolRequest], planned: Plan, project: Path) -> tuple[Offer, ...]:
+def place_choices(requests: Sequence[ToolRequest], planned: Plan, project: Path) -> tuple[PlaceChoice, ...]:
     """Return an offer for each refusal of ``planned``; none at all if some refusal has no place to offer.
 
     The edits of an answer are written together or not at all, so a part of them is of no use.
@@ -30,12 +30,12 @@ def offers(requests: Sequence[ToolRequest], planned: Plan, project: Path) -> tup
     return found if len(found) == len(missed) else ()
 
 
-def accept(requests: Sequence[ToolRequest], offer: Offer, handle: str) -> list[ToolRequest]:
+def with_choice(requests: Sequence[ToolRequest], offer: PlaceChoice, handle: str) -> list[ToolRequest]:
     """Return ``requests`` with the edit of ``offer`` sent to the place that ``handle`` names."""
     return [request if request.id != offer.request_id else _placed(request, offer.edit, handle) for request in requests]
 
 
-def _offer(requests: Sequence[ToolRequest], miss: Miss, project: Path) -> Offer | None:
+def _offer(requests: Sequence[ToolRequest], miss: Miss, project: Path) -> PlaceChoice | None:
     request = next((one for one in requests if one.id == miss.request_id), None)
     if request is None or miss.code not in _CODES:
         return None
@@ -43,7 +43,7 @@ def _offer(requests: Sequence[ToolRequest], miss: Miss, project: Path) -> Offer 
         alone = replace(request, tool_name="edit_file", parameters=edit)
         places = tuple(_places(alone, miss, project))
         if places:
-            return Offer(request.id, number, miss.path, miss.message, places)
+            return PlaceChoice(request.id, number, miss.path, miss.message, places)
     return None
 
 
@@ -55,12 +55,12 @@ def _edits(request: ToolRequest) -> Iterator[tuple[int, Mapping[str, Json]]]:
         yield from ((number, edit) for number, edit in enumerate(edits) if isinstance(edit, dict))
 
 
-def _places(edit: ToolRequest, miss: Miss, project: Path) -> Iterator[Place]:
+def _places(edit: ToolRequest, miss: Miss, project: Path) -> Iterator[CandidatePlace]:
     """Yield the candidates that are this edit's: a handle is bound to the file and to the edit's texts."""
     for one in miss.candidates:
         tried = plan([replace(edit, parameters={**edit.parameters, "handle": one.handle})], project)
         if not tried.refusals:
-            yield Place(one.handle, one.first_line, one.last_line, one.likeness, tried.changes)
+            yield CandidatePlace(one.handle, one.first_line, one.last_line, one.likeness, tried.changes)
 
 
 def _placed(request: ToolRequest, number: int, handle: str) -> ToolRequest:

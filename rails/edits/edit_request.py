@@ -13,7 +13,7 @@ _NUMBERED: Final = re.compile(r"[ \t]*(\d{1,7})(?:\t|[ \t]*[|→│:] ?|[ \t]*[|
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EditRequest:
     """Replace ``old`` by ``new``, both literal.
 
     ``replace_all``: every place. ``occurrence``: only the n-th place, from 1. ``near_line``: the place
@@ -34,7 +34,7 @@ class Wanted:
     validate_after: str = ""
 
 
-def unwrapped(wanted: Wanted) -> Wanted | None:
+def without_fence(wanted: EditRequest) -> EditRequest | None:
     """Return the edit without a code fence around its search text, or ``None`` if there is none."""
     old = _FENCE.match(flatten(wanted.old))
     if old is None:
@@ -43,7 +43,7 @@ def unwrapped(wanted: Wanted) -> Wanted | None:
     return replace(wanted, old=old[2], new=new[2] if new else wanted.new)
 
 
-def unnumbered(wanted: Wanted) -> tuple[Wanted, int] | None:
+def unnumbered(wanted: EditRequest) -> tuple[EditRequest, int] | None:
     """Return the edit without copied line numbers and the first number, or ``None``.
 
     Only when every line of the search text has one and they count up by one.

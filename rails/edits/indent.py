@@ -117,7 +117,9 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     return known
 
 
-def learn(search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]) -> IndentMap | None:
+def learn_indent(
+    search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]
+) -> IndentMap | None:
     """Return the map of a block, or ``None`` if there is none.
 
     ``search`` and ``found`` are its lines in the request and in the file; ``request`` (old and new) and

@@ -61,7 +61,7 @@ def for_changes(identity: str, changes: ChangeSet, folders: Sequence[tuple[str, 
     return Journal(identity, tuple(entries), tuple(folders))
 
 
-def encode(journal: Journal) -> bytes:
+def encode_journal(journal: Journal) -> bytes:
     """Return the journal file's bytes."""
     entries = [
         {
@@ -78,7 +78,7 @@ def encode(journal: Journal) -> bytes:
     return _MAGIC + f"{len(rest)} {sha256(rest)}\n".encode() + rest
 
 
-def decode(identity: str, data: bytes) -> Journal | None:
+def decode_journal(identity: str, data: bytes) -> Journal | None:
     """Read a journal file. Returns ``None`` for one that was never complete, or is not ours."""
     first, _, rest = data.partition(b"\n")
     if not first.startswith(_MAGIC):
@@ -117,7 +117,7 @@ def _from_json(identity: str, value: dict[str, list[dict[str, object]]], body: b
 
 
 def _path(raw: object) -> WorkspacePath:
-    path = paths.parse(raw)
+    path = paths.parse_path(raw)
     if not isinstance(path, WorkspacePath) or paths.forbidden(path):
         raise ValueError
     return path
@@ -185,7 +185,7 @@ def roll_back(workspace: Workspace, journal: Journal, *, forward: bool = False) 
     return said
 
 
-def settle(workspace: Workspace, journal: Journal) -> None:
+def close_journal(workspace: Workspace, journal: Journal) -> None:
     """Close the journal of a change set that is wholly there, or wholly taken back.
 
     A disk that refuses leaves the journal for the next start, which will find nothing to do.

@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
-from rails.edits.edit_request import Wanted, unnumbered, unwrapped
-from rails.edits.nearest import Candidate, handle_for, nearest
-from rails.edits.regex_search import PatternError, hits
-from rails.edits.replace import Span, line_at, lines_at, span_at
-from rails.edits.strategies import PLACES, Blocks, Found, Pieces, as_lines, climb
-from rails.edits.text_view import View, apart, flatten, line_places, places
+from rails.edits.edit_request import EditRequest, unnumbered, without_fence
+from rails.edits.nearest import Candidate, handle_for, nearest_places
+from rails.edits.regex_search import SearchPatternError, pattern_matches
+from rails.edits.replace import Replacement, line_at, lines_at, replacement_at
+from rails.edits.strategies import PLACES, FoundPlaces, LinePlaces, TextPlaces, as_lines, first_match
+from rails.edits.text_view import View, apart, flatten, line_places, text_places
 
 _TELLING: Final = 8  # characters of a new text that, found inside a line, is taken as "done already"
 _MANY: Final = 50  # places from which on an index of lines is worth making
@@ -35,7 +35,7 @@ class Match:
     """Where the edit goes: disjoint spans in file order, the rung, and what a reader should know."""
 
     rung: int
-    spans: tuple[Span, ...]
+    spans: tuple[Replacement, ...]
     notes: tuple[str, ...] = ()
     #: Accepted by handle after a refusal: not equal on any rung.
     fuzzy: bool = False
@@ -55,7 +55,7 @@ class Miss:
     path: str = ""
 
 
-def locate(view: View, wanted: Wanted) -> Match | Miss:
+def locate(view: View, wanted: EditRequest) -> Match | Miss:
     """Find where ``wanted`` goes in ``view``, or say why it goes nowhere."""
     if not wanted.old:
         return Miss("format", "old_string is empty.", "Quote the text to replace; write_file writes a whole file.", 0)
@@ -65,16 +65,16 @@ def locate(view: View, wanted: Wanted) -> Match | Miss:
     if wanted.regex or wanted.ignore_case:
         return _by_pattern(view, wanted)
     for variant, note in _variants(view, wanted):
-        if found := climb(view, variant):
+        if found := first_match(view, variant):
             settled = _settle(view, variant, found)
             return replace(settled, notes=(*settled.notes, note)) if note and isinstance(settled, Match) else settled
     return _accepted(view, wanted) or _not_found(view, wanted)
 
 
-def _variants(view: View, wanted: Wanted) -> Iterator[tuple[Wanted, str]]:
+def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, str]]:
     """Yield the request as it came, then with a copied fence or copied line numbers taken off."""
     yield wanted, ""
-    if bare := unwrapped(wanted):
+    if bare := without_fence(wanted):
         yield bare, "a code fence around the search text was left out"
     if numbered := unnumbered(wanted):
         plain, first = numbered
@@ -82,15 +82,15 @@ def _variants(view: View, wanted: Wanted) -> Iterator[tuple[Wanted, str]]:
             yield plain, "line numbers copied into the search text were left out"
 
 
-def _by_pattern(view: View, wanted: Wanted) -> Match | Miss:
+def _by_pattern(view: View, wanted: EditRequest) -> Match | Miss:
     """Find by regular expression or without regard to case; the same rules say which places are meant."""
     try:
-        found = hits(view, wanted)
-    except PatternError as error:
+        found = pattern_matches(view, wanted)
+    except SearchPatternError as error:
         return Miss("format", str(error), "Correct the pattern, or send old_string as plain text.", 1)
     if not found:
         return Miss("not_found", "old_string matches nothing in the file.", "Read the file again.", 1)
-    places_of = Pieces(1, tuple(hit.start for hit in found), "", "")
+    places_of = TextPlaces(1, tuple(hit.start for hit in found), "", "")
     chosen = _choose(view, wanted, places_of)
     if isinstance(chosen, Miss):
         return chosen
@@ -101,14 +101,14 @@ def _by_pattern(view: View, wanted: Wanted) -> Match | Miss:
         first = view.line_of(hit.start)
         text = hit.text.replace("\n", view.eol)
         last = first + view.flat.count("\n", hit.start, hit.end)
-        spans.append(Span(view.real(hit.start), view.real(hit.end), text, first, last))
+        spans.append(Replacement(view.real(hit.start), view.real(hit.end), text, first, last))
     return Match(1, tuple(spans), (f"{len(spans)} places matched {'a pattern' if wanted.regex else 'without case'}",))
 
 
 # -- settling: which of the places, and what is written there ---------------------------------------
 
 
-def _settle(view: View, wanted: Wanted, found: Found) -> Match | Miss:
+def _settle(view: View, wanted: EditRequest, found: FoundPlaces) -> Match | Miss:
     chosen = _choose(view, wanted, found)
     if isinstance(chosen, Miss):
         return chosen
@@ -116,7 +116,7 @@ def _settle(view: View, wanted: Wanted, found: Found) -> Match | Miss:
     if len(chosen) > _MANY:
         _ = view.starts
     for place in chosen:
-        span = span_at(view, found, place)
+        span = replacement_at(view, found, place)
         if span is None:
             return _no_indentation(view, wanted, found, place)
         spans.append(span)
@@ -126,7 +126,7 @@ def _settle(view: View, wanted: Wanted, found: Found) -> Match | Miss:
     return Match(rung, tuple(spans), _notes(view, found, chosen, rung))
 
 
-def _choose(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
+def _choose(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, ...] | Miss:
     at = found.at
     if wanted.handle:
         named = [place for place in at if _handle(view, wanted, found, place) == wanted.handle]
@@ -149,7 +149,7 @@ def _choose(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
     return _near(view, wanted, found)
 
 
-def _near(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
+def _near(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, ...] | Miss:
     """Use ``near_line`` where one place is clearly nearer than all others: half as far at most."""
     if wanted.near_line is not None:
         line = wanted.near_line
@@ -161,7 +161,7 @@ def _near(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
     return _ambiguous(view, wanted, found, f"old_string is in the file {count} times.")
 
 
-def _handle(view: View, wanted: Wanted, found: Found, place: int) -> str:
+def _handle(view: View, wanted: EditRequest, found: FoundPlaces, place: int) -> str:
     return handle_for(view, *lines_at(view, found, place), f"{place}\0{wanted.old}", wanted.new)
 
 
@@ -175,7 +175,7 @@ _RUNG_WORDS: Final = {
 }
 
 
-def _notes(view: View, found: Found, chosen: Sequence[int], rung: int) -> tuple[str, ...]:
+def _notes(view: View, found: FoundPlaces, chosen: Sequence[int], rung: int) -> tuple[str, ...]:
     if rung == 1:
         return ()
     first, last = lines_at(view, found, chosen[0])
@@ -185,7 +185,7 @@ def _notes(view: View, found: Found, chosen: Sequence[int], rung: int) -> tuple[
 # -- refusing: the shortest way forward -------------------------------------------------------------
 
 
-def _ambiguous(view: View, wanted: Wanted, found: Found, message: str) -> Miss:
+def _ambiguous(view: View, wanted: EditRequest, found: FoundPlaces, message: str) -> Miss:
     listed = []
     for place in found.at[:_LISTED]:
         first, last = lines_at(view, found, place)
@@ -200,7 +200,7 @@ def _ambiguous(view: View, wanted: Wanted, found: Found, message: str) -> Miss:
     return Miss("ambiguous", message, hint, found.rung, tuple(listed))
 
 
-def _no_indentation(view: View, wanted: Wanted, found: Found, place: int) -> Miss:
+def _no_indentation(view: View, wanted: EditRequest, found: FoundPlaces, place: int) -> Miss:
     first, last = lines_at(view, found, place)
     message = (
         f"Lines {first}–{last} match at another indentation, but a new line has an indentation that none of them shows."
@@ -210,38 +210,38 @@ def _no_indentation(view: View, wanted: Wanted, found: Found, place: int) -> Mis
     return Miss("not_found", message, hint, found.rung, (Candidate(handle, first, last, 1.0),))
 
 
-def _stale_handle(wanted: Wanted) -> Miss:
+def _stale_handle(wanted: EditRequest) -> Miss:
     message = f"The handle {wanted.handle!r} names no place in the file as it is now."
     return Miss("stale", message, "Send the edit without a handle; new places are offered if it is not clear.", 0)
 
 
-def _accepted(view: View, wanted: Wanted) -> Match | Miss | None:
+def _accepted(view: View, wanted: EditRequest) -> Match | Miss | None:
     """Apply an edit at a place that an earlier refusal offered and that was accepted by its handle."""
     if not wanted.handle:
         return None
-    for candidate in nearest(view, flatten(wanted.old), flatten(wanted.new)):
+    for candidate in nearest_places(view, flatten(wanted.old), flatten(wanted.new)):
         if candidate.handle == wanted.handle:
             block = as_lines(flatten(wanted.old), flatten(wanted.new))
             start = candidate.first_line - 1
             window = tuple(view.lines[start : candidate.last_line])
-            there = Blocks(8, (start,), block.old if len(block.old) == len(window) else window, block.new)
-            span = span_at(view, there, start)
+            there = LinePlaces(8, (start,), block.old if len(block.old) == len(window) else window, block.new)
+            span = replacement_at(view, there, start)
             note = f"lines {candidate.first_line}–{candidate.last_line} accepted by handle: a fuzzy match"
             return Match(8, (span,), (note,), fuzzy=True) if span else None
     return _stale_handle(wanted)
 
 
-def _not_found(view: View, wanted: Wanted) -> Miss:
+def _not_found(view: View, wanted: EditRequest) -> Miss:
     new = flatten(wanted.new).strip("\n")
     if new in flatten(wanted.old):
         new = ""  # a deletion: that the rest is there says nothing
     lines = line_places(new.split("\n"), view.lines, str, 1) if new.strip() else []
-    inside = places(new, view.flat, 1) if len(new.strip()) >= _TELLING else []
+    inside = text_places(new, view.flat, 1) if len(new.strip()) >= _TELLING else []
     if lines or inside:
         line = lines[0] + 1 if lines else view.line_of(inside[0])
         message = f"old_string is not in the file, but new_string already is, at line {line}."
         return Miss("already_applied", message, "Leave this edit out: it seems to be done. Send the others again.")
-    found = nearest(view, flatten(wanted.old), flatten(wanted.new))
+    found = nearest_places(view, flatten(wanted.old), flatten(wanted.new))
     if not found:
         return Miss("not_found", "old_string is not in the file.", "Read the file again and copy the lines to replace.")
     best = found[0]

@@ -15,7 +15,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.edits.text_view import View, squeezed, tokens
+from rails.edits.text_view import View, tokens, without_spaces
 
 _BUDGET_SECONDS: Final = limits.NEAREST_SECONDS
 _SHOWN: Final = 3
@@ -60,7 +60,7 @@ def visible(line: str) -> str:
     return one_line(f"{shown}{body}{tail.replace(chr(9), '→').replace(' ', '·')}", 120)
 
 
-def nearest(view: View, old: str, new: str) -> tuple[Candidate, ...]:
+def nearest_places(view: View, old: str, new: str) -> tuple[Candidate, ...]:
     """Return the best places for ``old``, best first; none if nothing is alike."""
     wanted = old.removesuffix("\n").split("\n")
     starts = _votes(view.lines, wanted) or _by_likeness(view.lines, wanted)
@@ -72,13 +72,13 @@ def nearest(view: View, old: str, new: str) -> tuple[Candidate, ...]:
 def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """Let each line of the search text that the file has vote for where the block would start."""
     index: dict[str, list[int]] = defaultdict(list)
-    keys = {squeezed(line) for line in wanted} - {""}
+    keys = {without_spaces(line) for line in wanted} - {""}
     for number, line in enumerate(lines):
-        if (key := squeezed(line)) in keys and len(index[key]) <= _COMMON:
+        if (key := without_spaces(line)) in keys and len(index[key]) <= _COMMON:
             index[key].append(number)
     votes: Counter[int] = Counter()
     for offset, line in enumerate(wanted):
-        found = index.get(squeezed(line), [])
+        found = index.get(without_spaces(line), [])
         if len(found) <= _COMMON:
             votes.update(max(0, number - offset) for number in found)
     return [start for start, _ in votes.most_common(2 * _SHOWN)]
@@ -103,7 +103,7 @@ def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 
 def _measure(view: View, start: int, wanted: Sequence[str], old: str, new: str) -> Candidate:
     window = view.lines[start : start + len(wanted)]
-    equal = sum(squeezed(a) == squeezed(b) for a, b in zip(wanted, window, strict=False))
+    equal = sum(without_spaces(a) == without_spaces(b) for a, b in zip(wanted, window, strict=False))
     first, last = start + 1, start + max(1, len(window))
     handle = handle_for(view, first, last, old, new)
     for offset, line in enumerate(wanted):
@@ -117,7 +117,7 @@ def _measure(view: View, start: int, wanted: Sequence[str], old: str, new: str) 
 
 def _likeness(equal: int, wanted: Sequence[str], line: str, other: str) -> float:
     partly = difflib.SequenceMatcher(None, line.strip()[:_LINE_CHARS], other.strip()[:_LINE_CHARS]).ratio()
-    if squeezed(line) == squeezed(other):
+    if without_spaces(line) == without_spaces(other):
         return round(equal / len(wanted), 2)
     return round((equal + partly) / len(wanted) if len(wanted) > 1 else partly, 2)
 

@@ -10,7 +10,7 @@ from rails.edits.match import Miss
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EditResult:
     """What one replacement came to: in how many places, on which rung, and whether it was a fuzzy one."""
 
     request_id: str
@@ -34,7 +34,7 @@ class Plan:
     refusals: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
     misses: tuple[Miss, ...] = ()
-    outcomes: tuple[Outcome, ...] = ()
+    outcomes: tuple[EditResult, ...] = ()
     merged: tuple[WorkspacePath, ...] = ()
 
     @property
@@ -60,7 +60,7 @@ class Plan:
         return tuple(dict.fromkeys(outcome.path for outcome in self.outcomes if outcome.fuzzy))
 
 
-class Problem(Exception):
+class EditError(Exception):
     """Why a request cannot be planned: the parts of a Refusal."""
 
     def __init__(self, code: str, message: str, hint: str = "", miss: Miss | None = None) -> None:

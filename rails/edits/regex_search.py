@@ -16,7 +16,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.edits.edit_request import Wanted
+from rails.edits.edit_request import EditRequest
 from rails.edits.text_view import View, flatten
 
 _SECONDS: Final = limits.PATTERN_SECONDS
@@ -36,12 +36,12 @@ json.dump(found, sys.stdout)
 """
 
 
-class PatternError(Exception):
+class SearchPatternError(Exception):
     """A pattern that cannot be used; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class PatternMatch:
     """One match: flat offsets, and what takes its place."""
 
     start: int
@@ -49,27 +49,29 @@ class Hit:
     text: str
 
 
-def hits(view: View, wanted: Wanted) -> list[Hit]:
+def pattern_matches(view: View, wanted: EditRequest) -> list[PatternMatch]:
     """Return every match in file order, empty ones left out. Raises PatternError."""
     old, new = flatten(wanted.old), flatten(wanted.new)
     flags = re.IGNORECASE if wanted.ignore_case else 0
     if not wanted.regex:
-        return [Hit(*match.span(), new) for match in re.finditer(re.escape(old), view.flat, flags)]
+        return [PatternMatch(*match.span(), new) for match in re.finditer(re.escape(old), view.flat, flags)]
     found = _in_child(old, flags | re.MULTILINE, view.flat)
     if len(found) >= _PLACES:
-        raise PatternError(f"The regular expression matches {_PLACES} times or more.")
+        raise SearchPatternError(f"The regular expression matches {_PLACES} times or more.")
     return [
-        Hit(start, end, _expand(new, view.flat[start:end], groups)) for (start, end), *groups in found if end > start
+        PatternMatch(start, end, _expand(new, view.flat[start:end], groups))
+        for (start, end), *groups in found
+        if end > start
     ]
 
 
 def _in_child(pattern: str, flags: int, text: str) -> list[list[tuple[int, int]]]:
     if len(pattern) > _PATTERN_CHARS:
-        raise PatternError(f"The regular expression has {len(pattern)} characters; {_PATTERN_CHARS} are allowed.")
+        raise SearchPatternError(f"The regular expression has {len(pattern)} characters; {_PATTERN_CHARS} are allowed.")
     try:
         re.compile(pattern, flags)
     except (re.error, OverflowError, RecursionError) as error:
-        raise PatternError(f"The regular expression is not valid: {one_line(str(error))}.") from error
+        raise SearchPatternError(f"The regular expression is not valid: {one_line(str(error))}.") from error
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", _CHILD],
@@ -80,9 +82,11 @@ def _in_child(pattern: str, flags: int, text: str) -> list[list[tuple[int, int]]
             check=True,
         )
     except subprocess.TimeoutExpired as error:
-        raise PatternError(f"The regular expression was not done after {_SECONDS:g} s; make it simpler.") from error
+        raise SearchPatternError(
+            f"The regular expression was not done after {_SECONDS:g} s; make it simpler."
+        ) from error
     except (subprocess.CalledProcessError, OSError) as error:
-        raise PatternError("The regular expression could not be run.") from error
+        raise SearchPatternError("The regular expression could not be run.") from error
     found: list[list[tuple[int, int]]] = json.loads(done.stdout)
     return found
 

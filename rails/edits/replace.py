@@ -12,14 +12,14 @@ from typing import Final
 
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
-from rails.edits.strategies import Blocks, Found, Pieces, map_at
-from rails.edits.text_view import Coded, View, indent
+from rails.edits.strategies import FoundPlaces, LinePlaces, TextPlaces, map_at
+from rails.edits.text_view import DecodedFile, View, indent
 
 _DIFF_PAIRS: Final = 250_000  # line pairs compared to find the lines that a replacement leaves alone
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class Replacement:
     """A piece of the file's text, from ``start`` to ``end`` (characters), and what takes its place."""
 
     start: int
@@ -29,23 +29,23 @@ class Span:
     last_line: int
 
 
-def span_at(view: View, found: Found, place: int) -> Span | None:
+def replacement_at(view: View, found: FoundPlaces, place: int) -> Replacement | None:
     """Return what to write at one place; ``None`` where a new line's indentation is unclear."""
-    return _piece_span(view, found, place) if isinstance(found, Pieces) else _block_span(view, found, place)
+    return _piece_span(view, found, place) if isinstance(found, TextPlaces) else _block_span(view, found, place)
 
 
-def line_at(view: View, found: Found, place: int) -> int:
+def line_at(view: View, found: FoundPlaces, place: int) -> int:
     """Return the 1-based line of a place."""
-    return view.line_of(place) if isinstance(found, Pieces) else place + 1
+    return view.line_of(place) if isinstance(found, TextPlaces) else place + 1
 
 
-def lines_at(view: View, found: Found, place: int) -> tuple[int, int]:
+def lines_at(view: View, found: FoundPlaces, place: int) -> tuple[int, int]:
     """Return the first and the last line of a place, from 1."""
     first = line_at(view, found, place)
-    return first, first + (found.old.count("\n") if isinstance(found, Pieces) else len(found.old) - 1)
+    return first, first + (found.old.count("\n") if isinstance(found, TextPlaces) else len(found.old) - 1)
 
 
-def _piece_span(view: View, found: Pieces, start: int) -> Span:
+def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement:
     end = start + len(found.old)
     first, last = lines_at(view, found, start)
     text = found.new
@@ -53,10 +53,10 @@ def _piece_span(view: View, found: Pieces, start: int) -> Span:
         text = _mixed_ends(view, found, start)
     elif "\n" in text and view.eol != "\n":
         text = text.replace("\n", view.eol)
-    return Span(view.real(start), view.real(end), text, first, last)
+    return Replacement(view.real(start), view.real(end), text, first, last)
 
 
-def _mixed_ends(view: View, found: Pieces, start: int) -> str:
+def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
     """Write a replacement into a file with several kinds of line end: each line keeps its own."""
     index = view.line_of(start) - 1
     old, new = found.old.split("\n"), found.new.split("\n")
@@ -64,28 +64,28 @@ def _mixed_ends(view: View, found: Pieces, start: int) -> str:
     return _weave(real, old, new, lambda line, _: line, view.eol)
 
 
-def _block_span(view: View, found: Blocks, start: int) -> Span | None:
+def _block_span(view: View, found: LinePlaces, start: int) -> Replacement | None:
     """Return what to write over the lines at ``start``; ``None`` if a new line's indentation is unclear."""
     stop = start + len(found.old)
     real = [view.real_line(number) for number in range(start, stop)]
     begin = view.real(view.starts[start])
     if found.new is None:
         end = view.real(view.starts[stop]) if stop < len(view.lines) else len(view.text)
-        return Span(begin, end, "", start + 1, stop)
+        return Replacement(begin, end, "", start + 1, stop)
     translate = _translator(view, found, start)
     try:
         text = _weave(real, found.old, found.new, translate, view.eol)
     except _UnclearError:
         return None
     end = view.real(view.starts[stop - 1] + len(view.lines[stop - 1]))
-    return Span(begin, end, text, start + 1, stop)
+    return Replacement(begin, end, text, start + 1, stop)
 
 
 class _UnclearError(Exception):
     """A new line has an indentation that the map does not cover."""
 
 
-def _translator(view: View, found: Blocks, start: int) -> Callable[[str, bool], str]:
+def _translator(view: View, found: LinePlaces, start: int) -> Callable[[str, bool], str]:
     known = map_at(view, start, found)
 
     def translate(line: str, first: bool) -> str:
@@ -143,12 +143,12 @@ def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int
 class Stage:
     """A text and the disjoint spans that this answer wants changed in it, in file order."""
 
-    coded: Coded
+    coded: DecodedFile
     view: View
-    spans: list[Span]
+    spans: list[Replacement]
 
 
-def line_span(view: View, line: int, last: int, text: str, count: int) -> Span:
+def line_replacement(view: View, line: int, last: int, text: str, count: int) -> Replacement:
     """Return the span of whole lines; ``text`` gets the file's line ends and a final one where lines follow."""
     body = text.replace("\r\n", "\n")
     start = len(view.text) if line > count else view.real(view.starts[line - 1])
@@ -161,10 +161,10 @@ def line_span(view: View, line: int, last: int, text: str, count: int) -> Span:
         body += "\n"
     if line > count and view.text and not view.text.endswith(view.eol):
         body = "\n" + body.removesuffix("\n")
-    return Span(start, end, body.replace("\n", view.eol), line, max(line, last))
+    return Replacement(start, end, body.replace("\n", view.eol), line, max(line, last))
 
 
-def splice(stage: Stage) -> bytes:
+def replace_all(stage: Stage) -> bytes:
     """Return the bytes with every span replaced, and prove that nothing else has changed.
 
     Raises WorkspaceError if it has: that would be a fault of ours, and nothing is written then.

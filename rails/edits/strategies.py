@@ -10,8 +10,17 @@ from typing import Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.edits import indent as indents
-from rails.edits.edit_request import Wanted
-from rails.edits.text_view import View, flatten, fold, indent, line_places, places, squeezed, tokens
+from rails.edits.edit_request import EditRequest
+from rails.edits.text_view import (
+    View,
+    flatten,
+    indent,
+    line_places,
+    text_places,
+    tokens,
+    with_ascii_punctuation,
+    without_spaces,
+)
 
 PLACES: Final = 100_000  # places looked at before a text counts as "everywhere"
 _MAPPED: Final = 2_000  # places whose indentation is compared; with more, the text is "everywhere" anyway
@@ -19,7 +28,7 @@ _MIN_TOKENS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
+class TextPlaces:
     """Places of a text (rungs 1, 2, 4): flat offsets, and the two texts that apply there."""
 
     rung: int
@@ -29,7 +38,7 @@ class Pieces:
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
+class LinePlaces:
     """Places of whole lines (rungs 2 to 7): line indexes from 0. ``new`` is None when the lines go."""
 
     rung: int
@@ -38,17 +47,17 @@ class Blocks:
     new: tuple[str, ...] | None
 
 
-Found = Pieces | Blocks
+FoundPlaces = TextPlaces | LinePlaces
 
 
-def climb(view: View, wanted: Wanted) -> Found | None:
+def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
     """Return the places of the first rung that has any, or ``None``."""
     old, new = flatten(wanted.old), flatten(wanted.new)
     exact = _pieces(1, view.flat, old, new)
     if exact is None and old.endswith("\n") and new.endswith("\n"):
         old, new = old[:-1], new[:-1]
         if old and view.flat.endswith(old):  # the last line of the file, which has no line end
-            exact = Pieces(1, (len(view.flat) - len(old),), old, new)
+            exact = TextPlaces(1, (len(view.flat) - len(old),), old, new)
     if exact and not _is_shallower(view, exact):
         return exact
     block = as_lines(old, new)
@@ -57,12 +66,12 @@ def climb(view: View, wanted: Wanted) -> Found | None:
     return _climb_lines(view, block, inside="\n" not in old) or _climb_bare(view, block) or exact
 
 
-def _pieces(rung: int, hay: str, old: str, new: str) -> Pieces | None:
-    at = places(old, hay, PLACES) if old else []
-    return Pieces(rung, tuple(at), old, new) if at else None
+def _pieces(rung: int, hay: str, old: str, new: str) -> TextPlaces | None:
+    at = text_places(old, hay, PLACES) if old else []
+    return TextPlaces(rung, tuple(at), old, new) if at else None
 
 
-def _is_shallower(view: View, found: Pieces) -> bool:
+def _is_shallower(view: View, found: TextPlaces) -> bool:
     """Whether the text only fits into the middle of a deeper indentation, and brings further lines along.
 
     Those lines would then stand too far left, so the indentation rung is asked first.
@@ -74,19 +83,21 @@ def _is_shallower(view: View, found: Pieces) -> bool:
     return found.at[0] > line_start and view.flat[line_start : found.at[0]].isspace()
 
 
-def as_lines(old: str, new: str) -> Blocks:
+def as_lines(old: str, new: str) -> LinePlaces:
     """Take both texts as lines; the final line ends are dropped together."""
     if not old.endswith("\n"):
-        return Blocks(0, (), tuple(old.split("\n")), tuple(new.split("\n")))
+        return LinePlaces(0, (), tuple(old.split("\n")), tuple(new.split("\n")))
     lines = tuple(old[:-1].split("\n"))
-    return Blocks(0, (), lines, tuple(new.removesuffix("\n").split("\n")) if new else None)
+    return LinePlaces(0, (), lines, tuple(new.removesuffix("\n").split("\n")) if new else None)
 
 
-def _climb_lines(view: View, block: Blocks, *, inside: bool) -> Found | None:
+def _climb_lines(view: View, block: LinePlaces, *, inside: bool) -> FoundPlaces | None:
     """Rungs 3 to 6. ``inside``: the text is a piece of a line, so rung 4 may find it inside one."""
     for rung, key in _KEYS:
         if rung == 4 and inside and block.new is not None:
-            found = _pieces(4, fold(view.flat), fold(block.old[0]), "\n".join(block.new))
+            found = _pieces(
+                4, with_ascii_punctuation(view.flat), with_ascii_punctuation(block.old[0]), "\n".join(block.new)
+            )
             if found:
                 return replace(found, old=block.old[0])
         at = line_places(block.old, view.lines, key, PLACES)
@@ -99,7 +110,7 @@ def _climb_lines(view: View, block: Blocks, *, inside: bool) -> Found | None:
     return None
 
 
-def _climb_bare(view: View, block: Blocks) -> Found | None:
+def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
     """Rung 7: drop the blank lines at both ends of the search text, and the same of the replacement."""
     lines = block.old
     head = next(n for n, line in enumerate(lines) if line.strip())
@@ -111,7 +122,7 @@ def _climb_bare(view: View, block: Blocks) -> Found | None:
         first = next((n for n, line in enumerate(new) if line.strip()), 0)
         last = next((n for n, line in enumerate(reversed(new)) if line.strip()), 0)
         new = new[min(head, first) : len(new) - min(tail, last)]
-    bare = Blocks(7, (), lines[head : len(lines) - tail], new)
+    bare = LinePlaces(7, (), lines[head : len(lines) - tail], new)
     if at := line_places(bare.old, view.lines, str, PLACES):
         return replace(bare, at=tuple(at))
     found = _climb_lines(view, bare, inside=False)
@@ -119,11 +130,11 @@ def _climb_bare(view: View, block: Blocks) -> Found | None:
 
 
 def _fold_line(line: str) -> str:
-    return fold(line).rstrip()
+    return with_ascii_punctuation(line).rstrip()
 
 
 def _fold_strip(line: str) -> str:
-    return fold(line).strip()
+    return with_ascii_punctuation(line).strip()
 
 
 _KEYS: Final[tuple[tuple[int, Callable[[str], Hashable]], ...]] = (
@@ -131,11 +142,11 @@ _KEYS: Final[tuple[tuple[int, Callable[[str], Hashable]], ...]] = (
     (4, _fold_line),
     (5, str.strip),
     (5, _fold_strip),
-    (6, squeezed),
+    (6, without_spaces),
 )
 
 
-def _token_places(view: View, block: Blocks, at: Sequence[int]) -> list[int]:
+def _token_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]:
     """Keep the places whose every line has the same tokens, if there are enough tokens to mean it."""
     wanted = [tokens(line) for line in block.old]
     if sum(len(line) for line in wanted) < _MIN_TOKENS:
@@ -154,7 +165,7 @@ def _token_places(view: View, block: Blocks, at: Sequence[int]) -> list[int]:
     return _mapped_places(view, block, [start for start in at if equal(start)])
 
 
-def _mapped_places(view: View, block: Blocks, at: Sequence[int]) -> list[int]:
+def _mapped_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int]:
     """Keep the places where the indentation has the same structure; of very many, only the first are asked."""
     return [
         start
@@ -163,8 +174,8 @@ def _mapped_places(view: View, block: Blocks, at: Sequence[int]) -> list[int]:
     ]
 
 
-def map_at(view: View, start: int, block: Blocks) -> indents.IndentMap | None:
+def map_at(view: View, start: int, block: LinePlaces) -> indents.IndentMap | None:
     """Return the indentation map of a block at a line index, learned from the lines there."""
     window = view.lines[start : start + len(block.old)]
     near = view.lines[max(0, start - 1_000) : start + 1_000]
-    return indents.learn(block.old, window, (*block.old, "", *(block.new or ())), near)
+    return indents.learn_indent(block.old, window, (*block.old, "", *(block.new or ())), near)

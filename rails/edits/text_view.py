@@ -102,7 +102,7 @@ def flatten(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def places(needle: str, hay: str, limit: int) -> list[int]:
+def text_places(needle: str, hay: str, limit: int) -> list[int]:
     """Return where ``needle`` starts in ``hay``, overlapping places included, at most ``limit``."""
     found: list[int] = []
     at = hay.find(needle)
@@ -132,7 +132,7 @@ def line_places(needle: Sequence[str], hay: Sequence[str], key: Callable[[str], 
         letters.setdefault(key(line), chr(len(letters) + 1))
     wanted = "".join(letters[key(line)] for line in needle)
     seen: dict[str, str] = {}
-    return places(wanted, "".join(_letters(hay, key, letters, seen)), limit)
+    return text_places(wanted, "".join(_letters(hay, key, letters, seen)), limit)
 
 
 def _letters(
@@ -145,7 +145,7 @@ def _letters(
         yield letter
 
 
-def fold(text: str) -> str:
+def with_ascii_punctuation(text: str) -> str:
     """Return ``text`` with typographic quotes, dashes and spaces as ASCII; the length stays the same."""
     return text if text.isascii() else text.translate(_FOLD)
 
@@ -157,12 +157,12 @@ def indent(line: str) -> str:
 
 def tokens(line: str) -> tuple[str, ...]:
     """Return a line as words and single symbols; what a space more or less does not change."""
-    return tuple(_TOKEN.findall(fold(line)))
+    return tuple(_TOKEN.findall(with_ascii_punctuation(line)))
 
 
-def squeezed(line: str) -> str:
+def without_spaces(line: str) -> str:
     """Return a line without any blank: equal for all lines with equal tokens, and much cheaper."""
-    return "".join(fold(line).split())
+    return "".join(with_ascii_punctuation(line).split())
 
 
 _MARKS: Final = (
@@ -173,7 +173,7 @@ _MARKS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class DecodedFile:
     """A file's text and how to get the same bytes again. ``clean`` is False where bytes are not UTF-8."""
 
     text: str
@@ -199,13 +199,13 @@ class Coded:
         return text.isascii() if not self.clean else not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def read(data: bytes) -> Coded | None:
+def decode_content(data: bytes) -> DecodedFile | None:
     """Return the text of ``data``, or ``None`` for binary content."""
     mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", "utf-8"))
     body = data[len(mark) :]
     try:
-        return Coded(body.decode(encoding), encoding, mark, clean=True)
+        return DecodedFile(body.decode(encoding), encoding, mark, clean=True)
     except UnicodeDecodeError:
         if b"\0" in data:
             return None
-    return Coded(data.decode("utf-8", "surrogateescape"), "utf-8", b"", clean=False)
+    return DecodedFile(data.decode("utf-8", "surrogateescape"), "utf-8", b"", clean=False)

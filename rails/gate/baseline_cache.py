@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import compress
 
 from rails.core.verdict import Finding
-from rails.gate.baseline import Text, lines_of, which_are_new
+from rails.gate.baseline import TextFindings, lines_of, which_are_new
 from rails.gate.support.diagnostics import Diagnostic
 
 
-class Brought:
+class NewFindings:
     """Compares with the text ``before`` (``None``: there was none) and its findings.
 
     ``before_is_broken``: it did not parse, so that nothing is known of it.
@@ -25,7 +25,7 @@ class Brought:
         if self._before is None or not some:
             return some
         if data not in self._places:
-            old = Text(lines_of(self._before), self._findings)
-            fresh = which_are_new(old, Text(lines_of(data), found), old_is_broken=self._broken)
+            old = TextFindings(lines_of(self._before), self._findings)
+            fresh = which_are_new(old, TextFindings(lines_of(data), found), old_is_broken=self._broken)
             self._places[data] = {(one.rule, one.line, one.column) for one in compress(found, fresh)}
         return [one for one in some if (one.rule, *one.start) in self._places[data]]

@@ -23,8 +23,8 @@ from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Severity
-from rails.gate.baseline import Text, mark, split_lines
-from rails.gate.support.diagnostics import plain
+from rails.gate.baseline import TextFindings, mark_new, split_lines
+from rails.gate.support.diagnostics import plain_text
 from rails.processes import programs
 
 #: Left out of the copy: history, our own state, and what tools can make again.
@@ -37,11 +37,11 @@ _LINKED: Final = frozenset({"node_modules", ".venv", "venv"})
 _COPY_BYTES: Final = 200_000_000
 _MARK: Final = "AI_RAILS_CHECK"
 
-Reads = Literal["regex", "sarif", "junit"]
+OutputFormat = Literal["regex", "sarif", "junit"]
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CheckCommand:
     """A command that checks the project.
 
     ``argv`` starts with an absolute path. ``reads`` says how its output becomes findings: "regex" (each
@@ -53,7 +53,7 @@ class Command:
 
     name: str
     argv: tuple[str, ...]
-    reads: Reads = "regex"
+    reads: OutputFormat = "regex"
     pattern: str = r"(?P<path>[^\s:]+):(?P<line>\d+):(?:(?P<column>\d+):)? (?P<message>.+)"
     report: str = ""
     ok_codes: frozenset[int] = frozenset({0, 1})
@@ -63,24 +63,24 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def mypy(python: str) -> Command:
+def mypy(python: str) -> CheckCommand:
     """Return mypy, run by ``python``, without the project's plugins."""
     flags = ("--no-error-summary", "--show-column-numbers", "--show-error-codes", "--config-file=", "--no-incremental")
     pattern = (
         r"(?m)^(?P<path>[^\n:]+):(?P<line>\d+):(?P<column>\d+): error: (?P<message>.+?)(?:  \[(?P<rule>[\w-]+)\])?$"
     )
-    return Command("mypy", (python, "-I", "-m", "mypy", *flags, "."), pattern=pattern, endings=(".py", ".pyi"))
+    return CheckCommand("mypy", (python, "-I", "-m", "mypy", *flags, "."), pattern=pattern, endings=(".py", ".pyi"))
 
 
-def pytest(python: str) -> Command:
+def pytest(python: str) -> CheckCommand:
     """Return the project's tests, run by ``python``. No test that ran is a finding too."""
     argv = (python, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml=.rails-junit.xml")
     codes = frozenset({0, 1, 2, 5})
-    return Command("pytest", argv, reads="junit", report=".rails-junit.xml", ok_codes=codes, endings=(".py",))
+    return CheckCommand("pytest", argv, reads="junit", report=".rails-junit.xml", ok_codes=codes, endings=(".py",))
 
 
 #: The commands that need no more than their name in the settings.
-SHIPPED: Final[Mapping[str, Callable[[str], Command]]] = {"mypy": mypy, "pytest": pytest}
+SHIPPED: Final[Mapping[str, Callable[[str], CheckCommand]]] = {"mypy": mypy, "pytest": pytest}
 
 
 def program(name: str, project: Path) -> str:
@@ -99,26 +99,26 @@ def program(name: str, project: Path) -> str:
     return shutil.which(name, path=os.pathsep.join(safe)) or name
 
 
-def check(
-    command: Command, project: Path, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
+def findings_of_command(
+    command: CheckCommand, project: Path, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]
 ) -> list[Finding]:
     """Run ``command`` on the project as it would be ``after`` the change; mark what was there ``before``.
 
     Both map the change's paths to bytes (``None``: no such file). The old state is only looked at when there is
     something to compare. Raises CheckError when either run fails: what cannot be compared is not called new.
     """
-    found = run(command, project, after)
+    found = run_check_command(command, project, after)
     created = {path for path, data in before.items() if data is None}
     if before == after or all(finding.path in created for finding in found):
         return found
-    old = run(command, project, before)
+    old = run_check_command(command, project, before)
     marked: list[Finding] = []
     for path in dict.fromkeys(finding.path for finding in found):
         sides = []
         for contents, findings in ((before, old), (after, found)):
-            lines = split_lines(plain(_content(project, path, contents)) or "")
-            sides.append(Text(lines, [finding for finding in findings if finding.path == path]))
-        marked += mark(*sides)
+            lines = split_lines(plain_text(_content(project, path, contents)) or "")
+            sides.append(TextFindings(lines, [finding for finding in findings if finding.path == path]))
+        marked += mark_new(*sides)
     return marked
 
 
@@ -132,7 +132,7 @@ def _content(project: Path, path: str, contents: Mapping[str, bytes | None]) -> 
         return b""
 
 
-def copy(project: Path, contents: Mapping[str, bytes | None]) -> tempfile.TemporaryDirectory[str]:
+def scratch_copy(project: Path, contents: Mapping[str, bytes | None]) -> tempfile.TemporaryDirectory[str]:
     """Return a scratch copy of the project with ``contents`` (path to bytes, ``None`` for no file) in place.
 
     Raises CheckError for a project that is too large. Links that lead out of the project are left out.
@@ -177,16 +177,16 @@ def _copy_tree(project: Path, target: Path) -> None:
             shutil.copy2(source, here / name)
 
 
-def run(command: Command, project: Path, contents: Mapping[str, bytes | None]) -> list[Finding]:
+def run_check_command(command: CheckCommand, project: Path, contents: Mapping[str, bytes | None]) -> list[Finding]:
     """Run ``command`` on a copy of the project with ``contents`` in place. Raises CheckError when it fails."""
     if not Path(command.argv[0]).is_absolute():
         words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
         raise CheckError(f"{command.name} cannot be run: {words}.")
     mark = uuid.uuid4().hex
-    with copy(project, contents) as folder:
+    with scratch_copy(project, contents) as folder:
         try:
             extra = {"HOME": folder, _MARK: mark, **command.environment}
-            ran = programs.run(command.argv, timeout=command.timeout_s, cwd=folder, extra=extra)
+            ran = programs.run_tool(command.argv, timeout=command.timeout_s, cwd=folder, extra=extra)
         finally:
             _end_marked(mark)
         if ran.code not in command.ok_codes:
@@ -209,7 +209,7 @@ def _end_marked(mark: str) -> None:
             continue
 
 
-def _findings(command: Command, ran: programs.Ran, folder: Path) -> Iterator[Finding]:
+def _findings(command: CheckCommand, ran: programs.ToolRun, folder: Path) -> Iterator[Finding]:
     text = ran.out.decode(errors="replace")
     if command.report:
         try:
@@ -223,17 +223,17 @@ def _findings(command: Command, ran: programs.Ran, folder: Path) -> Iterator[Fin
         yield Finding(clean, line, column, rule, one_line(message, 300), command.name, severity, end_line=line)
 
 
-Row = tuple[str, int, int, str, str]
+ReportRow = tuple[str, int, int, str, str]
 
 
-def _regex(command: Command, text: str) -> Iterator[Row]:
+def _regex(command: CheckCommand, text: str) -> Iterator[ReportRow]:
     for found in re.finditer(command.pattern, text):
         groups = {"path": "", "line": "0", "column": "0", "rule": None, "message": found[0], **found.groupdict()}
         line, column = (int(str(groups[name] or 0)) for name in ("line", "column"))
         yield str(groups["path"]), line, column, str(groups["rule"] or command.name), str(groups["message"])
 
 
-def _sarif(command: Command, text: str) -> Iterator[Row]:
+def _sarif(command: CheckCommand, text: str) -> Iterator[ReportRow]:
     try:
         for one in json.loads(text)["runs"]:
             for result in one.get("results", ()):
@@ -246,7 +246,7 @@ def _sarif(command: Command, text: str) -> Iterator[Row]:
         raise CheckError(f"{command.name} printed something that is not SARIF.") from error
 
 
-def _junit(command: Command, text: str) -> Iterator[Row]:
+def _junit(command: CheckCommand, text: str) -> Iterator[ReportRow]:
     """Read failures and errors of JUnit XML; a report without any test is a failure of its own."""
     from xml.etree import ElementTree
 

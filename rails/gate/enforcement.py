@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from rails.core.dataclass import replace
 from rails.core.verdict import Finding, NotChecked, Verdict
-from rails.gate.support.settings import Options
+from rails.gate.support.settings import GateSettings
 
 
 class Modes:
@@ -22,7 +22,7 @@ class Modes:
         self._counted: set[tuple[str, str]] = set()
 
     def applied(
-        self, findings: Sequence[Finding], missed: Sequence[NotChecked], options: Options, agent: str
+        self, findings: Sequence[Finding], missed: Sequence[NotChecked], options: GateSettings, agent: str
     ) -> tuple[list[Finding], list[NotChecked]]:
         """Return findings that do not block as warnings, and checks that need not run as not required."""
         self._counted.clear()
@@ -42,7 +42,7 @@ class Modes:
             self._tries.pop(key, None)
         return verdict
 
-    def _weighed(self, finding: Finding, options: Options, agent: str) -> Finding:
+    def _weighed(self, finding: Finding, options: GateSettings, agent: str) -> Finding:
         if not finding.new or finding.severity != "error":
             return finding
         mode = options.mode_of(finding, agent)
@@ -54,6 +54,6 @@ class Modes:
         return finding
 
 
-def _advisory(miss: NotChecked, options: Options, agent: str) -> bool:
+def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:
     as_finding = Finding(miss.path, 0, 0, miss.check, "", "")
     return options.mode_of(as_finding, agent).mode == "advisory"

@@ -11,8 +11,8 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, identity, line_map, lines_of, marked, which_are_new
-from rails.gate.support.check import Job, Outcome
+from rails.gate.baseline import TextFindings, identity, line_map, lines_of, which_are_new, with_new
+from rails.gate.support.check import CheckJob, CheckResult
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
@@ -31,16 +31,16 @@ class File:
     mode: int
     #: Whether there is something to compare with; ``before`` is ``None`` for a new file, too.
     compared: bool = True
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[CheckResult] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
 
     @property
-    def job(self) -> Job:
+    def job(self) -> CheckJob:
         """What a check is told of it."""
-        return Job(self.path, self.before, self.after)
+        return CheckJob(self.path, self.before, self.after)
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: CheckResult) -> None:
         """Keep what a check said; the next one sees the text as this one left it."""
         self.after = outcome.after
         self.outcomes.append(outcome)
@@ -58,8 +58,8 @@ class File:
         lines = lines_of(self.after)
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
-            fresh = which_are_new(self.old, Text(lines, findings), old_is_broken=broken, moved=moved)
-            findings = [marked(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
+            fresh = which_are_new(self.old, TextFindings(lines, findings), old_is_broken=broken, moved=moved)
+            findings = [with_new(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
         if self.compared:
             from rails.gate import weakened_config
             from rails.gate.support import suppressions
@@ -69,10 +69,10 @@ class File:
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
     @property
-    def old(self) -> Text:
+    def old(self) -> TextFindings:
         """The old text and what was found in it."""
         before = [finding for outcome in self.outcomes for finding in outcome.before]
-        return Text(lines_of(self.before or b""), before)
+        return TextFindings(lines_of(self.before or b""), before)
 
 
 def fresh(files: Sequence[File]) -> list[File]:
@@ -121,18 +121,18 @@ def _alike(old: bytes, new: bytes) -> bool:
 
 
 if TYPE_CHECKING:
-    from rails.core.change_summary import Outline
+    from rails.core.change_summary import ChangeSummary
 
 #: An outline helps to read; a change of very many files is not read one by one.
 _MOST: Final = 20
 
 
-def outlines(proposal: ChangeSet) -> tuple[Outline, ...]:
+def change_summaries(proposal: ChangeSet) -> tuple[ChangeSummary, ...]:
     """Return an outline for each n8n workflow of ``proposal``."""
     return tuple(islice(_made(proposal), _MOST))
 
 
-def _made(proposal: ChangeSet) -> Iterator[Outline]:
+def _made(proposal: ChangeSet) -> Iterator[ChangeSummary]:
     for change in proposal.changes:
         if change.path.text.lower().endswith(".json") and b'"nodes"' in (change.after or change.before or b""):
             made = _outline(change)
@@ -140,12 +140,12 @@ def _made(proposal: ChangeSet) -> Iterator[Outline]:
                 yield made
 
 
-def _outline(change: FileChange) -> Outline | None:
+def _outline(change: FileChange) -> ChangeSummary | None:
     from rails.n8n.compare import summary
 
     try:
-        return summary.outline(change.before, change.after, change.path.text)
+        return summary.workflow_summary(change.before, change.after, change.path.text)
     except Exception as error:  # what only helps to read must not keep the verdict from anybody
-        return Outline(
+        return ChangeSummary(
             change.path.text, f"no outline could be made: {type(error).__name__}: {one_line(str(error))}", ()
         )

@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Final, Self
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.errors import CheckError
-from rails.core.paths import WorkspacePath, parse
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
 from rails.gate.enforcement import Modes
-from rails.gate.files import File, fresh, left_elsewhere, outlines, taken_away, with_baselines
-from rails.gate.registry import CHECKS, FALLBACK, load, wanted
+from rails.gate.files import File, change_summaries, fresh, left_elsewhere, taken_away, with_baselines
+from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
 from rails.gate.support import settings
-from rails.gate.support.check import Desk, Job
-from rails.gate.support.deadline import Patience
+from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.deadline import Deadline
 from rails.gate.support.language import PENDING
 from rails.gate.support.read_file import Overlay, read_from_disk
 from rails.gate.support.warm_processes import PythonPool
 
 if TYPE_CHECKING:
-    from rails.gate.command_checks import Command
+    from rails.gate.command_checks import CheckCommand
     from rails.gate.languages.python.ruff_client import Ruff
 
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
@@ -59,7 +59,7 @@ class Gate:
         keep_old: bool = False,
         trusted: bool = False,
         profile: str = "import",
-        commands: Sequence[Command] = (),
+        commands: Sequence[CheckCommand] = (),
         pool: PythonPool | None = None,
         ruff: Ruff | None = None,
     ) -> None:
@@ -72,7 +72,7 @@ class Gate:
         self._trusted = trusted
         self._begun: set[tuple[str, str | None]] = set()
         self._modes = Modes()
-        self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
+        self._desk = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
         if ruff is not None:
             self._desk.resources["ruff"] = ruff
 
@@ -89,14 +89,14 @@ class Gate:
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
             self._desk.fix = self._desk.exclusions_stand = True
-            self._desk.patience = Patience(limited=True)
+            self._desk.patience = Deadline(limited=True)
             verdict = self._verdict(fresh(files), gone, agent=agent)
             if verdict.status != "fail" and any(miss.reason == PENDING for miss in verdict.not_checked):
                 # Nothing goes back after all (a mode excuses it), so a human is asked: that waits for everything.
-                self._desk.patience = Patience()
+                self._desk.patience = Deadline()
                 verdict = self._verdict(fresh(files), gone, agent=agent)
             verdict = self._modes.attempted(verdict, agent)
-        return replace(verdict, outlines=outlines(verdict.proposal))
+        return replace(verdict, outlines=change_summaries(verdict.proposal))
 
     def check_files(
         self,
@@ -136,7 +136,7 @@ class Gate:
                 files.append(File(str(path), change, old.get(str(path)), data, mode, compared=base is not None))
         with self._turn:
             self._desk.fix = fix
-            self._desk.patience = Patience()
+            self._desk.patience = Deadline()
             self._desk.exclusions_stand = base is None or not self._reconfigured(base, names)
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             verdict = self._verdict(files, gone, not_checked)
@@ -149,7 +149,7 @@ class Gate:
         from rails.gate.languages.python import config
         from rails.git import revisions
 
-        now = {name: config.read_file(self.project / name) for name in weakened_config.places(names)}
+        now = {name: config.read_config_file(self.project / name) for name in weakened_config.config_places(names)}
         then = revisions.contents(self.project, base, list(now))
         return any(
             next(weakened_config.findings(name, then[name], data or None), None)
@@ -164,7 +164,7 @@ class Gate:
         edit is judged; with the whole new ``content``, what they say of that, too. A model needs seconds to go on
         with its answer; this takes none of ours.
         """
-        parsed = parse(path)
+        parsed = parse_path(path)
         if isinstance(parsed, WorkspacePath) and (path, content) not in self._begun:
             self._begun.add((path, content))
             job = (parsed, None if content is None else content.encode(errors="replace"))
@@ -177,7 +177,7 @@ class Gate:
         file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
         with contextlib.suppress(Exception), self._turn:
             if not self._closed:
-                self._desk.fix, self._desk.patience = after is not None, Patience()
+                self._desk.fix, self._desk.patience = after is not None, Deadline()
                 self._verdict([file], [], executing=False)
 
     def close(self) -> None:
@@ -217,7 +217,7 @@ class Gate:
         self._desk.overlay = self._overlay.folder
         by_path = {file.path: file for file in files}
         for name in (*CHECKS, FALLBACK):
-            jobs = [file.job for file in files if name in wanted(file.path)]
+            jobs = [file.job for file in files if name in checks_for(file.path)]
             if jobs:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
@@ -245,9 +245,9 @@ class Gate:
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""
         try:
-            found = settings.read(self.project)
+            found = settings.read_gate_settings(self.project)
         except CheckError as error:
-            self._desk.options = settings.Options()
+            self._desk.options = settings.GateSettings()
             return [NotChecked(settings.PROJECT_FILE, "settings", str(error))]
         self._desk.options = found
         self._desk.trusted = self._trusted
@@ -262,7 +262,7 @@ class Gate:
         commands = (*self.commands, *self._desk.options.commands)
         if not commands:
             return [], [], []
-        from rails.gate.command_checks import check
+        from rails.gate.command_checks import findings_of_command
 
         paths = [*(file.path for file in files), *(str(change.path) for change in gone)]
         before: dict[str, bytes | None] = {file.path: file.before for file in files}
@@ -283,7 +283,7 @@ class Gate:
                 continue
             start = time.perf_counter()
             try:
-                findings += check(command, self.project, before, after)
+                findings += findings_of_command(command, self.project, before, after)
             except CheckError as error:
                 missed.append(NotChecked(".", command.name, str(error), command.blocking))
             runs.append(
@@ -291,9 +291,9 @@ class Gate:
             )
         return findings, missed, runs
 
-    def _run(self, name: str, jobs: Sequence[Job], files: dict[str, File]) -> Sequence[CheckRun]:
+    def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
         try:
-            report = load(name).run(jobs, self._desk)
+            report = load_check(name).run(jobs, self._desk)
         except CheckError as error:
             return _all_missed(name, jobs, files, str(error))
         except Exception as error:  # a bug of ours must not look like a clean file
@@ -307,7 +307,7 @@ class Gate:
         return report.runs
 
 
-def _all_missed(name: str, jobs: Sequence[Job], files: dict[str, File], reason: str) -> Sequence[CheckRun]:
+def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> Sequence[CheckRun]:
     for job in jobs:
         files[job.path].not_checked.append(NotChecked(job.path, name, reason))
     return ()

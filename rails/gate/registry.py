@@ -39,14 +39,14 @@ CHECKS: Final[Mapping[str, frozenset[str]]] = {
 FALLBACK: Final = "text"
 
 
-def wanted(path: str) -> list[str]:
+def checks_for(path: str) -> list[str]:
     """Return the names of the checks for ``path``; at least one for every file."""
     stem, dot, ending = path.rpartition("/")[2].rpartition(".")
     suffix = f".{ending.lower()}" if dot and stem else ""
     return [name for name, suffixes in CHECKS.items() if suffix in suffixes] or [FALLBACK]
 
 
-def load(name: str) -> Check:
+def load_check(name: str) -> Check:
     """Return the check called ``name``; only the checks that a change needs are imported."""
     module: Check = importlib.import_module(f"rails.gate.checks.{name}")
     return module

@@ -16,7 +16,7 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.languages.python import config
-from rails.gate.support.diagnostics import plain
+from rails.gate.support.diagnostics import plain_text
 
 _TOOLS: Final = (
     "ruff",
@@ -60,7 +60,7 @@ _EXCLUDES: Final = re.compile(r"(?:^|[._-])(?:extend[-_]|force[-_])?exclude$")
 Flat = dict[str, Json]
 
 
-def places(paths: Iterable[str]) -> list[str]:
+def config_places(paths: Iterable[str]) -> list[str]:
     """Return where configuration that excludes one of ``paths`` from its checks could be."""
     folders = {path[: n + 1] for path in paths for n, sign in enumerate(path) if sign == "/"}
     nested = (f"{folder}{name}" for folder in ("", *sorted(folders)) for name in _RUFF)
@@ -212,13 +212,13 @@ def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _lines(data: bytes | None) -> set[str]:
-    lines = (line.strip() for line in split_lines(plain(data or b"") or ""))
+    lines = (line.strip() for line in split_lines(plain_text(data or b"") or ""))
     return {line for line in lines if line and not line.startswith("#")}
 
 
 def _finding(path: str, after: bytes | None, key: str, words: str, *, weaker: bool) -> Finding:
     option = key.rpartition(".")[2]
-    lines = split_lines(plain(after or b"") or "")
+    lines = split_lines(plain_text(after or b"") or "")
     line = next((n for n, text in enumerate(lines, 1) if option and option in text), 1)
     if not weaker:
         return Finding(path, line, 1, "gate-config-changed", words, "gate", severity="warning", end_line=line)

@@ -36,7 +36,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     git = shutil.which("git", path=os.defpath)
     if git is None:
         raise CheckError("git is not installed, so there is nothing to compare with.")
-    ran = programs.run(
+    ran = programs.run_tool(
         [git, *_SAFE, f"--git-dir={git_dir}", "cat-file", "--batch"],
         data="".join(f"{name}\n" for name in names).encode(),
     )

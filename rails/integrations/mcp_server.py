@@ -18,7 +18,7 @@ from rails import __version__
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.data_formats.positions import JsonError, parse
+from rails.data_formats.positions import JsonError, parse_document
 from rails.tools.registry import Definition, Registry
 from rails.tools.runners import dispatch
 from rails.tools.runners.jsonrpc import REVISION
@@ -31,7 +31,7 @@ _PARSE_ERROR, _INVALID, _NO_METHOD, _BAD_PARAMS = -32700, -32600, -32601, -32602
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class McpServer:
     """Answers one JSON-RPC message after another; keeps no state between them.
 
     ``role`` decides which tools there are; ``allowed`` are tools that may run although they would ask.
@@ -53,7 +53,7 @@ class Server:
     def answer(self, line: bytes) -> bytes | None:
         """Return the reply to one line, or ``None`` when there is nothing to reply."""
         try:
-            message = parse(line.decode("utf-8")).value
+            message = parse_document(line.decode("utf-8")).value
         except (UnicodeDecodeError, JsonError) as error:
             return _encode(_error(None, _PARSE_ERROR, f"the message is not JSON: {error}"))
         if not isinstance(message, dict) or not isinstance(message.get("method"), str):
@@ -92,7 +92,7 @@ class Server:
         definition = self.registry.get(request.tool_name)
         if definition is None or definition not in self.offered():
             return _content(f"Error: {name} needs a human's agreement, and nobody can be asked here.", is_error=True)
-        result = dispatch.run(request, definition, self.project)
+        result = dispatch.run_request(request, definition, self.project)
         return _content(result.text, is_error=not result.ok, schema=definition.response_format)
 
 
@@ -104,7 +104,7 @@ def _content(text: str, *, is_error: bool, schema: Json = None) -> dict[str, Jso
     value: dict[str, Json] = {"content": [{"type": "text", "text": text}], "isError": is_error}
     if isinstance(schema, dict) and not is_error:
         try:
-            value["structuredContent"] = parse(text).value
+            value["structuredContent"] = parse_document(text).value
         except JsonError:
             return _content("Error: the answer was too long to be passed on whole.", is_error=True)
     return _result(value)
@@ -131,7 +131,7 @@ def tool_object(definition: Definition) -> dict[str, Json]:
     return tool
 
 
-def serve(server: Server, lines: Iterable[bytes], output: BinaryIO) -> None:
+def serve(server: McpServer, lines: Iterable[bytes], output: BinaryIO) -> None:
     """Answer line after line until the input ends. Nothing else may be written to ``output``."""
     for line in lines:
         if not line.strip():

@@ -20,11 +20,11 @@ from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.data_formats.positions import Place
+from rails.data_formats.positions import JsonPlace
 from rails.json_schema.formats import CHECKED, INFORMING
-from rails.json_schema.patterns import PatternError, compile_pattern
+from rails.json_schema.patterns import RegexError, compile_pattern
 
-Schema = Mapping[str, Json]
+JsonSchema = Mapping[str, Json]
 
 #: The names of types, as JSON Schema calls them.
 TYPES: Final = ("string", "integer", "number", "boolean", "array", "object", "null")
@@ -62,15 +62,15 @@ _DIALECTS: Final = ("2020-12/schema", "2019-09/schema", "draft-07/schema", "draf
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SchemaProblem:
     """One mistake in a schema: where (from the schema's root), what, and what to do."""
 
-    place: Place
+    place: JsonPlace
     message: str
     fix: str
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest_name(name: str, known: Iterable[str]) -> str:
     """Return the known name that ``name`` most probably means, or an empty string."""
     by_shape = {_shape(other): other for other in known}
     if _shape(name) in by_shape:
@@ -85,21 +85,23 @@ def _shape(name: str) -> str:
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """Return a "Did you mean" sentence, or ``otherwise`` when nothing is near."""
-    near = nearest(name, known)
+    near = nearest_name(name, known)
     return f'Did you mean "{near}"?' if near else otherwise
 
 
-def check_parameters(schema: Json) -> Iterator[Problem]:
+def check_parameters(schema: Json) -> Iterator[SchemaProblem]:
     """Yield every mistake in the schema of a tool's parameters, whose root must be an object."""
     if not isinstance(schema, dict):
-        yield Problem((), f"a schema must be an object, not {kind(schema)}", 'Start with {"type": "object", …}.')
+        yield SchemaProblem(
+            (), f"a schema must be an object, not {kind_in_words(schema)}", 'Start with {"type": "object", …}.'
+        )
         return
     if schema.get("type") != "object":
-        yield Problem(("type",), 'the parameters must be an object: "type": "object"', 'Add "type": "object".')
+        yield SchemaProblem(("type",), 'the parameters must be an object: "type": "object"', 'Add "type": "object".')
     yield from check_schema(schema)
 
 
-def check_schema(schema: Json) -> Iterator[Problem]:
+def check_schema(schema: Json) -> Iterator[SchemaProblem]:
     """Yield every mistake in ``schema``; nothing is fetched and nothing is validated with it."""
     problems = list(_Walk(schema).check(schema, (), 0))
     yield from problems
@@ -107,7 +109,7 @@ def check_schema(schema: Json) -> Iterator[Problem]:
         yield from _check_size(schema)
 
 
-def kind(value: Json) -> str:
+def kind_in_words(value: Json) -> str:
     """Return the JSON type of ``value`` in words ("an object")."""
     if value is None:
         return "null"
@@ -117,12 +119,12 @@ def kind(value: Json) -> str:
     return names[type(value)]
 
 
-def quoted(value: Json, limit: int = 80) -> str:
+def quoted_json(value: Json, limit: int = 80) -> str:
     """Return ``value`` as JSON on one printable line."""
     return one_line(json.dumps(value, ensure_ascii=False), limit)
 
 
-def resolve(root: Json, ref: str) -> Json:
+def resolve_reference(root: Json, ref: str) -> Json:
     """Return what the local reference ``ref`` (``#``, ``#/$defs/…``) points to. Raises KeyError."""
     node = root
     for part in ref.lstrip("#").split("/")[1:]:
@@ -136,7 +138,7 @@ def resolve(root: Json, ref: str) -> Json:
     return node
 
 
-def subschemas(schema: Schema) -> Iterator[tuple[Place, Json]]:
+def subschemas(schema: JsonSchema) -> Iterator[tuple[JsonPlace, Json]]:
     """Yield each schema directly inside ``schema`` with its place in it."""
     for key, value in schema.items():
         if key in _ONE_SCHEMA and not isinstance(value, list):
@@ -153,53 +155,55 @@ class _Walk:
     def __init__(self, root: Json) -> None:
         self.root = root
 
-    def check(self, schema: Json, place: Place, depth: int) -> Iterator[Problem]:
+    def check(self, schema: Json, place: JsonPlace, depth: int) -> Iterator[SchemaProblem]:
         if isinstance(schema, bool):
             return
         if not isinstance(schema, dict):
-            yield Problem(
-                place, f"a schema must be an object, not {kind(schema)}", 'Write for example {"type": "string"}.'
+            yield SchemaProblem(
+                place,
+                f"a schema must be an object, not {kind_in_words(schema)}",
+                'Write for example {"type": "string"}.',
             )
             return
         if depth > limits.SCHEMA_DEPTH:
-            yield Problem(place, f"the schema has more than {limits.SCHEMA_DEPTH} levels", "Make it flatter.")
+            yield SchemaProblem(place, f"the schema has more than {limits.SCHEMA_DEPTH} levels", "Make it flatter.")
             return
         for key, value in schema.items():
             for problem in self.keyword(key, value):
-                yield Problem((*place, *problem.place), problem.message, problem.fix)
+                yield SchemaProblem((*place, *problem.place), problem.message, problem.fix)
         yield from _contradictions(schema, place)
         for inner, child in subschemas(schema):
             yield from self.check(child, place + inner, depth + 1)
 
-    def keyword(self, key: str, value: Json) -> Iterator[Problem]:
+    def keyword(self, key: str, value: Json) -> Iterator[SchemaProblem]:
         if key not in KEYWORDS:
             fix = _INSTEAD.get(key) or did_you_mean(key, KEYWORDS, 'Remove it, or put text under "$comment".')
-            yield Problem((key,), f"the schema keyword {key!r} is not known, so it would check nothing", fix)
+            yield SchemaProblem((key,), f"the schema keyword {key!r} is not known, so it would check nothing", fix)
             return
         message = _wrong_value(key, value)
         if message:
-            yield Problem((key,), f"{key!r} {message}", f"Found {quoted(value)}.")
+            yield SchemaProblem((key,), f"{key!r} {message}", f"Found {quoted_json(value)}.")
         elif key == "$ref" and isinstance(value, str):
             yield from self.reference(value)
         elif key == "pattern" and isinstance(value, str):
             yield from _check_pattern(value)
         elif key == "format" and isinstance(value, str) and value not in CHECKED and value not in INFORMING:
             fix = did_you_mean(value, CHECKED, f"Known: {', '.join(sorted(CHECKED))}.")
-            yield Problem((key,), f"the format {value!r} is not known, so it would check nothing", fix)
+            yield SchemaProblem((key,), f"the format {value!r} is not known, so it would check nothing", fix)
 
-    def reference(self, ref: str) -> Iterator[Problem]:
+    def reference(self, ref: str) -> Iterator[SchemaProblem]:
         if not ref.startswith("#/"):
             fix = 'Put the schema under "$defs" and write "#/$defs/NAME"; nothing is ever fetched.'
-            yield Problem(("$ref",), f"the reference {one_line(ref)!r} does not stay inside this schema", fix)
+            yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} does not stay inside this schema", fix)
             return
         try:
-            target = resolve(self.root, ref)
+            target = resolve_reference(self.root, ref)
         except KeyError:
-            yield Problem(("$ref",), f"the reference {one_line(ref)!r} points to nothing", "Correct its path.")
+            yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} points to nothing", "Correct its path.")
             return
         if self.comes_back(target, [ref]):
             fix = "Write the levels out: a value checked without end cannot be checked."
-            yield Problem(("$ref",), f"the reference {one_line(ref)!r} leads back to itself", fix)
+            yield SchemaProblem(("$ref",), f"the reference {one_line(ref)!r} leads back to itself", fix)
 
     def comes_back(self, schema: Json, trail: list[str]) -> bool:
         """Say whether following references from ``schema`` reaches one that is already on the trail."""
@@ -208,7 +212,7 @@ class _Walk:
         ref = schema.get("$ref")
         if isinstance(ref, str):
             try:
-                if ref in trail or self.comes_back(resolve(self.root, ref), [*trail, ref]):
+                if ref in trail or self.comes_back(resolve_reference(self.root, ref), [*trail, ref]):
                     return True
             except KeyError:
                 return False
@@ -251,7 +255,7 @@ def _wrong_type(value: Json) -> str:
     names = value if isinstance(value, list) else [value]
     wrong = [name for name in names if name not in TYPES]
     if not names or wrong:
-        near = nearest(str(wrong[0]), TYPES) if wrong else ""
+        near = nearest_name(str(wrong[0]), TYPES) if wrong else ""
         return f"needs one of {', '.join(TYPES)}" + (f' (did you mean "{near}"?)' if near else "")
     return ""
 
@@ -288,11 +292,11 @@ _OTHER_VALUES: Final[Mapping[str, Callable[[Json], str]]] = {
 _PAIRS: Final = (("minLength", "maxLength"), ("minItems", "maxItems"), ("minimum", "maximum"))
 
 
-def _contradictions(schema: Schema, place: Place) -> Iterator[Problem]:
+def _contradictions(schema: JsonSchema, place: JsonPlace) -> Iterator[SchemaProblem]:
     for low, high in _PAIRS:
         least, most = schema.get(low), schema.get(high)
         if type(least) in (int, float) and type(most) in (int, float) and least > most:  # type: ignore[operator]
-            yield Problem((*place, high), f"{high!r} is below {low!r}, so nothing fits", "Swap or correct them.")
+            yield SchemaProblem((*place, high), f"{high!r} is below {low!r}, so nothing fits", "Swap or correct them.")
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict) or not isinstance(required, list):
         return
@@ -300,18 +304,20 @@ def _contradictions(schema: Schema, place: Place) -> Iterator[Problem]:
     for name in required:
         if isinstance(name, str) and name not in properties and not open_ended:
             fix = did_you_mean(name, properties, f'Add "{name}" to "properties" or take it out of "required".')
-            yield Problem((*place, "required"), f'"required" names {name!r}, which "properties" does not have', fix)
+            yield SchemaProblem(
+                (*place, "required"), f'"required" names {name!r}, which "properties" does not have', fix
+            )
 
 
-def _check_pattern(pattern: str) -> Iterator[Problem]:
+def _check_pattern(pattern: str) -> Iterator[SchemaProblem]:
     try:
         compile_pattern(pattern)
-    except PatternError as error:
+    except RegexError as error:
         fix = "Allowed: characters, [ ], groups, |, * + ? {m,n}, ^ and $; they always take linear time."
-        yield Problem(("pattern",), f"the pattern cannot be used: {error}", fix)
+        yield SchemaProblem(("pattern",), f"the pattern cannot be used: {error}", fix)
 
 
-def _check_size(root: Json) -> Iterator[Problem]:
+def _check_size(root: Json) -> Iterator[SchemaProblem]:
     """Count the sub-schemas with every reference written out; a small file can hide a huge schema."""
     count = 0
     waiting = [root]
@@ -320,10 +326,10 @@ def _check_size(root: Json) -> Iterator[Problem]:
         count += 1
         if count > limits.SCHEMA_NODES:
             message = f"the schema has more than {limits.SCHEMA_NODES} parts with its references written out"
-            yield Problem((), message, "Make it smaller, or split the tool in two.")
+            yield SchemaProblem((), message, "Make it smaller, or split the tool in two.")
             return
         if isinstance(schema, dict):
             waiting.extend(child for place, child in subschemas(schema) if place[0] not in _NAMED_ONLY)
             ref = schema.get("$ref")
             if isinstance(ref, str):
-                waiting.append(resolve(root, ref))
+                waiting.append(resolve_reference(root, ref))

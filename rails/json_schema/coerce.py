@@ -13,8 +13,8 @@ from typing import Final
 from rails.core.dataclass import dataclass, field
 from rails.core.text import unfenced
 from rails.core.tool_request import Json, json_type
-from rails.data_formats.positions import JsonError, Place, parse
-from rails.json_schema.allowed import TYPES, resolve
+from rails.data_formats.positions import JsonError, JsonPlace, parse_document
+from rails.json_schema.allowed import TYPES, resolve_reference
 
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,2})?", re.ASCII)
@@ -29,7 +29,7 @@ class Coerced:
     """
 
     notes: list[str] = field(default_factory=list)
-    broken: list[tuple[Place, str, str]] = field(default_factory=list)
+    broken: list[tuple[JsonPlace, str, str]] = field(default_factory=list)
     nulls_are_absent: bool = False
     memo: Memo = field(default_factory=lambda: Memo({}))
 
@@ -62,7 +62,7 @@ class Memo:
         return found
 
 
-def coerce(value: Json, schema: Json, result: Coerced, place: Place = ()) -> Json:
+def coerce(value: Json, schema: Json, result: Coerced, place: JsonPlace = ()) -> Json:
     """Return ``value`` with such texts converted, all the way down. ``value`` itself is not changed.
 
     ``schema`` has to be ``result.memo.root`` or a part of it.
@@ -78,12 +78,14 @@ def coerce(value: Json, schema: Json, result: Coerced, place: Place = ()) -> Jso
     return _inside(value, schema, result, place)
 
 
-def _coerced_text(text: str, types: frozenset[str], schema: Mapping[str, Json], result: Coerced, place: Place) -> Json:
+def _coerced_text(
+    text: str, types: frozenset[str], schema: Mapping[str, Json], result: Coerced, place: JsonPlace
+) -> Json:
     value = _from_text(text, types, result, place)
     return value if isinstance(value, str) else _inside(value, schema, result, place)
 
 
-def _inside(value: Json, schema: Mapping[str, Json], result: Coerced, place: Place) -> Json:
+def _inside(value: Json, schema: Mapping[str, Json], result: Coerced, place: JsonPlace) -> Json:
     if isinstance(value, dict):
         inner = result.memo.branch_of(schema, "object")
         kept = [name for name in value if not (result.nulls_are_absent and _is_absent(name, value, inner, result))]
@@ -132,7 +134,7 @@ def _conjuncts(schema: Mapping[str, Json], root: Json) -> Iterator[Mapping[str, 
         ref = part.get("$ref")
         if isinstance(ref, str):
             try:
-                waiting.append(resolve(root, ref))
+                waiting.append(resolve_reference(root, ref))
             except KeyError:
                 continue
 
@@ -185,7 +187,7 @@ def _item(schema: Mapping[str, Json], index: int) -> Json:
     return schema.get("items", True)
 
 
-def _from_text(text: str, types: frozenset[str], result: Coerced, place: Place) -> Json:
+def _from_text(text: str, types: frozenset[str], result: Coerced, place: JsonPlace) -> Json:
     stripped = text.strip()
     converted: Json = text
     if "integer" in types and _INTEGER.fullmatch(stripped):
@@ -201,9 +203,9 @@ def _from_text(text: str, types: frozenset[str], result: Coerced, place: Place) 
     return converted
 
 
-def _from_json(text: str, types: frozenset[str], result: Coerced, place: Place) -> Json:
+def _from_json(text: str, types: frozenset[str], result: Coerced, place: JsonPlace) -> Json:
     try:
-        value = parse(unfenced(text)).value
+        value = parse_document(unfenced(text)).value
     except JsonError as error:
         if unfenced(text)[:1] in ("[", "{"):
             where = f"line {error.line}, column {error.column} of the text"
@@ -215,7 +217,7 @@ def _from_json(text: str, types: frozenset[str], result: Coerced, place: Place) 
     return text
 
 
-def _name(place: Place) -> str:
+def _name(place: JsonPlace) -> str:
     text = ""
     for part in place:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

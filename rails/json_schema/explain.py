@@ -1,6 +1,6 @@
 """What is wrong with a value, in words: a place, a sentence, and what is allowed.
 
-One small function for each keyword turns the validator's error into a :class:`Fault`. The sentences end
+One small function for each keyword turns the validator's error into a :class:`SchemaFault`. The sentences end
 up in ``Details: …`` of the feedback that an agent reads, so they quote the value and name the nearest
 thing that is allowed.
 """
@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 from rails.core.dataclass import dataclass, replace
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.data_formats.positions import Place
-from rails.json_schema.allowed import did_you_mean, kind, nearest, quoted
+from rails.data_formats.positions import JsonPlace
+from rails.json_schema.allowed import did_you_mean, kind_in_words, nearest_name, quoted_json
 
 
 class SchemaError(Protocol):
@@ -44,19 +44,19 @@ class SchemaError(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SchemaFault:
     """One way in which a value does not satisfy its schema: where, what is wrong, what is allowed.
 
     ``keyword`` is the schema keyword that says so, or empty.
     """
 
-    place: Place
+    place: JsonPlace
     detail: str
     hint: str = ""
     keyword: str = ""
 
 
-def shown(place: Place) -> str:
+def place_in_words(place: JsonPlace) -> str:
     """Return a place as a model reads it: ``edits[0].file_path``."""
     text = ""
     for part in place:
@@ -64,15 +64,15 @@ def shown(place: Place) -> str:
     return one_line(text, 120) or "parameters"
 
 
-def explain(error: SchemaError, depth: int = 0) -> Fault:
+def explain_schema_error(error: SchemaError, depth: int = 0) -> SchemaFault:
     """Turn one validation error into a place, a sentence and advice."""
-    place: Place = tuple(error.absolute_path)
+    place: JsonPlace = tuple(error.absolute_path)
     maker = _EXPLAINERS.get(str(error.validator))
     if maker is not None:
         return maker(error, place)
     if error.validator in ("anyOf", "oneOf") and error.context and depth < 3:
         return _no_branch(error, place, depth)
-    return Fault(place, f"`{shown(place)}` {one_line(error.message, 200)}")
+    return SchemaFault(place, f"`{place_in_words(place)}` {one_line(error.message, 200)}")
 
 
 def _form(schema: Json) -> str:
@@ -82,62 +82,65 @@ def _form(schema: Json) -> str:
     types = schema.get("type", "")
     words = " or ".join(map(str, types)) if isinstance(types, list) else str(types)
     if "enum" in schema:
-        words = f"one of {quoted(schema['enum'])}"
+        words = f"one of {quoted_json(schema['enum'])}"
     about = schema.get("description")
     return f"{words}: {one_line(about, 200)}" if isinstance(about, str) and about else words
 
 
-def _explain_required(error: SchemaError, place: Place) -> Fault:
+def _explain_required(error: SchemaError, place: JsonPlace) -> SchemaFault:
     name = error.message
     properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
     form = _form(properties.get(name)) if isinstance(properties, dict) else ""
     hint = f"Add `{name}`" + (f" ({form})." if form else ".")
-    return Fault((*place, name), f"`{shown((*place, name))}` is missing", hint, "required")
+    return SchemaFault((*place, name), f"`{place_in_words((*place, name))}` is missing", hint, "required")
 
 
-def _explain_additional(error: SchemaError, place: Place) -> Fault:
+def _explain_additional(error: SchemaError, place: JsonPlace) -> SchemaFault:
     name = error.message
     properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
     known = [str(key) for key in properties]
-    near = nearest(name, known)
+    near = nearest_name(name, known)
     allowed = f"Allowed: {', '.join(f'`{key}`' for key in known)}." if known else "None is allowed."
     hint = f"Did you mean `{near}`? {allowed}" if near else allowed
-    detail = f"`{shown((*place, name))}` is not a parameter of this tool"
-    return Fault((*place, name), detail, hint, "additionalProperties")
+    detail = f"`{place_in_words((*place, name))}` is not a parameter of this tool"
+    return SchemaFault((*place, name), detail, hint, "additionalProperties")
 
 
-def _explain_type(error: SchemaError, place: Place) -> Fault:
+def _explain_type(error: SchemaError, place: JsonPlace) -> SchemaFault:
     wanted = error.validator_value
     names = [str(name) for name in wanted] if isinstance(wanted, list) else [str(wanted)]
     need = " or ".join(("an " if name[0] in "aeio" else "a ") + name if name != "null" else name for name in names)
-    detail = f"`{shown(place)}` is {kind(error.instance)} ({quoted(error.instance)}); it must be {need}"
+    found = f"{kind_in_words(error.instance)} ({quoted_json(error.instance)})"
+    detail = f"`{place_in_words(place)}` is {found}; it must be {need}"
     hint = "Put the object in a list: [ { … } ]." if names == ["array"] and isinstance(error.instance, dict) else ""
-    return Fault(place, detail, hint)
+    return SchemaFault(place, detail, hint)
 
 
-def _explain_enum(error: SchemaError, place: Place) -> Fault:
+def _explain_enum(error: SchemaError, place: JsonPlace) -> SchemaFault:
     allowed = error.validator_value if isinstance(error.validator_value, list) else []
     texts = [value for value in allowed if isinstance(value, str)]
-    otherwise = f"Allowed: {quoted(allowed)}."
+    otherwise = f"Allowed: {quoted_json(allowed)}."
     hint = did_you_mean(error.instance, texts, "") if isinstance(error.instance, str) else ""
-    detail = f"`{shown(place)}` is {quoted(error.instance)}, which is not allowed"
-    return Fault(place, detail, f"{hint} {otherwise}".strip())
+    detail = f"`{place_in_words(place)}` is {quoted_json(error.instance)}, which is not allowed"
+    return SchemaFault(place, detail, f"{hint} {otherwise}".strip())
 
 
-def _explain_const(error: SchemaError, place: Place) -> Fault:
-    wanted = quoted(error.validator_value)
-    return Fault(place, f"`{shown(place)}` is {quoted(error.instance)}; it must be {wanted}", f"Send {wanted}.")
+def _explain_const(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    wanted = quoted_json(error.validator_value)
+    return SchemaFault(
+        place, f"`{place_in_words(place)}` is {quoted_json(error.instance)}; it must be {wanted}", f"Send {wanted}."
+    )
 
 
-def _explain_length(error: SchemaError, place: Place) -> Fault:
+def _explain_length(error: SchemaError, place: JsonPlace) -> SchemaFault:
     units = {"Length": "character", "Items": "item", "Properties": "member"}
     unit = next(word for ending, word in units.items() if str(error.validator).endswith(ending))
     bound, size = int(error.validator_value), len(error.instance)
     if size == 0:
-        return Fault(place, f"`{shown(place)}` is empty", f"At least {_count(bound, unit)}.")
+        return SchemaFault(place, f"`{place_in_words(place)}` is empty", f"At least {_count(bound, unit)}.")
     word = "at least" if str(error.validator).startswith("min") else "at most"
-    detail = f"`{shown(place)}` has {_count(size, unit)}; {word} {_count(bound, unit)} allowed"
-    return Fault(place, detail, "Split the request into smaller ones." if word == "at most" else "")
+    detail = f"`{place_in_words(place)}` has {_count(size, unit)}; {word} {_count(bound, unit)} allowed"
+    return SchemaFault(place, detail, "Split the request into smaller ones." if word == "at most" else "")
 
 
 def _count(number: int, unit: str) -> str:
@@ -152,23 +155,23 @@ _RANGES: Final = {
 }
 
 
-def _explain_range(error: SchemaError, place: Place) -> Fault:
+def _explain_range(error: SchemaError, place: JsonPlace) -> SchemaFault:
     rule = f"{_RANGES[str(error.validator)]} {error.validator_value}"
-    return Fault(place, f"`{shown(place)}` is {quoted(error.instance)}; it must be {rule}")
+    return SchemaFault(place, f"`{place_in_words(place)}` is {quoted_json(error.instance)}; it must be {rule}")
 
 
-def _explain_text(error: SchemaError, place: Place) -> Fault:
+def _explain_text(error: SchemaError, place: JsonPlace) -> SchemaFault:
     """For keywords whose message is already the end of a sentence about the value."""
     about = error.schema.get("description") if isinstance(error.schema, dict) else ""
     hint = one_line(about, 200) if isinstance(about, str) else ""
-    return Fault(place, f"`{shown(place)}` ({quoted(error.instance)}) {error.message}", hint)
+    return SchemaFault(place, f"`{place_in_words(place)}` ({quoted_json(error.instance)}) {error.message}", hint)
 
 
-def _explain_false(_error: SchemaError, place: Place) -> Fault:
-    return Fault(place, f"`{shown(place)}` is not allowed here", "Leave it out.")
+def _explain_false(_error: SchemaError, place: JsonPlace) -> SchemaFault:
+    return SchemaFault(place, f"`{place_in_words(place)}` is not allowed here", "Leave it out.")
 
 
-_EXPLAINERS: Final[Mapping[str, Callable[[Any, Place], Fault]]] = {
+_EXPLAINERS: Final[Mapping[str, Callable[[Any, JsonPlace], SchemaFault]]] = {
     "required": _explain_required,
     "additionalProperties": _explain_additional,
     "type": _explain_type,
@@ -183,16 +186,16 @@ _EXPLAINERS: Final[Mapping[str, Callable[[Any, Place], Fault]]] = {
 }
 
 
-def _no_branch(error: SchemaError, place: Place, depth: int) -> Fault:
+def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
     """None of several forms fits: tell about the one that fits best."""
     branches: dict[int, list[SchemaError]] = {}
     for inner in error.context:
         branches.setdefault(int(inner.schema_path[0]), []).append(inner)
     best = min(branches.values(), key=_badness)
-    nearest_fault = explain(best[0], depth + 1)
+    nearest_fault = explain_schema_error(best[0], depth + 1)
     count = len(error.validator_value) if isinstance(error.validator_value, list) else len(branches)
-    detail = f"`{shown(place)}` fits none of the {count} allowed forms; nearest: {nearest_fault.detail}"
-    return Fault(nearest_fault.place, detail, nearest_fault.hint)
+    detail = f"`{place_in_words(place)}` fits none of the {count} allowed forms; nearest: {nearest_fault.detail}"
+    return SchemaFault(nearest_fault.place, detail, nearest_fault.hint)
 
 
 def _badness(errors: Iterable[SchemaError]) -> tuple[int, int]:
@@ -201,7 +204,7 @@ def _badness(errors: Iterable[SchemaError]) -> tuple[int, int]:
     return sum(1 for error in found if error.validator == "type" and not error.path), len(found)
 
 
-def paired(faults: Sequence[Fault]) -> list[Fault]:
+def paired(faults: Sequence[SchemaFault]) -> list[SchemaFault]:
     """Where one object lacks exactly one parameter and has exactly one unknown one, say that it may be that one."""
     result = list(faults)
     for parent in {fault.place[:-1] for fault in faults if fault.keyword == "required"}:

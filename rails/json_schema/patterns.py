@@ -31,7 +31,7 @@ _MANY: Final = -1
 _SETS_KEPT: Final = 2_000
 
 
-class PatternError(ValueError):
+class RegexError(ValueError):
     """The pattern is wrong, or uses something that this subset refuses."""
 
 
@@ -211,7 +211,7 @@ class _Reader:
         return True
 
     def fail(self, what: str) -> NoReturn:
-        raise PatternError(f"{what} (at character {min(self.at, len(self.text))} of {self.text!r})")
+        raise RegexError(f"{what} (at character {min(self.at, len(self.text))} of {self.text!r})")
 
 
 def _negate(ranges: Sequence[tuple[int, int]]) -> _Ranges:
@@ -241,7 +241,7 @@ class _Builder:
 
     def add(self, state: _State) -> int:
         if len(self.states) >= limits.PATTERN_STATES:
-            raise PatternError(f"the pattern needs more than {limits.PATTERN_STATES} states; use smaller counters")
+            raise RegexError(f"the pattern needs more than {limits.PATTERN_STATES} states; use smaller counters")
         self.states.append(state)
         return len(self.states) - 1
 
@@ -334,7 +334,7 @@ class Pattern:
 
 @functools.lru_cache(maxsize=512)
 def compile_pattern(text: str) -> Pattern:
-    """Compile ``text`` once. Raises :class:`PatternError`."""
+    """Compile ``text`` once. Raises :class:`RegexError`."""
     return Pattern(text)
 
 
@@ -349,7 +349,7 @@ Matcher = Callable[[str], bool]
 def matcher(text: str) -> Matcher:
     """Return a function that says whether a string contains a match; plain text uses a plain search.
 
-    Raises :class:`PatternError`.
+    Raises :class:`RegexError`.
     """
     plain = literal(text)
     if plain is not None:

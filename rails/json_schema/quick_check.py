@@ -14,7 +14,7 @@ from typing import Final, TypeAlias, cast
 from rails.core.tool_request import Json, json_type
 
 #: A schema, or a part of one; anything that is not a mapping allows everything.
-Schema: TypeAlias = "Mapping[str, Json] | Json"
+SchemaValue: TypeAlias = "Mapping[str, Json] | Json"
 
 _DEPTH: Final = 32
 #: Names of parameters that name a file, the first choice first.
@@ -34,7 +34,7 @@ def type_name(value: Json) -> str:
     return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
 
 
-def types_of(schema: Schema) -> frozenset[str]:
+def types_of(schema: SchemaValue) -> frozenset[str]:
     """Return the types that ``schema`` allows; empty when it does not say.
 
     Read from ``type``, else from ``enum``, ``anyOf``/``oneOf`` and the presence of object or array keywords.
@@ -59,24 +59,24 @@ def types_of(schema: Schema) -> frozenset[str]:
     return frozenset({"array"}) if "items" in schema else frozenset()
 
 
-def properties(schema: Schema) -> Mapping[str, Json]:
+def properties(schema: SchemaValue) -> Mapping[str, Json]:
     """Return the named properties of an object schema."""
     named = schema.get("properties") if type(schema) is dict or isinstance(schema, Mapping) else None
     return named if isinstance(named, dict) else {}
 
 
-def takes_path(schema: Schema) -> bool:
+def takes_path(schema: SchemaValue) -> bool:
     """Return whether one of the properties names a file."""
     return not properties(schema).keys().isdisjoint(PATH_KEYS)
 
 
-def required(schema: Schema) -> tuple[str, ...]:
+def required(schema: SchemaValue) -> tuple[str, ...]:
     """Return the required property names of an object schema."""
     names = schema.get("required") if isinstance(schema, Mapping) else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
-def names(schema: Schema, depth: int = 0) -> frozenset[str]:
+def names(schema: SchemaValue, depth: int = 0) -> frozenset[str]:
     """Return every property name in ``schema``, at any level."""
     if depth > _DEPTH:
         return frozenset()
@@ -96,7 +96,7 @@ def names(schema: Schema, depth: int = 0) -> frozenset[str]:
     return frozenset(found)
 
 
-def fits(schema: Schema, value: Json, depth: int = 0) -> bool:
+def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
     """Return whether ``value`` satisfies the keywords named above. Too deep a nesting does not fit."""
     if depth > _DEPTH:
         return False

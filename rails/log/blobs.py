@@ -29,7 +29,7 @@ _MEMBER_LIMIT: Final = 512
 Store = Callable[[bytes], str]
 
 
-def store(state: Path, data: bytes) -> str:
+def store_blob(state: Path, data: bytes) -> str:
     """Keep ``data`` and return its SHA-256. It is on disk when this returns. Raises LogError."""
     name = sha256(data)
     if len(data) > limits.CHANGE_BYTES:
@@ -44,13 +44,13 @@ def store(state: Path, data: bytes) -> str:
     return name
 
 
-def load(state: Path, name: str) -> bytes:
+def load_blob(state: Path, name: str) -> bytes:
     """Return the blob ``name``. Raises LogError when it is missing or its content is not what its name says."""
     if not _NAME.fullmatch(name):
         raise LogError(f"{name[:80]!r} is not the name of a blob")
     try:
         with files.folder(state, "blobs", name[:2]) as folder:
-            data = files.read(folder, name)
+            data = files.read_regular_file(folder, name)
     except OSError as error:
         raise LogError(f"The blob {name} cannot be read: {error.strerror or error}") from error
     if sha256(data) != name:
@@ -86,7 +86,7 @@ def expand(value: Json, state: Path) -> Json:
     """Return ``value`` with every pointer in it replaced by what it points to. Raises LogError."""
     if isinstance(value, Mapping):
         if _is_pointer(value):
-            data = load(state, str(value["blob"])).decode("utf-8", "surrogatepass")
+            data = load_blob(state, str(value["blob"])).decode("utf-8", "surrogatepass")
             found: Json = json.loads(data) if value.get("json") is True else data
             return found
         return {name: expand(member, state) for name, member in value.items()}

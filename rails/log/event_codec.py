@@ -52,7 +52,7 @@ def escape(text: str) -> str:
     return text if text.isascii() else _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def encode(
+def encode_record(
     seq: int,
     timestamp: str,
     session_id: str,
@@ -85,7 +85,7 @@ def encode(
     return b'%s%s%s%s%s"}\n' % (head, _BODY, body, _HASH, digest.encode()), record
 
 
-def decode(line: bytes) -> tuple[Record, bool] | str:
+def decode_record(line: bytes) -> tuple[Record, bool] | str:
     """Read one line without its newline: the record and whether its hash is right, or why it is no record."""
     if b"\0" in line:
         return f"it holds {line.count(0)} NUL bytes, as a power cut leaves them"

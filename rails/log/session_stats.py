@@ -22,7 +22,7 @@ _MODELS: Final = 200
 
 
 @dataclass(slots=True)
-class Card:
+class SessionStats:
     """What is told of a session without opening it. Counts are of records; tokens are the providers' figures.
 
     ``spark`` has a letter for each verdict and decision, in order: p pass, f fail, e error, a approved,
@@ -116,7 +116,7 @@ class Card:
                 self.landmarks = [*self.landmarks, record.seq][-_LANDMARKS:]
 
     def to_json(self) -> dict[str, Json]:
-        """Return the card as JSON values; ``Card(**…)`` reads it back."""
+        """Return the card as JSON values; ``SessionStats(**…)`` reads it back."""
         return asdict(self)
 
     def _tokens(self, usage: Json) -> None:

@@ -111,7 +111,7 @@ class SessionLog:
         with self._lock:
             self._settle()
             details, body = self._payload(event.details)
-            line, record = event_codec.encode(
+            line, record = event_codec.encode_record(
                 self._position.seq + 1,
                 datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
                 self.session_id,
@@ -171,7 +171,7 @@ class SessionLog:
         return small, event_codec.dumps(small).encode()
 
     def _keep(self, data: bytes) -> str:
-        return blobs.store(self.state, data)
+        return blobs.store_blob(self.state, data)
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
@@ -274,7 +274,7 @@ def _masker(state: Path, values: Sequence[str]) -> Masker:
     with files.folder(state) as folder:
         with contextlib.suppress(FileExistsError):
             files.place(folder, _KEY, randomness.token_bytes(32))
-        return Masker(files.read(folder, _KEY), (*values, *of_environment(os.environ)))
+        return Masker(files.read_regular_file(folder, _KEY), (*values, *of_environment(os.environ)))
 
 
 def _hide_from_git(state: Path) -> None:
@@ -284,6 +284,6 @@ def _hide_from_git(state: Path) -> None:
 
 def _holder(own: int) -> str:
     try:
-        return one_line(files.read(own, _HOLDER).decode("utf-8", "replace"), 80) or "another process"
+        return one_line(files.read_regular_file(own, _HOLDER).decode("utf-8", "replace"), 80) or "another process"
     except OSError:
         return "another process"

@@ -41,7 +41,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ModelOptions:
     """What one may choose about a model; every provider takes what concerns it.
 
     ``base_url`` is the server to use instead of the provider's own. ``max_tokens`` bounds one answer.

@@ -18,15 +18,15 @@ from typing import Any, Final
 
 from rails.core import limits
 from rails.core.conversation import (
-    Answer,
     Delta,
     Message,
+    MessagePart,
+    ModelAnswer,
     NativeCall,
     NativeResult,
-    Part,
     StopReason,
-    Text,
     TextDelta,
+    TextPart,
     ToolSpec,
     Usage,
 )
@@ -214,14 +214,14 @@ class _Reading:
                 self._call(call)
             self._finish = choice.get("finish_reason") or self._finish
 
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         """Return what has arrived; its stop reason is "cut" unless the server said why it stopped."""
         text = "".join(self._text)
-        parts: list[Part] = [Text(text)] if text else []
+        parts: list[MessagePart] = [TextPart(text)] if text else []
         for number, call in sorted(self._calls.items()):
             parts.append(NativeCall(call.id or f"call_{number}", call.name, "".join(call.arguments)))
         stop, note = self._ending()
-        return Answer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)
+        return ModelAnswer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)
 
     def _ending(self) -> tuple[StopReason, str]:
         if self.ended:

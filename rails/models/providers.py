@@ -11,10 +11,10 @@ from typing import Final
 
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
-from rails.models.model import Model, Options
+from rails.models.model import Model, ModelOptions
 
 
-def open_model(spec: str, *, base_url: str | None = None, options: Options | None = None) -> Model:
+def open_model(spec: str, *, base_url: str | None = None, options: ModelOptions | None = None) -> Model:
     """Open the model that ``spec`` names, such as ``anthropic:claude-sonnet-5-5`` or ``recorded:FILE``.
 
     ``base_url``, where given, overrides the one in ``options``. No network is touched before the first
@@ -27,29 +27,29 @@ def open_model(spec: str, *, base_url: str | None = None, options: Options | Non
         raise UsageError(f"Unknown model {spec!r}: write it as {', '.join(EXAMPLES.values())}")
     if not rest:
         raise UsageError(f"The model {spec!r} has no name: write it as {EXAMPLES[provider]}")
-    chosen = options or Options()
+    chosen = options or ModelOptions()
     return opener(rest, replace(chosen, base_url=base_url or chosen.base_url))
 
 
-def _anthropic(name: str, options: Options) -> Model:
+def _anthropic(name: str, options: ModelOptions) -> Model:
     from rails.models.anthropic import AnthropicModel
 
     return AnthropicModel.from_environment(name, base_url=options.base_url, max_tokens=options.max_tokens)
 
 
-def _openai(name: str, options: Options) -> Model:
+def _openai(name: str, options: ModelOptions) -> Model:
     from rails.models.openai import OpenAIModel
 
     return OpenAIModel.from_environment(name, base_url=options.base_url, max_tokens=options.max_tokens)
 
 
-def _recorded(name: str, options: Options) -> Model:
+def _recorded(name: str, options: ModelOptions) -> Model:
     from rails.models.recorded import RecordedModel
 
     return RecordedModel.open(name, chunk_chars=options.chunk_chars, pause_s=options.pause_s)
 
 
-PROVIDERS: Final[dict[str, Callable[[str, Options], Model]]] = {
+PROVIDERS: Final[dict[str, Callable[[str, ModelOptions], Model]]] = {
     "anthropic": _anthropic,
     "openai": _openai,
     "recorded": _recorded,

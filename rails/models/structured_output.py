@@ -50,7 +50,7 @@ _IMPOSSIBLE: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class StrictRules:
     """What one provider's strict mode takes.
 
     ``optional``: whether a property may be left out; if not, it has to be sent and may be null.
@@ -65,8 +65,8 @@ class Rules:
     unions: int
 
 
-ANTHROPIC: Final = Rules(True, frozenset(), _FORMATS, 20, 24, 16)
-OPENAI: Final = Rules(
+ANTHROPIC: Final = StrictRules(True, frozenset(), _FORMATS, 20, 24, 16)
+OPENAI: Final = StrictRules(
     False,
     frozenset(
         {
@@ -130,7 +130,7 @@ class _Count:
     unions: int = 0
 
 
-def strict_tools(tools: Sequence[ToolSpec], rules: Rules) -> dict[str, dict[str, Json]]:
+def strict_tools(tools: Sequence[ToolSpec], rules: StrictRules) -> dict[str, dict[str, Json]]:
     """Return the strict schema of every tool that fits, by name, within what one request may hold.
 
     Where the request's limits are too small for all, the tools with the fewest optional parameters come first.
@@ -147,7 +147,7 @@ def strict_tools(tools: Sequence[ToolSpec], rules: Rules) -> dict[str, dict[str,
     return chosen
 
 
-def strict_schema(schema: Mapping[str, Json], rules: Rules) -> dict[str, Json] | None:
+def strict_schema(schema: Mapping[str, Json], rules: StrictRules) -> dict[str, Json] | None:
     """Return ``schema`` as the provider's strict mode takes it, or ``None`` if it cannot be said there."""
     found = _converted(schema, rules)
     return found[0] if found else None
@@ -159,12 +159,12 @@ def _is_refusal(error: ModelError) -> bool:
     return "(http 400)" in words and any(word in words for word in ("strict", "grammar", "schema"))
 
 
-def _strict(tool: ToolSpec, rules: Rules) -> tuple[dict[str, Json], _Count] | None:
+def _strict(tool: ToolSpec, rules: StrictRules) -> tuple[dict[str, Json], _Count] | None:
     schema = json.loads(tool.schema)
     return _converted(schema, rules) if isinstance(schema, dict) else None
 
 
-def _converted(schema: Mapping[str, Json], rules: Rules) -> tuple[dict[str, Json], _Count] | None:
+def _converted(schema: Mapping[str, Json], rules: StrictRules) -> tuple[dict[str, Json], _Count] | None:
     count = _Count()
     if schema.get("type", "object") != "object" or {"anyOf", "oneOf", "$ref"} & set(schema):
         return None  # the root has to be one object
@@ -177,7 +177,7 @@ def _converted(schema: Mapping[str, Json], rules: Rules) -> tuple[dict[str, Json
     return None if len(json.dumps(result)) > _CHARS else (result, count)
 
 
-def _node(schema: Json, rules: Rules, count: _Count, depth: int) -> dict[str, Json]:
+def _node(schema: Json, rules: StrictRules, count: _Count, depth: int) -> dict[str, Json]:
     if not isinstance(schema, dict) or depth > min(_DEPTH, limits.SCHEMA_DEPTH) or _IMPOSSIBLE & set(schema):
         raise _Unfit
     if isinstance(ref := schema.get("$ref"), str):
@@ -203,7 +203,7 @@ def _bare(schema: Mapping[str, Json]) -> dict[str, Json]:
     return {key: value for key, value in schema.items() if key not in (*_ANNOTATIONS, "type")}
 
 
-def _plain(schema: Mapping[str, Json], rules: Rules, count: _Count, depth: int) -> dict[str, Json]:
+def _plain(schema: Mapping[str, Json], rules: StrictRules, count: _Count, depth: int) -> dict[str, Json]:
     result: dict[str, Json] = {}
     if "enum" in schema or "const" in schema:
         values = schema.get("enum", [schema.get("const")])
@@ -230,7 +230,7 @@ def _plain(schema: Mapping[str, Json], rules: Rules, count: _Count, depth: int) 
     return _with_words(schema, result, set(result) | _SHAPE)
 
 
-def _object(schema: Mapping[str, Json], rules: Rules, count: _Count, depth: int) -> dict[str, Json]:
+def _object(schema: Mapping[str, Json], rules: StrictRules, count: _Count, depth: int) -> dict[str, Json]:
     properties = schema.get("properties", {})
     required = schema.get("required", [])
     if schema.get("additionalProperties", False) is not False:

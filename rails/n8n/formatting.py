@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from rails.core.text import decode
+from rails.core.text import decode_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Fixed
 from rails.n8n import json_file, model
@@ -82,7 +82,7 @@ def canonical(data: bytes) -> bytes:
     Values never change; line ends, a last line end and a byte-order mark stay as they are. Formatting twice gives
     the same bytes as formatting once.
     """
-    read = json_file.read(data)
+    read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable):
         return data
     if read.repeated_keys or not _holds_objects(read.value):
@@ -99,7 +99,7 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     Node ids and webhook ids (made from the names, so the same file always gets the same ids), positions,
     and ``settings``. What is there already is never changed, not even when it is wrong.
     """
-    read = json_file.read(data)
+    read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
         return data, ()
     counts = {"id": 0, "webhookId": 0, "position": 0, "settings": 0}
@@ -126,7 +126,7 @@ def _each(value: Json, work: Callable[[Mapping[str, Json]], dict[str, Json]]) ->
 
 def _as_before(data: bytes, value: Json) -> bytes:
     """Return ``value`` in n8n's form, with the byte-order mark, line ends and last line end of ``data``."""
-    text, decoded = _dump(_each(value, _ordered_workflow)), decode(data)
+    text, decoded = _dump(_each(value, _ordered_workflow)), decode_text(data)
     if decoded is None:
         return data
     whole = text + "\n" if decoded.text.endswith("\n") else text

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from rails.core.dataclass import dataclass, field
-from rails.core.text import decode, one_line
+from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 from rails.n8n.model import Issue, JsonPath
 
@@ -21,7 +21,7 @@ _CLOSERS: Final = frozenset("]}")
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class WorkflowFile:
     """A parsed file: its text without byte-order mark, its value, and whether a key occurs twice."""
 
     text: str
@@ -60,9 +60,9 @@ def _constant(name: str) -> Json:
     raise ValueError(name)
 
 
-def read(data: bytes) -> Document | Unreadable:
+def read_workflow_file(data: bytes) -> WorkflowFile | Unreadable:
     """Parse ``data``. Never raises: what cannot be read comes back as :class:`Unreadable`."""
-    decoded = decode(data)
+    decoded = decode_text(data)
     if decoded is None:
         return _unreadable("", "The file is not UTF-8 text", 0)
     text, reader = decoded.text, _Reader()
@@ -79,7 +79,7 @@ def read(data: bytes) -> Document | Unreadable:
         return _too_deep(text)
     if text.count("[") + text.count("{") > DEPTH and _deeper_than(value, DEPTH):
         return _too_deep(text)
-    return Document(text, value, reader.repeated)
+    return WorkflowFile(text, value, reader.repeated)
 
 
 def _unreadable(text: str, message: str, offset: int) -> Unreadable:
@@ -121,7 +121,7 @@ _ESCAPE: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ValuePosition:
     """Character offsets of a value and of its key; the key's are the value's where there is no key."""
 
     start: int
@@ -163,7 +163,7 @@ class Lines:
         return line, offset - self._starts[line - 1] + 1
 
 
-def locate(text: str, paths: Collection[JsonPath], *, unique: bool = False) -> dict[JsonPath, Place]:
+def locate_values(text: str, paths: Collection[JsonPath], *, unique: bool = False) -> dict[JsonPath, ValuePosition]:
     """Return the places of ``paths`` in ``text``. A path that is not there is left out.
 
     Where an object has a key twice the last one counts, as for every JSON reader. ``unique`` promises that
@@ -172,14 +172,14 @@ def locate(text: str, paths: Collection[JsonPath], *, unique: bool = False) -> d
     return _Scan(_tree(paths), len(paths) if unique else -1).run(text)
 
 
-def repeated_keys(text: str) -> list[tuple[JsonPath, Place]]:
+def repeated_keys(text: str) -> list[tuple[JsonPath, ValuePosition]]:
     """Return every key that its object already had, with its path."""
     scan = _Scan(None)
     scan.run(text)
     return scan.repeated
 
 
-def inside(text: str, place: Place, index: int) -> int:
+def offset_inside(text: str, place: ValuePosition, index: int) -> int:
     """Return the offset in ``text`` of character ``index`` of the string value at ``place``."""
     if index < 0 or text[place.start : place.start + 1] != '"':
         return place.start
@@ -210,10 +210,10 @@ class _Scan:
         self._find_repeated = wanted is None
         self._stack: list[_Open] = []
         self._expect_key = False
-        self.places: dict[JsonPath, Place] = {}
-        self.repeated: list[tuple[JsonPath, Place]] = []
+        self.places: dict[JsonPath, ValuePosition] = {}
+        self.repeated: list[tuple[JsonPath, ValuePosition]] = []
 
-    def run(self, text: str) -> dict[JsonPath, Place]:
+    def run(self, text: str) -> dict[JsonPath, ValuePosition]:
         stack = self._stack
         for match in _TOKEN.finditer(text):
             if len(self.places) == self._enough:
@@ -260,7 +260,7 @@ class _Scan:
             return
         if key in top.seen:
             path = tuple(item.key for item in self._stack)
-            self.repeated.append((path, Place(start, end, start, end)))
+            self.repeated.append((path, ValuePosition(start, end, start, end)))
         top.seen.add(key)
 
     def _value(self, wanted: _Wanted | None, start: int, end: int) -> None:
@@ -268,9 +268,9 @@ class _Scan:
             return
         top = self._stack[-1] if self._stack else None
         if top is not None and top.is_object:
-            self.places[wanted.path] = Place(start, end, top.key_start, top.key_end)
+            self.places[wanted.path] = ValuePosition(start, end, top.key_start, top.key_end)
         else:
-            self.places[wanted.path] = Place(start, end, start, end)
+            self.places[wanted.path] = ValuePosition(start, end, start, end)
 
 
 def _unquote(token: str) -> str:

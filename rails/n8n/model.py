@@ -59,12 +59,12 @@ def format_path(path: JsonPath) -> str:
     return "".join(parts).encode("utf-8", "backslashreplace").decode() or "workflow"
 
 
-def shown(value: object) -> str:
+def shown_value(value: object) -> str:
     """Return a value in double quotes, printable and short, for use in a message."""
     return f'"{one_line(value if isinstance(value, str) else str(value), _SHOWN_CHARS)}"'
 
 
-def kind(value: object) -> str:
+def json_kind(value: object) -> str:
     """Return the JSON name of a value's type: object, array, string, number, boolean or null."""
     name = json_type(value)
     return "number" if name == "integer" else name
@@ -73,7 +73,7 @@ def kind(value: object) -> str:
 def listed(names: Iterable[str], limit: int = 12) -> str:
     """Return names as ``"a", "b" and 3 more``."""
     items = names if isinstance(names, list | tuple) else list(names)
-    text = ", ".join(shown(name) for name in items[:limit])
+    text = ", ".join(shown_value(name) for name in items[:limit])
     return f"{text} and {len(items) - limit} more" if len(items) > limit else text
 
 
@@ -107,7 +107,7 @@ class Names:
         """Return the remedy for a wrong name: the nearest right one, or all of them."""
         nearest = self.nearest(name)
         if nearest is not None:
-            return f"Did you mean {shown(nearest)}?"
+            return f"Did you mean {shown_value(nearest)}?"
         return f"The {what} are: {listed(self._names)}." if self._names else f"There are no {what}."
 
 
@@ -139,10 +139,10 @@ class Node:
     @property
     def title(self) -> str:
         """The node for the start of a sentence; ``str(node)`` is for its middle."""
-        return f"Node {shown(self.name)}"
+        return f"Node {shown_value(self.name)}"
 
     def __str__(self) -> str:
-        return f"node {shown(self.name)}"
+        return f"node {shown_value(self.name)}"
 
 
 @dataclass(frozen=True, slots=True)

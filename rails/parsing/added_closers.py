@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from rails.core.tool_request import Json
-from rails.data_formats.strict_json import Parsed
+from rails.data_formats.strict_json import ParsedJson
 from rails.parsing.call_formats.dialects import Call, fits_call, read_value
-from rails.parsing.results import Shapes
+from rails.parsing.results import ToolSchemas
 
 #: How many places for missing brackets are tried before there are too many to be sure.
 _MOVES: Final = 400
 
 
-def only_reading(mended: Parsed, tools: Shapes) -> bool:
+def only_reading(mended: ParsedJson, tools: ToolSchemas) -> bool:
     """Return whether closers at the very end are the only place for them.
 
     The lost bracket may have been any of those that close the text, and so a member of an inner object
@@ -34,7 +34,7 @@ def only_reading(mended: Parsed, tools: Shapes) -> bool:
     return len(moves) <= _MOVES and not any(_fits_moved(mended.value, *move, tools) for move in moves)
 
 
-def _fits_moved(value: Json, inner: dict[str, Json], outer: dict[str, Json], cut: int, tools: Shapes) -> bool:
+def _fits_moved(value: Json, inner: dict[str, Json], outer: dict[str, Json], cut: int, tools: ToolSchemas) -> bool:
     """Move the members of ``inner`` from number ``cut`` on to ``outer``, look, and move them back."""
     members = list(inner.items())
     moved = dict(members[cut:])

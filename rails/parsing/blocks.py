@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from rails.core.dataclass import dataclass, field
-from rails.data_formats.strict_json import Fault, Parsed, strict
-from rails.parsing.call_formats.xml_calls import Follower
-from rails.parsing.json_progress import Tracker
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
+from rails.parsing.call_formats.xml_calls import XmlFollower
+from rails.parsing.json_progress import JsonProgress
 
 FENCE: Final = re.compile(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
 JSON_INFO: Final = re.compile(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
@@ -37,7 +37,7 @@ def closing_line(text: str, pos: int, end: int, mark: str) -> re.Match[str] | No
     return None
 
 
-Kind = Literal["json", "xml", "quote"]
+BlockKind = Literal["json", "xml", "quote"]
 
 #: How often, and up to what size, a doubtful end is tested by reading the body so far.
 _TRIES: Final = 3
@@ -45,7 +45,7 @@ _TRIED_CHARS: Final = 40_000
 
 
 @dataclass(slots=True)
-class Span:
+class BlockSpan:
     """A finished stretch. ``start``/``end`` include fences or tags; the body is what is inside.
 
     ``closed`` says whether its end was seen; ``ambiguous`` that it could end in two places and be read both
@@ -55,7 +55,7 @@ class Span:
     ``context``. ``first`` is a body that was read strictly, and what came of it.
     """
 
-    kind: Kind
+    kind: BlockKind
     start: int
     end: int
     raw: str
@@ -63,14 +63,14 @@ class Span:
     body_end: int
     closed: bool
     label: str = ""
-    tracker: Tracker | None = None
-    follower: Follower | None = None
+    tracker: JsonProgress | None = None
+    follower: XmlFollower | None = None
     ambiguous: bool = False
     stray: bool = False
     cut_short: bool = False
     unsure: bool = False
     context: str = ""
-    first: tuple[str, Parsed | Fault] | None = None
+    first: tuple[str, ParsedJson | JsonFault] | None = None
     dialect: str = ""
 
     @property
@@ -80,7 +80,7 @@ class Span:
 
 
 @dataclass(slots=True)
-class Stretch:
+class TextBlock:
     """What all stretches have: where they and their bodies start, and the text so far."""
 
     start: int
@@ -90,7 +90,7 @@ class Stretch:
     size: int = 0
     retreats: bool = False
 
-    kind: Kind = "quote"
+    kind: BlockKind = "quote"
 
     def take(self, line: str) -> int:
         """Judge one complete line, of which ``peek`` may have been given a part."""
@@ -113,10 +113,10 @@ class Stretch:
         self.lines.append(text)
         self.size += len(text)
 
-    def span(self, *, closed: bool) -> Span:
+    def span(self, *, closed: bool) -> BlockSpan:
         """Return the finished stretch."""
         raw = "".join(self.lines)
-        return Span(
+        return BlockSpan(
             self.kind,
             self.start,
             self.start + len(raw),
@@ -133,7 +133,7 @@ class Stretch:
 
 
 @dataclass(slots=True)
-class Quote(Stretch):
+class QuoteBlock(TextBlock):
     """A fence in another language, with inner fences counted; or a region up to a closing tag."""
 
     char: str = ""
@@ -165,7 +165,7 @@ class Quote(Stretch):
 
 
 @dataclass(slots=True)
-class JsonFence(Stretch):
+class JsonFence(TextBlock):
     """A JSON fence. A fence line inside a string is content.
 
     Where the strings do not tell (a quotation mark stood where none belongs), an end is only believed
@@ -175,19 +175,19 @@ class JsonFence(Stretch):
     char: str = "`"
     length: int = 3
     reads: Callable[[str], bool] = bool
-    tracker: Tracker = field(default_factory=Tracker)
+    tracker: JsonProgress = field(default_factory=JsonProgress)
     candidates: list[tuple[int, int]] = field(default_factory=list)
     believed: tuple[int, int] | None = None
     tries: int = 0
     body_end: int = -1
     cut_short: bool = False
-    first: tuple[str, Parsed | Fault] | None = None
+    first: tuple[str, ParsedJson | JsonFault] | None = None
     ambiguous: bool = False
     held: str = ""
     fed: int = 0
     flows: bool = False
 
-    kind: Kind = "json"
+    kind: BlockKind = "json"
 
     @property
     def mark(self) -> str:
@@ -199,7 +199,7 @@ class JsonFence(Stretch):
         self._follow(text)
         self.add(text)
 
-    def whole(self, text: str, pos: int, end: int) -> Span | None:
+    def whole(self, text: str, pos: int, end: int) -> BlockSpan | None:
         """Return the finished block if its strict JSON and closing fence stand in ``text[pos:end]``.
 
         A shortcut: strict JSON has no line ends in strings, so its first fence line is its end.
@@ -208,11 +208,11 @@ class JsonFence(Stretch):
         if fence is None:
             return None
         body = text[pos : fence.start()]
-        self.first = (body, strict(body))
-        if isinstance(self.first[1], Fault):
+        self.first = (body, parse_strict(body))
+        if isinstance(self.first[1], JsonFault):
             return None
         self.add(text[pos : fence.end()])
-        span = Stretch.span(self, closed=True)
+        span = TextBlock.span(self, closed=True)
         span.body_end, span.first = span.body_start + len(body), self.first
         return span
 
@@ -277,9 +277,9 @@ class JsonFence(Stretch):
         """Return the end that was believed, else the first possible one."""
         return self.believed or (self.candidates[0] if self.candidates else None)
 
-    def span(self, *, closed: bool) -> Span:
+    def span(self, *, closed: bool) -> BlockSpan:
         """Return the finished block with its tracker."""
-        done = Stretch.span(self, closed=closed and not self.cut_short)
+        done = TextBlock.span(self, closed=closed and not self.cut_short)
         done.tracker, done.ambiguous, done.first = self.tracker, self.ambiguous, self.first
         done.cut_short = self.cut_short
         done.body_end = self.body_end if self.body_end >= 0 else done.end
@@ -287,12 +287,12 @@ class JsonFence(Stretch):
 
 
 @dataclass(slots=True)
-class XmlCall(Stretch):
+class XmlCall(TextBlock):
     """An XML tool element; its follower knows the parameters."""
 
-    follower: Follower = field(default_factory=lambda: Follower("", "tool", {}))
+    follower: XmlFollower = field(default_factory=lambda: XmlFollower("", "tool", {}))
 
-    kind: Kind = "xml"
+    kind: BlockKind = "xml"
 
     def take(self, line: str) -> int:
         """End behind the closing tag of the tool."""
@@ -310,8 +310,8 @@ class XmlCall(Stretch):
         end = self.body_start - self.start if self.follower.prose else self.follower.fall_back()
         return (end, end) if end >= 0 else None
 
-    def span(self, *, closed: bool) -> Span:
+    def span(self, *, closed: bool) -> BlockSpan:
         """Return the finished call with its follower."""
-        done = Stretch.span(self, closed=closed or self.follower.end >= 0)
+        done = TextBlock.span(self, closed=closed or self.follower.end >= 0)
         done.follower = self.follower
         return done

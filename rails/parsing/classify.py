@@ -21,20 +21,20 @@ from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, Repair
-from rails.data_formats.strict_json import Fault, Parsed, explain, prefix, strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.added_closers import only_reading
-from rails.parsing.blocks import Span
+from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
 from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import read_call
 from rails.parsing.coerce import Coercion
-from rails.parsing.json_progress import Tracker
+from rails.parsing.json_progress import JsonProgress
 from rails.parsing.repairs import repair
-from rails.parsing.results import Ignored, Shapes
-from rails.parsing.unescaped_quotes import settle
+from rails.parsing.results import Ignored, ToolSchemas
+from rails.parsing.unescaped_quotes import settle_quotes
 
-Outcome = RawRequest | Refusal | Ignored
+BlockResult = RawRequest | Refusal | Ignored
 
 #: Stop reasons after which an answer is whole.
 NORMAL_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use", "stop_sequence"})
@@ -50,7 +50,7 @@ BROKEN: Final = "broken JSON without a tool key"
 HINT: Final = "Correct the JSON and send the whole block again."
 
 
-class Block(NamedTuple):
+class JsonBlock(NamedTuple):
     """The inside of one JSON fence. ``start``/``end`` span the whole block, ``offset`` is where ``body`` starts."""
 
     body: str
@@ -67,14 +67,14 @@ class Block(NamedTuple):
     id: str = ""  # of the request in it, where that is known already
 
 
-def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
+def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     """Decide what an XML call is."""
     follower = span.follower
     if follower is None or not span.closed:
         return _unclosed_call(span)
-    fault = Fault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
+    fault = JsonFault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
     read = fault if span.stray else read_call(follower, raw)
-    if isinstance(read, Fault):
+    if isinstance(read, JsonFault):
         at = span.start + read.offset
         hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
         return Refusal(
@@ -92,7 +92,7 @@ def xml_call(span: Span, raw: str, tools: Shapes) -> Outcome:
     return _unfit(request) if mended and not fits_call(read, tools) else request
 
 
-def _unclosed_call(span: Span) -> Refusal:
+def _unclosed_call(span: BlockSpan) -> Refusal:
     """Refuse an XML call without its end, and name the element behind which its end was not seen."""
     follower = span.follower
     message = f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
@@ -104,26 +104,28 @@ def _unclosed_call(span: Span) -> Refusal:
     return Refusal("unterminated", message, hint, span.start, span.end)
 
 
-def _known_keys(tools: Shapes, tool: str) -> frozenset[str]:
+def _known_keys(tools: ToolSchemas, tool: str) -> frozenset[str]:
     """Return every key that a call of ``tool`` may hold."""
     return frozenset(_KEYS) | quick_check.names(tools.get(tool, {}))
 
 
-def judge(block: Block, tools: Shapes, tracker: Tracker, first: Parsed | Fault | None = None) -> list[Outcome]:
+def judge_block(
+    block: JsonBlock, tools: ToolSchemas, tracker: JsonProgress, first: ParsedJson | JsonFault | None = None
+) -> list[BlockResult]:
     """Decide what a JSON block is. ``first`` is what strict reading said, if it was done."""
-    parsed = first or strict(block.body)
-    if isinstance(parsed, Parsed):
+    parsed = first or parse_strict(block.body)
+    if isinstance(parsed, ParsedJson):
         if not block.closed and not block.whole:
             return _cut(block, parsed.value, tools)
         if isinstance(parsed.value, str) and parsed.value.lstrip()[:1] in ("{", "["):
-            return _from_broken(Fault("syntax", "the block is a text that holds JSON"), block, tools, tracker)
+            return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools, tracker)
         return _from_value(parsed, block, tools)
     if not block.body.strip():
         return [Ignored(block.start, block.end, "the block is empty")]
     return _several(parsed, block, tools) or _from_broken(parsed, block, tools, tracker)
 
 
-def _several(fault: Fault, block: Block, tools: Shapes) -> list[Outcome] | None:
+def _several(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
     """Read a block that holds several JSON values, one after another, as that many calls; all or none."""
     if fault.code != "syntax" or not fault.message.startswith("Extra data"):
         return None
@@ -133,32 +135,32 @@ def _several(fault: Fault, block: Block, tools: Shapes) -> list[Outcome] | None:
         pos = len(body) - len(body[pos:].lstrip(" \t\r\n,")) if pos else len(body) - len(body.lstrip())
         if pos >= len(body):
             break
-        found = prefix(body, pos)
-        if found is None or isinstance(found, Fault) or len(values) > limits.REQUESTS_PER_ANSWER:
+        found = read_prefix(body, pos)
+        if found is None or isinstance(found, JsonFault) or len(values) > limits.REQUESTS_PER_ANSWER:
             return None
         values.append(found[0])
         pos = found[1]
     whole = block if block.closed or block.whole else None
     if whole is None or not all(isinstance(value, dict) for value in values):
         return None
-    return _from_value(Parsed(values), whole, tools)
+    return _from_value(ParsedJson(values), whole, tools)
 
 
-def _cut(block: Block, value: Json, tools: Shapes) -> list[Outcome]:
+def _cut(block: JsonBlock, value: Json, tools: ToolSchemas) -> list[BlockResult]:
     values = value if isinstance(value, list) else [value]
     if all(isinstance(read_value(item, tools), NotACall) for item in values):
         return [Ignored(block.start, block.end, "the JSON holds no call")]
     return [_unterminated(block)]
 
 
-def _unterminated(block: Block, why: str = "") -> Refusal:
+def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
     message = f"The JSON block is not terminated: the answer ends before its closing fence{why}."
     return Refusal(
         "unterminated", message, "Send the whole block again; shorten it if it was cut off.", block.start, block.end
     )
 
 
-def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
+def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
     """Turn a parsed value, or each item of an array with calls in it, into outcomes."""
     value, dialect = parsed.value, ""
     if block.dialects:
@@ -166,7 +168,7 @@ def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
     value = tool_calls(value, tools)
     if isinstance(value, list):
         reads = [read_value(item, tools) for item in value]
-        if not any(isinstance(read, Call | Fault) for read in reads):
+        if not any(isinstance(read, Call | JsonFault) for read in reads):
             return [Ignored(block.start, block.end, "the JSON array holds no calls")]
         frame = _Frame(parsed, block, tools, dialect)
         return [_outcome(read, frame, f"item {number} of the array: ") for number, read in enumerate(reads, 1)]
@@ -176,20 +178,20 @@ def _from_value(parsed: Parsed, block: Block, tools: Shapes) -> list[Outcome]:
 class _Frame(NamedTuple):
     """What the calls of one block have in common."""
 
-    parsed: Parsed
-    block: Block
-    tools: Shapes
+    parsed: ParsedJson
+    block: JsonBlock
+    tools: ToolSchemas
     dialect: str = ""
 
 
-def _outcome(read: Call | NotACall | Fault, frame: _Frame, where: str = "") -> Outcome:
+def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") -> BlockResult:
     block = frame.block
     if isinstance(read, NotACall):
         if where:
             message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
             return Refusal("frame", message, hint, block.start, block.end)
         return Ignored(block.start, block.end, read.reason)
-    if isinstance(read, Fault):
+    if isinstance(read, JsonFault):
         return Refusal(
             "frame", f"{where}{read.message}.", "Send the call in the documented form.", block.start, block.end
         )
@@ -231,20 +233,20 @@ def _unfit(request: RawRequest) -> Refusal:
     return Refusal("syntax", message, HINT, request.start, request.end)
 
 
-def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) -> list[Outcome]:
+def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, tracker: JsonProgress) -> list[BlockResult]:
     def known() -> frozenset[str]:
         return _known_keys(tools, tracker.tool)
 
     mended = repair(block.body, known=known, closers=block.whole and block.closed)
-    if isinstance(mended, Parsed):
+    if isinstance(mended, ParsedJson):
         if not block.closed and (block.cut_short or not block.whole):
             return _cut(block, mended.value, tools)
         if not mended.closed_by_us or only_reading(mended, tools):
             return _from_value(mended, block, tools)
-        mended = Fault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
+        mended = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
     elif block.closed and block.whole and fault.code == "syntax" and mended.code in _QUOTE_FAULTS:
-        settled = settle(block.body, tools)
-        if isinstance(settled, Parsed):
+        settled = settle_quotes(block.body, tools)
+        if isinstance(settled, ParsedJson):
             return _from_value(settled, block, tools)
         mended = settled if settled.code == "ambiguous" else mended
     if not block.dialect and not is_call(block.body, tracker, tools):
@@ -254,15 +256,15 @@ def _from_broken(fault: Fault, block: Block, tools: Shapes, tracker: Tracker) ->
     return [_refused(fault, mended, block)]
 
 
-def _refused(fault: Fault, mended: Fault, block: Block) -> Refusal:
-    first = f"Tool call JSON is malformed: {explain(block.body, fault)}."
+def _refused(fault: JsonFault, mended: JsonFault, block: JsonBlock) -> Refusal:
+    first = f"Tool call JSON is malformed: {explain_json_fault(block.body, fault)}."
     second = f" It cannot be repaired safely: {mended.message}." if mended.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if mended.code in ("syntax", "inner_quotes") else mended.code
     return Refusal(code, first + second, HINT, at, min(at + 1, block.end))
 
 
-def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
+def is_call(body: str, tracker: JsonProgress, tools: ToolSchemas) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
     if "tool" in tracker.keys or tracker.found.get("type") == "tool_request" or _S4_MARK.search(body):
         return True
@@ -272,6 +274,6 @@ def is_call(body: str, tracker: Tracker, tools: Shapes) -> bool:
     return bool(found) and (tracker.odd or not tracker.keys or bool(tracker.quote))
 
 
-def names_tool(text: str, tools: Shapes) -> bool:
+def names_tool(text: str, tools: ToolSchemas) -> bool:
     """Return whether a tool key with the name of a tool stands in a text, quotation marks or colon lost or not."""
     return any(found[1] in tools for found in _NAMED_TOOL.finditer(text))

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Final, cast
 
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.strict_json import Fault, Parsed, explain, strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing.repairs import repair
 
@@ -51,16 +51,16 @@ class Coercion:
 
     def __init__(self) -> None:
         self.notes: list[Repair] = []
-        self.fault: Fault | None = None
+        self.fault: JsonFault | None = None
         self.fault_path = ""
         self._seen: dict[int, bool] = {}
         self._keyed: dict[int, dict[str, Json]] = {}
 
-    def parameters(self, value: Mapping[str, Json], schema: quick_check.Schema) -> Mapping[str, Json]:
+    def parameters(self, value: Mapping[str, Json], schema: quick_check.SchemaValue) -> Mapping[str, Json]:
         """Return the parameters with text turned into what ``schema`` asks for; unchanged ones are not copied."""
         return self._object(value if type(value) is dict else dict(value), schema, "", 0)
 
-    def value(self, value: Json, schema: quick_check.Schema, path: str, depth: int) -> Json:
+    def value(self, value: Json, schema: quick_check.SchemaValue, path: str, depth: int) -> Json:
         """Return ``value``, coerced. ``path`` names it ("edits[0].line")."""
         if depth > _DEPTH or schema is None:
             return value
@@ -86,7 +86,9 @@ class Coercion:
             for n, item in enumerate(value)
         ]
 
-    def _object(self, value: dict[str, Json], schema: quick_check.Schema, path: str, depth: int) -> dict[str, Json]:
+    def _object(
+        self, value: dict[str, Json], schema: quick_check.SchemaValue, path: str, depth: int
+    ) -> dict[str, Json]:
         changed: dict[str, Json] = {}
         named = quick_check.properties(schema)
         for key, before in value.items():
@@ -99,7 +101,7 @@ class Coercion:
                 changed[key] = after
         return changed or value
 
-    def _mattering(self, schema: quick_check.Schema) -> dict[str, Json]:
+    def _mattering(self, schema: quick_check.SchemaValue) -> dict[str, Json]:
         """Return the properties of ``schema`` that text can be turned into; looked up once for each."""
         known = self._keyed.get(id(schema))
         if known is None:
@@ -120,10 +122,10 @@ class Coercion:
             self._seen[id(schema)] = known
         return known
 
-    def _text(self, text: str, schema: quick_check.Schema, types: frozenset[str], path: str, depth: int) -> Json:
+    def _text(self, text: str, schema: quick_check.SchemaValue, types: frozenset[str], path: str, depth: int) -> Json:
         if types & {"array", "object"} and text.lstrip()[:1] in ("[", "{", "`", "&"):
             parsed = json_text(text, schema)
-            if isinstance(parsed, Fault):
+            if isinstance(parsed, JsonFault):
                 self.fault, self.fault_path = self.fault or parsed, self.fault_path or path
                 return text
             kind = quick_check.type_name(parsed.value)
@@ -150,19 +152,19 @@ class Coercion:
         self.notes.append(Repair(name, -1, text[:80], name.rpartition("_")[2], confidence))
 
 
-def json_text(text: str, schema: quick_check.Schema) -> Parsed | Fault:
+def json_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFault:
     """Read a text that should be a JSON array or object: as it is, without its fence, or with entities decoded."""
     body = text.strip()
     fenced = _FENCED.fullmatch(body)
     body = fenced[2].strip() if fenced else body
-    first = strict(body)
-    if isinstance(first, Parsed):
+    first = parse_strict(body)
+    if isinstance(first, ParsedJson):
         return first
     if "&quot;" in body or "&#34;" in body or "&#x22;" in body:
-        decoded = strict(entities(body))
-        if isinstance(decoded, Parsed):
+        decoded = parse_strict(entities(body))
+        if isinstance(decoded, ParsedJson):
             return decoded
     mended = repair(body, known=lambda: quick_check.names(schema))
-    if isinstance(mended, Parsed):
+    if isinstance(mended, ParsedJson):
         return mended
-    return Fault(first.code, explain(body, first), first.offset)
+    return JsonFault(first.code, explain_json_fault(body, first), first.offset)

@@ -34,7 +34,7 @@ _ROOT_KEYS: Final = frozenset({"tool", "tool_name", "type"})
 _TOLD: Final = _ROOT_KEYS.union(PATH_KEYS)
 
 
-class Tracker:
+class JsonProgress:
     """Feed text; read ``quote`` (the open quotation mark or ""), ``depth``, ``done``, ``odd`` and ``found``.
 
     ``trailing`` is set once anything but closing brackets and blanks followed a complete root value.
@@ -307,12 +307,12 @@ def _decoded(raw: str) -> str:
     return value if isinstance(value, str) else raw
 
 
-def told(value: object, body: str) -> Tracker:
+def from_value(value: object, body: str) -> JsonProgress:
     """Return a tracker that knows what following ``body`` would have taught it; ``value`` is ``body``, parsed.
 
     A shortcut for complete blocks: only what an announcement needs is filled in.
     """
-    tracker = Tracker()
+    tracker = JsonProgress()
     parsed = getattr(value, "value", None)
     if not isinstance(parsed, dict):
         return tracker
@@ -325,6 +325,6 @@ def told(value: object, body: str) -> Tracker:
                 if inner in PATH_KEYS and isinstance(text, str):
                     tracker.learn("path", text)
     if max(map(len, tracker.found.values()), default=0) > _KEPT // 6:
-        tracker = Tracker()
+        tracker = JsonProgress()
         tracker.feed(body)
     return tracker

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 from rails.core import limits
 from rails.core.tool_request import Json
-from rails.data_formats.strict_json import Fault, Parsed, inside, prefix
+from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container, read_prefix
 from rails.parsing.lenient_tokens import CLOSERS, ELISION, Stop, Tokens
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*:)")
@@ -30,15 +30,15 @@ _SINGLE: Final = ord("'")
 _UNSOUND: Final = 4
 
 #: Returns property names; called only when a repair depends on them.
-Known: TypeAlias = Callable[[], frozenset[str]]
+KnownNames: TypeAlias = Callable[[], frozenset[str]]
 #: A step reads one thing and returns the next step, or nothing at the end.
-Step: TypeAlias = "Callable[[], Step | None]"
+ReadStep: TypeAlias = "Callable[[], ReadStep | None]"
 
 
 class LenientReader(Tokens):
     """One pass over a text: ``stack`` holds the open containers, ``keys`` the pending key of each."""
 
-    def __init__(self, text: str, known: Known, closers: bool) -> None:
+    def __init__(self, text: str, known: KnownNames, closers: bool) -> None:
         super().__init__(text)
         self.known, self.closers = known, closers
         self.stack: list[dict[str, Json] | list[Json]] = []
@@ -55,20 +55,20 @@ class LenientReader(Tokens):
         """Return whether the root value is complete."""
         return not self.stack
 
-    def read(self) -> Parsed:
+    def read(self) -> ParsedJson:
         """Read the value and what follows it."""
         self._lead()
-        whole = prefix(self.text, self.pos)
-        if isinstance(whole, Fault):
+        whole = read_prefix(self.text, self.pos)
+        if isinstance(whole, JsonFault):
             raise Stop(whole.code, whole.message, whole.offset)
         if whole is not None:
             self.result, self.pos = whole
             self._tail()
-            return Parsed(self.result, tuple(self.repairs))
-        step: Step | None = self._value
+            return ParsedJson(self.result, tuple(self.repairs))
+        step: ReadStep | None = self._value
         while step is not None:
             step = step()
-        return Parsed(self.result, tuple(self.repairs), self.closed_by_us)
+        return ParsedJson(self.result, tuple(self.repairs), self.closed_by_us)
 
     def _lead(self) -> None:
         """Pass what stands before the first bracket."""
@@ -87,7 +87,7 @@ class LenientReader(Tokens):
 
     # -- steps: each reads one thing and returns the next step --------------------------------------
 
-    def _value(self) -> Step | None:
+    def _value(self) -> ReadStep | None:
         self.space()
         char = self.text[self.pos : self.pos + 1]
         if char in ("{", "["):
@@ -96,19 +96,19 @@ class LenientReader(Tokens):
             return self._put(self.string())
         return self._put(self.scalar())
 
-    def _sound(self) -> Step | None:
+    def _sound(self) -> ReadStep | None:
         """Take an inner container that needs no repair in one step; None if this one does, or several did."""
         if not self.stack or self.unsound >= _UNSOUND:
             return None
         foreign = _FOREIGN.match(self.text, self.pos)
-        found = None if foreign else inside(self.text, self.pos, limits.JSON_DEPTH - len(self.stack))
+        found = None if foreign else read_container(self.text, self.pos, limits.JSON_DEPTH - len(self.stack))
         if found is None:
             self.unsound += 1
             return None
         value, self.pos = found
         return self._put(value)
 
-    def _open(self, char: str) -> Step | None:
+    def _open(self, char: str) -> ReadStep | None:
         if len(self.stack) >= limits.JSON_DEPTH:
             raise Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
         container: dict[str, Json] | list[Json] = {} if char == "{" else []
@@ -117,7 +117,7 @@ class LenientReader(Tokens):
         self.pos += 1
         return self._member if char == "{" else self._element
 
-    def _put(self, value: Json) -> Step | None:
+    def _put(self, value: Json) -> ReadStep | None:
         """Store a complete value in its container; at the top, finish."""
         if not self.stack:
             self.result = value
@@ -129,12 +129,12 @@ class LenientReader(Tokens):
             container.append(value)
         return self._after
 
-    def _close(self) -> Step | None:
+    def _close(self) -> ReadStep | None:
         container = self.stack.pop()
         self.keys.pop()
         return self._put(container)
 
-    def _member(self) -> Step | None:
+    def _member(self) -> ReadStep | None:
         """Read a key and its colon, or the end of the object."""
         simple = _SIMPLE_MEMBER.match(self.text, self.pos)
         if simple:
@@ -161,7 +161,7 @@ class LenientReader(Tokens):
         self.keys[-1] = key
         return self._value
 
-    def _simple_member(self, found: re.Match[str]) -> Step | None:
+    def _simple_member(self, found: re.Match[str]) -> ReadStep | None:
         """Store members that need no repair: a plain key, a plain string, and what must follow."""
         container = self.stack[-1]
         while True:
@@ -191,7 +191,7 @@ class LenientReader(Tokens):
         self.pos = bare.end()
         return bare[0]
 
-    def _element(self) -> Step | None:
+    def _element(self) -> ReadStep | None:
         """Read an element, or the end of the array."""
         self.space()
         if self.text[self.pos : self.pos + 1] == "]":
@@ -199,7 +199,7 @@ class LenientReader(Tokens):
             return self._close()
         return self._value
 
-    def _after(self) -> Step | None:
+    def _after(self) -> ReadStep | None:
         """Read what follows a complete value: a comma, a closer, or one of the faults that can be mended."""
         value_end = self.pos
         new_line = self.space(after_value=True)
@@ -223,7 +223,7 @@ class LenientReader(Tokens):
         code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" or char == '"' else "syntax"
         raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
 
-    def _comma(self, in_object: bool) -> Step | None:
+    def _comma(self, in_object: bool) -> ReadStep | None:
         start = self.pos
         self.pos += 1
         self.space()
@@ -232,7 +232,7 @@ class LenientReader(Tokens):
             return self._after if self.text[self.pos] != ("}" if in_object else "]") else self._shut
         return self._member if in_object else self._value
 
-    def _shut(self) -> Step | None:
+    def _shut(self) -> ReadStep | None:
         self.pos += 1
         return self._close()
 
@@ -248,7 +248,7 @@ class LenientReader(Tokens):
             return key[3] is None and apart and (before not in "\"'”’" or name in self.known())
         return (new_line or before in "}]") and self.text[self.pos] in "{[\"'0123456789-tfnTFN"
 
-    def _missing_closer(self, char: str, value_end: int) -> Step | None:
+    def _missing_closer(self, char: str, value_end: int) -> ReadStep | None:
         """Add closers at the end, or a } before a ] (tier C)."""
         if not self.closers:
             raise Stop("cut", "a closing bracket is missing", self.pos)

@@ -12,7 +12,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.strict_json import Fault, real
+from rails.data_formats.strict_json import JsonFault, real
 
 #: The decoder's own string scanner: (text, start after the quotation mark, strict) to (value, end).
 _scanstring: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
@@ -73,7 +73,7 @@ class Stop(Exception):
 
     def __init__(self, code: str, message: str, offset: int) -> None:
         super().__init__(message)
-        self.fault = Fault(code, message, offset)
+        self.fault = JsonFault(code, message, offset)
 
 
 class Tokens:

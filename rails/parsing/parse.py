@@ -12,21 +12,21 @@ from rails.core.conversation import NativeCall, StopReason
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.tool_request import RawRequest
-from rails.data_formats.strict_json import Parsed, strict
+from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.json_schema.quick_check import PATH_KEYS
 from rails.parsing import classify, uncertain_blocks
-from rails.parsing.blocks import JsonFence, Span, XmlCall
+from rails.parsing.blocks import BlockSpan, JsonFence, XmlCall
 from rails.parsing.call_formats import optional
 from rails.parsing.call_formats.native import judge_native
-from rails.parsing.call_formats.xml_calls import Follower
-from rails.parsing.classify import NORMAL_STOPS, Block, Outcome
-from rails.parsing.fast_path import plain
-from rails.parsing.json_progress import Tracker, told
-from rails.parsing.results import Completed, Ignored, Intake, Shapes, Signal, Started
+from rails.parsing.call_formats.xml_calls import XmlFollower
+from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
+from rails.parsing.fast_path import read_plain
+from rails.parsing.json_progress import JsonProgress, from_value
+from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
 from rails.parsing.scanner import Scanner
-from rails.parsing.uncertain_blocks import Watch
-from rails.parsing.unread_calls import unread
+from rails.parsing.uncertain_blocks import TornBlockDetector
+from rails.parsing.unread_calls import find_unread_calls
 
 _ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 
@@ -34,7 +34,7 @@ _ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
 _NOWHERE: Final = limits.ANSWER_CHARS * 2
 
 
-class Reader:
+class AnswerParser:
     """Reads one answer as it streams in. Same results for any chunking, also inside a character.
 
     ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session; ``dialects``
@@ -44,14 +44,14 @@ class Reader:
     """
 
     def __init__(
-        self, tools: Shapes, *, id_prefix: str = "r", dialects: Collection[str] = (), second_look: bool = False
+        self, tools: ToolSchemas, *, id_prefix: str = "r", dialects: Collection[str] = (), second_look: bool = False
     ) -> None:
         self._tools, self._prefix, self._second_look = tools, id_prefix, second_look
         self._decoder: codecs.IncrementalDecoder | None = None
-        self._dialects = optional.check(frozenset(dialects))
-        self._watch = Watch(tools)
+        self._dialects = optional.check_dialects(frozenset(dialects))
+        self._watch = TornBlockDetector(tools)
         self._scanner = Scanner(tools, self._reads, self._dialects, self._watch.fence)
-        self._announced: Tracker | Follower | None = None
+        self._announced: JsonProgress | XmlFollower | None = None
         self._doubt = _NOWHERE  # from this offset on, blocks may be quoted by a broken one
         self._count = 0
         self._size = 0
@@ -69,7 +69,7 @@ class Reader:
         self._actions = False
         self._done = False
 
-    def feed(self, chunk: str | bytes) -> list[Signal]:
+    def feed(self, chunk: str | bytes) -> list[ParseEvent]:
         """Take the next piece of the answer. Returns what became known by it, in order.
 
         Raises ValueError after ``flush``.
@@ -78,24 +78,24 @@ class Reader:
             raise ValueError("the reader was flushed")
         return self._feed(chunk, whole=False)
 
-    def _feed(self, chunk: str | bytes, *, whole: bool) -> list[Signal]:
+    def _feed(self, chunk: str | bytes, *, whole: bool) -> list[ParseEvent]:
         """Feed a chunk; ``whole`` says that nothing follows it, so its last line is complete."""
         text = self._decoded(chunk, whole) if isinstance(chunk, bytes) else chunk
         room = limits.ANSWER_CHARS - self._size
         self._size += len(text)
-        signals: list[Signal] = []
+        signals: list[ParseEvent] = []
         for item in self._scanner.feed(text[:room] if room < len(text) else text, whole=whole):
             self._take(item, signals)
         self._peek(signals)
         return signals
 
-    def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> Intake:
+    def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
         """Take the end of the answer, why it ended, and the provider's own calls. Call it once."""
         if self._done:
             raise ValueError("the reader was flushed")
         return self._flush(finish, calls, [])
 
-    def _flush(self, finish: StopReason, calls: Sequence[NativeCall], late: list[Signal]) -> Intake:
+    def _flush(self, finish: StopReason, calls: Sequence[NativeCall], late: list[ParseEvent]) -> ParsedAnswer:
         """Take the end; ``late`` are signals that were not passed on yet."""
         whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
         rest = self._decoded(b"", True) if self._decoder is not None else ""
@@ -106,7 +106,9 @@ class Reader:
         for outcomes in self._waiting:
             ends = outcomes[0].end
             last = isinstance(outcomes[0], RawRequest) and ends >= self._scanner.offset
-            self._complete([uncertain_blocks.settled(one, whole, quoted, at_the_end=last) for one in outcomes], late)
+            self._complete(
+                [uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes], late
+            )
         self._done = True
         if self._orphaned and self._remnant and not self._doubted:
             self._complete([self._numbered(uncertain_blocks.torn(self._doubt))], late)
@@ -120,7 +122,7 @@ class Reader:
             self._look_again(late)
         if self._size > limits.ANSWER_CHARS:
             self._refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
-        return Intake(
+        return ParsedAnswer(
             tuple(self._requests),
             tuple(self._refusals),
             tuple(self._ignored),
@@ -130,9 +132,9 @@ class Reader:
             tuple(late),
         )
 
-    def _look_again(self, late: list[Signal]) -> None:
+    def _look_again(self, late: list[ParseEvent]) -> None:
         """Refuse the calls that were not read; nothing was taken out of the prose, so it is the answer."""
-        for refusal in unread("".join(self._prose), self._tools, self._ignored):
+        for refusal in find_unread_calls("".join(self._prose), self._tools, self._ignored):
             outcome = self._numbered(refusal)
             self._blocks[_id(outcome)] = (refusal.start, refusal.end)
             self._complete([outcome], late)
@@ -155,13 +157,13 @@ class Reader:
 
     def _reads(self, body: str) -> bool:
         """Return whether a body can be read as calls, repairs included."""
-        block = Block(body, body, 0, len(body), 0, True, True)
-        tracker = Tracker()
+        block = JsonBlock(body, body, 0, len(body), 0, True, True)
+        tracker = JsonProgress()
         tracker.feed(body)
-        outcomes = classify.judge(block, self._tools, tracker)
+        outcomes = classify.judge_block(block, self._tools, tracker)
         return all(isinstance(one, RawRequest) for one in outcomes)
 
-    def _take(self, item: Span | str, signals: list[Signal], *, whole: bool = True) -> None:
+    def _take(self, item: BlockSpan | str, signals: list[ParseEvent], *, whole: bool = True) -> None:
         if isinstance(item, str):
             self._prose.append(item)
             self._watch.text(item)
@@ -171,7 +173,7 @@ class Reader:
             self._remnant = True
         self._take_span(item, signals, whole)
 
-    def _take_span(self, item: Span, signals: list[Signal], whole: bool) -> None:
+    def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
         whole = whole or item.closed
         if item.kind == "quote":
             self._watch.quote(item)
@@ -180,7 +182,7 @@ class Reader:
             self._settle(item, uncertain_blocks.judge_quote(item), signals)
         else:
             if item.tracker is None and item.first is not None:
-                item.tracker = told(item.first[1], item.body)
+                item.tracker = from_value(item.first[1], item.body)
             outcomes = self._judged(item, whole)
             what = item.tracker or item.follower
             if what is not self._announced:
@@ -202,12 +204,12 @@ class Reader:
             self._remnant = self._remnant or uncertain_blocks.REMNANT.search(text) is not None
             self._orphaned = self._orphaned or classify.names_tool(text, self._tools)
 
-    def _judged(self, span: Span, whole: bool) -> Sequence[Outcome]:
+    def _judged(self, span: BlockSpan, whole: bool) -> Sequence[BlockResult]:
         raw = span.raw.rstrip("\r\n") if span.closed else span.raw
         if span.tracker is None:
             self._actions = True
             return [classify.xml_call(span, raw, self._tools)]
-        block = Block(
+        block = JsonBlock(
             span.body,
             raw,
             span.start,
@@ -225,10 +227,10 @@ class Reader:
         if span.context and classify.is_call(span.context, span.tracker, self._tools):
             return [uncertain_blocks.unsure_end(block)]
         if span.first is None or span.first[0] != block.body:
-            span.first = (block.body, strict(block.body))
-        return classify.judge(block, self._tools, span.tracker, span.first[1])
+            span.first = (block.body, parse_strict(block.body))
+        return classify.judge_block(block, self._tools, span.tracker, span.first[1])
 
-    def _settle(self, span: Span, outcomes: Sequence[Outcome], signals: list[Signal]) -> None:
+    def _settle(self, span: BlockSpan, outcomes: Sequence[BlockResult], signals: list[ParseEvent]) -> None:
         """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""
         if not outcomes or isinstance(outcomes[0], Ignored):
             self._prose.append(span.raw)
@@ -236,7 +238,7 @@ class Reader:
             return
         numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
         self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
-        at_end = not span.raw.endswith("\n") and uncertain_blocks.was_mended(numbered)
+        at_end = not span.raw.endswith("\n") and uncertain_blocks.was_repaired(numbered)
         if (
             self._waiting
             or span.start >= min(self._doubt, self._watch.since)
@@ -256,7 +258,7 @@ class Reader:
             return replace(outcome, id=name)
         return replace(outcome, request_id=name)
 
-    def _peek(self, signals: list[Signal]) -> None:
+    def _peek(self, signals: list[ParseEvent]) -> None:
         """Announce the request that is being written, if enough of it is known."""
         stretch = self._scanner.current
         if isinstance(stretch, JsonFence):
@@ -266,7 +268,7 @@ class Reader:
             self._announce(stretch.follower, stretch.start, signals)
 
     def _announce(
-        self, what: Tracker | Follower | None, start: int, signals: list[Signal], *, ended: bool = False
+        self, what: JsonProgress | XmlFollower | None, start: int, signals: list[ParseEvent], *, ended: bool = False
     ) -> None:
         """Say that a request has begun, if its tool is known and its path is known or not to come."""
         name = what.tool if what is not None else ""
@@ -277,25 +279,25 @@ class Reader:
         if (has_path and not path and not ended) or not what.certain:
             return
         self._announced = what
-        signals.append(Started(f"{self._prefix}{self._count + 1}", name, path, start))
+        signals.append(CallStarted(f"{self._prefix}{self._count + 1}", name, path, start))
         self._started.add(signals[-1].id)
 
-    def _complete(self, outcomes: Sequence[RawRequest | Refusal], signals: list[Signal]) -> None:
+    def _complete(self, outcomes: Sequence[RawRequest | Refusal], signals: list[ParseEvent]) -> None:
         for outcome in outcomes:
             if isinstance(outcome, RawRequest):
                 self._requests.append(outcome)
                 if outcome.id not in self._started:
-                    signals.append(Started(outcome.id, outcome.tool_name, _path(outcome), outcome.start))
+                    signals.append(CallStarted(outcome.id, outcome.tool_name, _path(outcome), outcome.start))
             else:
                 self._refusals.append(outcome)
-            signals.append(Completed(_id(outcome), outcome))
+            signals.append(CallFound(_id(outcome), outcome))
 
 
-def _certain_end(span: Span, outcomes: Sequence[Outcome]) -> bool:
+def _certain_end(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
     """Return whether a JSON block surely ended where it did: it was read, or its brackets close outside strings."""
     if span.cut_short or span.unsure:
         return False
-    if span.first is not None and isinstance(span.first[1], Parsed):
+    if span.first is not None and isinstance(span.first[1], ParsedJson):
         return True
     if any(isinstance(one, RawRequest) for one in outcomes):
         return True
@@ -313,15 +315,15 @@ def _path(request: RawRequest) -> str:
     return next((value for key in PATH_KEYS if isinstance(value := request.parameters.get(key), str)), "")
 
 
-def read(
+def parse(
     text: str | bytes | None,
-    tools: Shapes,
+    tools: ToolSchemas,
     *,
     finish: StopReason = "end_turn",
     calls: Sequence[NativeCall] = (),
     id_prefix: str = "r",
     dialects: Collection[str] = (),
-) -> Intake:
+) -> ParsedAnswer:
     """Read a whole answer. ``None`` and empty text give an empty result.
 
     ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the
@@ -329,11 +331,11 @@ def read(
     ``dialects`` names further wire formats to read. Raises TypeError for what is not text.
     """
     if type(text) is str and finish in NORMAL_STOPS and not (calls or dialects) and len(text) <= limits.ANSWER_CHARS:
-        found = plain(text, tools, id_prefix)
+        found = read_plain(text, tools, id_prefix)
         if found is not None:
             return found
     if text is not None and not isinstance(text, str | bytes):
         raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
-    reader = Reader(tools, id_prefix=id_prefix, dialects=dialects)
+    reader = AnswerParser(tools, id_prefix=id_prefix, dialects=dialects)
     signals = reader._feed(text, whole=True) if text else []
     return reader._flush(finish, calls, signals)

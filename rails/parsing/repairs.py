@@ -22,21 +22,21 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.tool_request import Repair
-from rails.data_formats.strict_json import Fault, Parsed, has_surrogate, strict, too_deep
-from rails.parsing.lenient_json import Known, LenientReader
+from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
+from rails.parsing.lenient_json import KnownNames, LenientReader
 from rails.parsing.lenient_tokens import CONFIDENCE, Stop
 
 _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
 
 
-def repair(text: str, *, known: Known = frozenset, closers: bool = False) -> Parsed | Fault:
+def repair(text: str, *, known: KnownNames = frozenset, closers: bool = False) -> ParsedJson | JsonFault:
     """Read ``text`` as one value, repairing syntax where there is one reading.
 
     ``known`` returns the property names that a missing comma may stand before on one line. ``closers``
     allows tier C: the caller vouches that the text was not cut off.
     """
     if len(text) > limits.BLOCK_CHARS:
-        return Fault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
+        return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
     try:
         outer = _escaped_once_more(text)
         if outer is not None:
@@ -46,11 +46,11 @@ def repair(text: str, *, known: Known = frozenset, closers: bool = False) -> Par
         return stop.fault
 
 
-def _checked(parsed: Parsed, text: str) -> Parsed | Fault:
+def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
     if too_deep(parsed.value, text):
-        return Fault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
+        return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
     if (not text.isascii() or "\\" in text) and has_surrogate(parsed.value):
-        return Fault("surrogate", "there is a lone surrogate, which is not a character")
+        return JsonFault("surrogate", "there is a lone surrogate, which is not a character")
     return parsed
 
 
@@ -68,14 +68,14 @@ def _escaped_once_more(text: str) -> str | None:
     stripped = text.strip()
     if stripped[:1] != '"' or '\\"' not in stripped[:200]:
         return None
-    outer = strict(stripped)
-    inner_text = outer.value if isinstance(outer, Parsed) else None
+    outer = parse_strict(stripped)
+    inner_text = outer.value if isinstance(outer, ParsedJson) else None
     return inner_text if isinstance(inner_text, str) and inner_text.lstrip()[:1] in ("{", "[") else None
 
 
-def _inside(inner: str, known: Known) -> Parsed | Fault:
+def _inside(inner: str, known: KnownNames) -> ParsedJson | JsonFault:
     note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
-    parsed = strict(inner)
-    if isinstance(parsed, Fault):
+    parsed = parse_strict(inner)
+    if isinstance(parsed, JsonFault):
         parsed = _checked(LenientReader(inner, known, closers=False).read(), inner)
-    return parsed if isinstance(parsed, Fault) else parsed._replace(repairs=(note, *parsed.repairs))
+    return parsed if isinstance(parsed, JsonFault) else parsed._replace(repairs=(note, *parsed.repairs))

@@ -10,7 +10,7 @@ from rails.core.errors import Refusal
 from rails.core.tool_request import Json, RawRequest
 
 #: Tool name (or alias) to the JSON Schema of its parameters. Every name a model may use is a key.
-Shapes: TypeAlias = Mapping[str, Mapping[str, Json]]
+ToolSchemas: TypeAlias = Mapping[str, Mapping[str, Json]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Ignored:
     reason: str
 
 
-class Started(NamedTuple):
+class CallStarted(NamedTuple):
     """A request is being written: its tool and path are known, the rest may still be coming.
 
     ``path`` is empty for a tool without a path. ``offset`` is where its block starts.
@@ -34,18 +34,18 @@ class Started(NamedTuple):
     offset: int
 
 
-class Completed(NamedTuple):
+class CallFound(NamedTuple):
     """A block is complete and this is what it is. Sent once for each block, in order."""
 
     id: str
     outcome: RawRequest | Refusal
 
 
-Signal: TypeAlias = Started | Completed
+ParseEvent: TypeAlias = CallStarted | CallFound
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class ParsedAnswer:
     """Everything found in one answer.
 
     ``requests`` and ``refusals`` are each in order of appearance; their ids (``id`` and
@@ -62,4 +62,4 @@ class Intake:
     prose: str = ""
     native_ids: Mapping[str, str] = field(default_factory=dict)
     blocks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    late: tuple[Signal, ...] = ()
+    late: tuple[ParseEvent, ...] = ()

@@ -20,10 +20,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rails.parsing.blocks import FENCE, INLINE, JSON_INFO, JsonFence, Quote, Span, Stretch, XmlCall
+from rails.parsing.blocks import FENCE, INLINE, JSON_INFO, BlockSpan, JsonFence, QuoteBlock, TextBlock, XmlCall
 from rails.parsing.call_formats import optional, xml_calls
 from rails.parsing.call_formats.marked_json import MarkedJson
-from rails.parsing.results import Shapes
+from rails.parsing.results import ToolSchemas
 
 REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
 #: The start of every line that is worth a look.
@@ -48,22 +48,22 @@ class Scanner:
 
     def __init__(
         self,
-        tools: Shapes,
+        tools: ToolSchemas,
         reads: Callable[[str], bool] = bool,
         dialects: frozenset[str] = frozenset(),
         on_fence: Callable[[str], object] = bool,
     ) -> None:
         self.offset = 0
-        self.current: Stretch | None = None
+        self.current: TextBlock | None = None
         self.orphan = -1
         self._tools, self._reads, self._dialects, self._on_fence = tools, reads, dialects, on_fence
         self._notable = _MARKED if dialects & {"mistral", "react"} else NOTABLE
         self._partial: list[str] = []
-        self._xml: Span | None = None
+        self._xml: BlockSpan | None = None
         self._before = ""
         self._retreats = 0
 
-    def feed(self, text: str, *, whole: bool = False) -> Iterator[Span | str]:
+    def feed(self, text: str, *, whole: bool = False) -> Iterator[BlockSpan | str]:
         """Take the next text. Yields finished spans and pieces of prose.
 
         ``whole`` says that nothing follows, so that the last line is complete without a line end.
@@ -84,7 +84,7 @@ class Scanner:
             if self.current is not None:
                 self.current.peek(rest)
 
-    def flush(self) -> Iterator[Span | str]:
+    def flush(self) -> Iterator[BlockSpan | str]:
         """Take the end of the text. Yields what is left; an open span comes with ``closed`` false."""
         if self._partial:
             line = "".join(self._partial)
@@ -95,7 +95,7 @@ class Scanner:
             yield from self._end(stretch, closed=False)
         yield from self._release()
 
-    def _lines(self, text: str, pos: int, end: int) -> Iterator[Span | str]:
+    def _lines(self, text: str, pos: int, end: int) -> Iterator[BlockSpan | str]:
         """Judge the complete lines of ``text[pos:end]``, passing quickly over prose."""
         while pos < end:
             if self.current is None:
@@ -132,7 +132,7 @@ class Scanner:
             self.offset += stop - pos
         return stop
 
-    def _line(self, line: str) -> Iterator[Span | str]:
+    def _line(self, line: str) -> Iterator[BlockSpan | str]:
         """Judge one complete line."""
         while line:
             stretch = self.current
@@ -164,7 +164,7 @@ class Scanner:
         self._before = (self._before + text)[-_BEFORE:] if len(text) < _BEFORE else text[-_BEFORE:]
         yield text
 
-    def _end(self, stretch: Stretch, *, closed: bool) -> Iterator[Span | str]:
+    def _end(self, stretch: TextBlock, *, closed: bool) -> Iterator[BlockSpan | str]:
         """Finish a stretch, or go back to where it must have ended and read the rest again."""
         back = stretch.retreat() if stretch.retreats or not closed else None
         if back is not None and self._retreats < _RETREATS:
@@ -178,7 +178,7 @@ class Scanner:
         else:
             yield span
 
-    def _again(self, stretch: Stretch, body_end: int, end: int) -> Iterator[Span | str]:
+    def _again(self, stretch: TextBlock, body_end: int, end: int) -> Iterator[BlockSpan | str]:
         """End the stretch at ``end`` and read what follows as if it came now."""
         text = "".join(stretch.lines)
         if isinstance(stretch, XmlCall) and not stretch.follower.prose:
@@ -200,7 +200,7 @@ class Scanner:
         self.offset = start
         yield from self._prose(text)
 
-    def _release(self) -> Iterator[Span]:
+    def _release(self) -> Iterator[BlockSpan]:
         """Let go of an XML call that was held to see whether a second closing tag follows."""
         if self._xml is not None:
             span, self._xml = self._xml, None
@@ -208,7 +208,7 @@ class Scanner:
 
     # -- does something begin on this line? ----------------------------------------------------------
 
-    def _opener(self, line: str) -> tuple[Stretch, int] | None:
+    def _opener(self, line: str) -> tuple[TextBlock, int] | None:
         """Return the stretch that begins on this line, and how much of the line is its opening."""
         fence = FENCE.match(line) if "```" in line or "~~~" in line else None
         if fence:
@@ -223,17 +223,17 @@ class Scanner:
         if region:
             name = (region[1] or "").lower()
             label, closing = (name, f"</{name}>") if name else ("a comment", "-->")
-            return Quote(self.offset, self.offset + region.end(), label, closing=closing), region.end()
+            return QuoteBlock(self.offset, self.offset + region.end(), label, closing=closing), region.end()
         call = xml_calls.opener(line, self._tools, invoke="invoke" in self._dialects)
         if call is None:
             return None
         tool, element, used = call
-        follower = xml_calls.Follower(tool, element, self._tools.get(tool, {}))
+        follower = xml_calls.XmlFollower(tool, element, self._tools.get(tool, {}))
         if line.endswith("/>", 0, used):
             follower.end = used
         return XmlCall(self.offset, self.offset + used, tool, follower=follower), used
 
-    def _fence(self, line: str, fence: re.Match[str]) -> tuple[Stretch, int] | None:
+    def _fence(self, line: str, fence: re.Match[str]) -> tuple[TextBlock, int] | None:
         mark, info = fence[1], fence[2]
         language = JSON_INFO.match(info)
         rest = info[language.end() :] if language else ""
@@ -247,7 +247,7 @@ class Scanner:
             self._on_fence(self._before)
             if _REST.search(self._before):
                 self.orphan = self.offset
-        return Quote(self.offset, self.offset + len(line), info.strip(), char=mark[0], length=len(mark)), len(line)
+        return QuoteBlock(self.offset, self.offset + len(line), info.strip(), char=mark[0], length=len(mark)), len(line)
 
     def _marked(self, found: optional.Marker) -> MarkedJson:
         start = self.offset

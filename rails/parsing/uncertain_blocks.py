@@ -14,12 +14,12 @@ from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest
-from rails.data_formats.strict_json import Parsed
+from rails.data_formats.strict_json import ParsedJson
 from rails.json_schema.quick_check import PATH_KEYS
 from rails.parsing import classify
-from rails.parsing.blocks import Span
-from rails.parsing.classify import HINT, Block, Outcome
-from rails.parsing.results import Ignored, Shapes
+from rails.parsing.blocks import BlockSpan
+from rails.parsing.classify import HINT, BlockResult, JsonBlock
+from rails.parsing.results import Ignored, ToolSchemas
 
 #: Repairs that are believed only if the answer was not cut off.
 _UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
@@ -32,7 +32,7 @@ _CALL_LIKE: Final = re.compile(
 )
 
 
-def used_closers(outcomes: Sequence[Outcome]) -> bool:
+def used_closers(outcomes: Sequence[BlockResult]) -> bool:
     """Return whether any outcome rests on added closers, which only a normal stop allows."""
     return any(isinstance(one, RawRequest) and any(n.name in _UNLESS_CUT for n in one.repairs) for one in outcomes)
 
@@ -44,7 +44,7 @@ def too_many(start: int, end: int, limit: int) -> Refusal:
     )
 
 
-def settled(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_end: bool) -> RawRequest | Refusal:
+def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_end: bool) -> RawRequest | Refusal:
     """Judge again what had to wait for the end of the answer.
 
     ``whole``: the answer was not cut off. ``at_the_end``: nothing follows the block. ``quoted_from``:
@@ -54,7 +54,7 @@ def settled(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_
         return one
     if not whole and used_closers([one]):
         message = "The JSON block is broken and the answer was cut off, so it may be incomplete."
-    elif not whole and at_the_end and was_mended([one]):
+    elif not whole and at_the_end and was_repaired([one]):
         message = "The block is broken and the answer was cut off right behind it, so it may be incomplete."
     elif one.start >= quoted_from:
         message = (
@@ -65,7 +65,7 @@ def settled(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_
     return Refusal("unterminated", message, "Send the whole block again.", one.start, one.end, request_id=one.id)
 
 
-def unsure_end(block: Block) -> Refusal:
+def unsure_end(block: JsonBlock) -> Refusal:
     """Return the refusal of a block whose end could not be found."""
     message = (
         "The end of the JSON block cannot be found: a string in it is not closed, or holds what cannot stand in it."
@@ -73,7 +73,7 @@ def unsure_end(block: Block) -> Refusal:
     return Refusal("unclosed_string", message, HINT, block.start, block.end)
 
 
-def was_mended(outcomes: Sequence[Outcome]) -> bool:
+def was_repaired(outcomes: Sequence[BlockResult]) -> bool:
     """Return whether any outcome rests on a repair of the text."""
     return any(
         isinstance(one, RawRequest) and any(not note.name.startswith("text_to_") for note in one.repairs)
@@ -81,7 +81,7 @@ def was_mended(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-def holds_raw_lines(outcomes: Sequence[Outcome]) -> bool:
+def holds_raw_lines(outcomes: Sequence[BlockResult]) -> bool:
     """Return whether a string of any outcome ran over raw line ends, so that a fence line could be its content."""
     return any(
         isinstance(one, RawRequest) and any(note.name in ("raw_control", "inner_quotes") for note in one.repairs)
@@ -89,13 +89,13 @@ def holds_raw_lines(outcomes: Sequence[Outcome]) -> bool:
     )
 
 
-def ends_twice(block: Block) -> Refusal:
+def ends_twice(block: JsonBlock) -> Refusal:
     """Return the refusal of a block that could end in two places."""
     message = "The JSON block holds a fence line where a string seems to be open, and it can be read in two ways."
     return Refusal("ambiguous", message, "Escape quotation marks and line ends inside strings.", block.start, block.end)
 
 
-def never_ignored(outcomes: Sequence[Outcome], start: int, end: int) -> Sequence[Outcome]:
+def never_ignored(outcomes: Sequence[BlockResult], start: int, end: int) -> Sequence[BlockResult]:
     """Return a refusal where a block that was announced as a request turned out to hold none."""
     if not all(isinstance(one, Ignored) for one in outcomes):
         return outcomes
@@ -103,7 +103,7 @@ def never_ignored(outcomes: Sequence[Outcome], start: int, end: int) -> Sequence
     return [Refusal("syntax", f"The block names a tool but cannot be read as a call: {reason}.", HINT, start, end)]
 
 
-def judge_quote(span: Span) -> list[Outcome]:
+def judge_quote(span: BlockSpan) -> list[BlockResult]:
     """Decide what a quoting stretch is: ignored, unless it never ends and so may hide requests."""
     if not _CALL_LIKE.search(span.raw):
         return []
@@ -143,7 +143,7 @@ _ODD_QUOTES: Final = re.compile(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
 _NAMES: Final = frozenset({*PATH_KEYS, "tool", "tool_name", "type"})
 
 
-class Watch:
+class TornBlockDetector:
     """Follows an answer: which blocks could have been torn, and does anything say that one was?
 
     ``since`` is the offset from which blocks are in question, ``unfinished`` the same for blocks whose last string
@@ -152,15 +152,15 @@ class Watch:
 
     __slots__ = ("_data", "_named", "_told", "_tools", "seen", "since", "unfinished")
 
-    def __init__(self, tools: Shapes) -> None:
+    def __init__(self, tools: ToolSchemas) -> None:
         self._tools = tools
         self.since = self.unfinished = self._data = _NOWHERE
         self.seen = self._named = self._told = False
 
-    def block(self, span: Span, outcomes: Sequence[Outcome]) -> None:
+    def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
         """Take note of a JSON block and what came of it."""
         data = isinstance(outcomes[0], Ignored) if outcomes else True
-        strict = span.first is not None and isinstance(span.first[1], Parsed)
+        strict = span.first is not None and isinstance(span.first[1], ParsedJson)
         if strict or any(isinstance(one, RawRequest) for one in outcomes):
             last = last_text(_value(span, outcomes), names=data)
             if strict and (last is None or "\n" in last):
@@ -190,7 +190,7 @@ class Watch:
         self.seen = self.seen or REST_LINE.search(text) is not None
         self._named = self._named or classify.names_tool(text, self._tools)
 
-    def quote(self, span: Span) -> None:
+    def quote(self, span: BlockSpan) -> None:
         """Look into a fence or region that holds no requests, as it may begin or end inside a torn string."""
         if self.since == _NOWHERE:
             return
@@ -212,8 +212,8 @@ class Watch:
         return self._data if self.seen and self._named and not self._told and self._data < _NOWHERE else -1
 
 
-def _value(span: Span, outcomes: Sequence[Outcome]) -> Json:
-    if span.first is not None and isinstance(span.first[1], Parsed):
+def _value(span: BlockSpan, outcomes: Sequence[BlockResult]) -> Json:
+    if span.first is not None and isinstance(span.first[1], ParsedJson):
         return span.first[1].value
     last = outcomes[-1] if outcomes else None
     return dict(last.parameters) if isinstance(last, RawRequest) else None

@@ -16,12 +16,12 @@ from typing import Final
 
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.strict_json import Fault, Parsed
+from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
 from rails.parsing.lenient_tokens import CONFIDENCE, Stop, decode_string
 from rails.parsing.repairs import repair
-from rails.parsing.results import Shapes
+from rails.parsing.results import ToolSchemas
 
 _BRACE: Final = re.compile(r"[{}]")
 #: What stands before an opening mark: nothing, a blank or an operator, then perhaps a letter as in f"…".
@@ -144,7 +144,7 @@ _TEXT: Final[Mapping[str, Json]] = {"type": "string"}
 class _Frame:
     """An open container: its schema, and the keys seen in it (``None`` for an array)."""
 
-    schema: quick_check.Schema
+    schema: quick_check.SchemaValue
     seen: frozenset[str] | None
 
 
@@ -154,39 +154,39 @@ _State = tuple[int, tuple[tuple[int, frozenset[str] | None], ...]]
 _Ends = tuple[tuple[int, int, bool], ...]
 
 
-def settle(text: str, tools: Shapes) -> Parsed | Fault:
+def settle_quotes(text: str, tools: ToolSchemas) -> ParsedJson | JsonFault:
     """Return the one reading of ``text`` that fits its tool's schema, or why there is none."""
     if len(text) > _CHARS or text.count('"') + text.count("'") > _QUOTES:
-        return Fault("inner_quotes", "the block is too long to settle where its strings end")
+        return JsonFault("inner_quotes", "the block is too long to settle where its strings end")
     named = _NAMED.search(text)
     start = _SPACE.match(text)
     if not named or named[2] not in tools or not start or text[start.end() : start.end() + 1] != "{":
-        return Fault("inner_quotes", "a quotation mark inside a string is not escaped")
+        return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped")
     keys = quick_check.names(tools[named[2]]) | _OWN_KEYS
     search = _Search(text, _root(named[2], tools))
-    found: list[tuple[Parsed, _Ends]] = []
+    found: list[tuple[ParsedJson, _Ends]] = []
     for ends in search.readings(start.end()):
         reading = _rewritten(text, ends, keys)
-        if isinstance(reading, Parsed) and _fits(reading.value, tools):
+        if isinstance(reading, ParsedJson) and _fits(reading.value, tools):
             found.append((reading, ends))
             if len(found) > 1:
-                return Fault(
+                return JsonFault(
                     "ambiguous", "a quotation mark inside a string is not escaped, and there are several readings"
                 )
     if search.exhausted or not found:
-        return Fault("inner_quotes", "a quotation mark inside a string is not escaped")
+        return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped")
     reading, ends = found[0]
     for begin, end, item in ends:
         if doubtful(text[begin + 1 : end], text[begin], keys, item=item):
-            return Fault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
+            return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
     at = next((begin for begin, end, _ in ends if marks(text[begin + 1 : end], text[begin])), -1)
     if at < 0:
-        return Fault("inner_quotes", "the strings end where they seem to, and something else is wrong")
+        return JsonFault("inner_quotes", "the strings end where they seem to, and something else is wrong")
     note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
-    return Parsed(reading.value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
+    return ParsedJson(reading.value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
 
 
-def _root(name: str, tools: Shapes) -> Mapping[str, Json]:
+def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
     """Return the schema of a whole block that calls ``name``, in any of the JSON dialects at once."""
     schema = dict(tools[name])
     exact: Json = {"enum": [name]}
@@ -196,24 +196,24 @@ def _root(name: str, tools: Shapes) -> Mapping[str, Json]:
     return {"type": "object", "properties": members}
 
 
-def _fits(value: Json, tools: Shapes) -> bool:
+def _fits(value: Json, tools: ToolSchemas) -> bool:
     read = read_value(value, tools)
     return isinstance(read, Call) and read.tool in tools and quick_check.fits(tools[read.tool], dict(read.parameters))
 
 
-def _rewritten(text: str, ends: _Ends, keys: frozenset[str]) -> Parsed | Fault:
+def _rewritten(text: str, ends: _Ends, keys: frozenset[str]) -> ParsedJson | JsonFault:
     """Read the text with the strings of ``ends`` escaped properly."""
     parts, pos = [], 0
     for begin, end, _ in ends:
         decoded = _decoded(text[begin + 1 : end], text[begin])
-        if isinstance(decoded, Fault):
+        if isinstance(decoded, JsonFault):
             return decoded
         parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
         pos = end + 1
     return repair("".join(parts) + text[pos:], known=lambda: keys)
 
 
-def _decoded(raw: str, mark: str) -> str | Fault:
+def _decoded(raw: str, mark: str) -> str | JsonFault:
     """Decode the inside of a string that may hold unescaped quotation marks."""
     try:
         return decode_string(raw, mark, 0)[0]
@@ -270,7 +270,7 @@ class _Search:
                 )
                 alive.append(False)
 
-    def ends(self, begin: int, schema: quick_check.Schema) -> Iterator[int]:
+    def ends(self, begin: int, schema: quick_check.SchemaValue) -> Iterator[int]:
         """Yield where the string that begins at ``begin`` could end: marks that something structural follows."""
         text = self.text
         choices = schema.get("enum") if isinstance(schema, Mapping) else None
@@ -285,7 +285,7 @@ class _Search:
 
     def walk(
         self, pos: int, stack: _Stack, *, first: bool = False
-    ) -> tuple[int, quick_check.Schema, _Stack] | bool | None:
+    ) -> tuple[int, quick_check.SchemaValue, _Stack] | bool | None:
         """Go on from ``pos`` to the next string value. True at a proper end of the text, None at a dead end.
 
         ``first``: a container was just opened; otherwise a value has just ended.
@@ -313,7 +313,7 @@ class _Search:
                 return None if step is None else (step[0], step[1], step[2])
             pos, stack, first = step[0], step[2], step[4]
 
-    def _value(self, pos: int, stack: _Stack) -> tuple[int, quick_check.Schema, _Stack, bool, bool] | None:
+    def _value(self, pos: int, stack: _Stack) -> tuple[int, quick_check.SchemaValue, _Stack, bool, bool] | None:
         """Read a key if one is due, and what its value begins with: (pos, schema, stack, is a string, opened)."""
         text, top = self.text, stack[-1]
         if top.seen is not None:
@@ -322,7 +322,7 @@ class _Search:
             if not key or key[2] in top.seen or (names and key[2] not in names):
                 return None
             stack = (*stack[:-1], _Frame(top.schema, top.seen | {key[2]}))
-            schema: quick_check.Schema = names.get(key[2])
+            schema: quick_check.SchemaValue = names.get(key[2])
             pos = key.end()
         else:
             schema = top.schema.get("items") if isinstance(top.schema, Mapping) else None

@@ -17,13 +17,13 @@ from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
-from rails.data_formats.strict_json import inside
+from rails.data_formats.strict_json import read_container
 from rails.json_schema.quick_check import fits
-from rails.parsing.blocks import FENCE, JSON_INFO, Span
+from rails.parsing.blocks import FENCE, JSON_INFO, BlockSpan
 from rails.parsing.call_formats.dialects import Call, fits_call, read_value
 from rails.parsing.call_formats.optional import NAMES, translate
 from rails.parsing.classify import BROKEN, xml_call
-from rails.parsing.results import Ignored, Shapes
+from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.scanner import REGION, Scanner
 
 #: Texts longer than this, and more beginnings of objects, are not looked through.
@@ -52,7 +52,7 @@ class _Found(NamedTuple):
     outside: str  # where it stands if in no fence
 
 
-def unread(text: str, tools: Shapes, ignored: Sequence[Ignored] = ()) -> Iterator[Refusal]:
+def find_unread_calls(text: str, tools: ToolSchemas, ignored: Sequence[Ignored] = ()) -> Iterator[Refusal]:
     """Yield a refusal for each whole call in ``text``, an answer in which no call was read.
 
     ``ignored`` are the blocks that were left alone. Where one was broken, nothing is said: what looks like a call
@@ -66,11 +66,11 @@ def unread(text: str, tools: Shapes, ignored: Sequence[Ignored] = ()) -> Iterato
             yield _refusal(text, call, f"in the form {call.form!r}" if call.form else fence or call.outside)
 
 
-def _json_calls(text: str, tools: Shapes) -> Iterator[_Found]:
+def _json_calls(text: str, tools: ToolSchemas) -> Iterator[_Found]:
     pos, tries = 0, 0
     while tries < _TRIES and (found := _OBJECT.search(text, pos)):
         tries, pos = tries + 1, found.end()
-        value = inside(text, found.start(), limits.JSON_DEPTH)
+        value = read_container(text, found.start(), limits.JSON_DEPTH)
         if value is None:
             continue
         pos = value[1]
@@ -82,7 +82,7 @@ def _json_calls(text: str, tools: Shapes) -> Iterator[_Found]:
             yield _Found(found.start(), pos, call.tool, form, "outside of any fence")
 
 
-def _xml_calls(text: str, tools: Shapes) -> Iterator[_Found]:
+def _xml_calls(text: str, tools: ToolSchemas) -> Iterator[_Found]:
     pos, tries = 0, 0
     while tries < _TRIES and (found := _ELEMENT.search(text, pos)):
         pos, closing = found.end(), f"</{found[1]}>"
@@ -93,7 +93,7 @@ def _xml_calls(text: str, tools: Shapes) -> Iterator[_Found]:
             continue
         scanner, block = Scanner(tools), text[found.start() : end]
         span = next(iter((*scanner.feed(block, whole=True), *scanner.flush())), "")
-        call = xml_call(span, block, tools) if isinstance(span, Span) and span.kind == "xml" else None
+        call = xml_call(span, block, tools) if isinstance(span, BlockSpan) and span.kind == "xml" else None
         if isinstance(call, RawRequest) and fits(tools.get(call.tool_name, False), dict(call.parameters)):
             pos = end
             yield _Found(found.start(), end, call.tool_name, "", "behind other text on its line")

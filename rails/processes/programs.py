@@ -39,7 +39,7 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ToolRun:
     """A program that ended: exit code, what it printed."""
 
     code: int
@@ -128,7 +128,9 @@ def outside() -> str:
     return Path(sys.executable).anchor
 
 
-def start(argv: Sequence[str], *, cwd: str = "", extra: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+def start_tool(
+    argv: Sequence[str], *, cwd: str = "", extra: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
     """Start a tool in a process group of its own, with pipes. Raises CheckError if it cannot be started."""
     try:
         return subprocess.Popen(
@@ -144,7 +146,7 @@ def start(argv: Sequence[str], *, cwd: str = "", extra: Mapping[str, str] | None
         raise CheckError(f"{Path(argv[0]).name} could not be started: {error.strerror or error}.") from error
 
 
-def kill(process: subprocess.Popen[bytes]) -> None:
+def kill_tool(process: subprocess.Popen[bytes]) -> None:
     """Kill a tool and every process of its group, and wait for it."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if os.name == "nt":
@@ -158,7 +160,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def run(
+def run_tool(
     argv: Sequence[str],
     *,
     data: bytes = b"",
@@ -166,19 +168,19 @@ def run(
     cwd: str = "",
     most: int = _OUTPUT,
     extra: Mapping[str, str] | None = None,
-) -> Ran:
+) -> ToolRun:
     """Run a tool to its end with ``data`` on standard input.
 
     Raises CheckError if it cannot be started, runs longer than ``timeout`` seconds (``CHECK_SECONDS``
     unless told) or prints more than ``most`` bytes; no process of its group is left then.
     """
     timeout = limits.CHECK_SECONDS if timeout is None else timeout
-    process = start(argv, cwd=cwd, extra=extra)
+    process = start_tool(argv, cwd=cwd, extra=extra)
     try:
         out, err = _pump(process, data, Path(argv[0]).name, timeout=timeout, most=most)
-        return Ran(process.wait(), out, err)
+        return ToolRun(process.wait(), out, err)
     finally:
-        kill(process)
+        kill_tool(process)
 
 
 def _pump(
@@ -224,7 +226,7 @@ def _pump(
 
 
 def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
-    """Return the input and output of a process that :func:`start` started."""
+    """Return the input and output of a process that :func:`start_tool` started."""
     if process.stdin is None or process.stdout is None:
         raise CheckError("A tool was started without pipes.")
     return process.stdin, process.stdout

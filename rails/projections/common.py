@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from rails.core.change_summary import Outline
+from rails.core.change_summary import ChangeSummary
 from rails.core.dataclass import dataclass, field
 from rails.core.tool_request import Json
-from rails.projections.progress import Step
+from rails.projections.progress import PlanStep
 
 #: Parameters that name a file, in our tools and in those of the originals.
 _PATH_KEYS: Final = ("file_path", "path", "new_path")
@@ -112,7 +112,7 @@ class GateView:
     checks: tuple[str, ...]
     seconds: float
     diff: str = ""
-    outlines: tuple[Outline, ...] = ()
+    outlines: tuple[ChangeSummary, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ class TurnView:
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class SessionTotals:
     """Counts over a session. ``retries`` are turns that followed a failed one. ``findings_fixed`` counts
     what the tools repaired and new findings that a later attempt no longer had. ``seconds`` by stage:
     model, gate, human, write, run.
@@ -244,7 +244,7 @@ class SessionView:
     outcome: str
     message: str
     turns: tuple[TurnView, ...]
-    totals: Totals
+    totals: SessionTotals
     failures: tuple[str, ...] = ()
     attention: tuple[str, ...] = ()
     undone: tuple[int, ...] = ()
@@ -254,4 +254,4 @@ class SessionView:
     unknown_events: int = 0
     records: int = 0
     head: str = ""
-    plan: tuple[Step, ...] = ()
+    plan: tuple[PlanStep, ...] = ()

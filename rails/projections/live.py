@@ -22,7 +22,7 @@ _WORDS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Signal:
+class LiveSignal:
     """Something to show: its kind and data, and the number of the record it comes from."""
 
     number: int
@@ -37,10 +37,10 @@ class Live:
         self._requests: dict[str, tuple[str, str]] = {}
         self._asked: tuple[str, ...] = ()
 
-    def add(self, record: Record) -> Iterator[Signal]:
+    def add(self, record: Record) -> Iterator[LiveSignal]:
         """Yield what ``record`` means for whoever watches."""
         for kind, data in self._signals(record):
-            yield Signal(record.seq, kind, data)
+            yield LiveSignal(record.seq, kind, data)
 
     def _signals(self, record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
         facts = record.details
@@ -100,7 +100,7 @@ class Live:
 
     def _decided(self, record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
         facts = record.details
-        answer, reason = d.text(facts, "answer") or d.text(facts, "state"), one_line(d.beginning(facts, "reason"), 120)
+        answer, reason = d.text(facts, "answer") or d.text(facts, "state"), one_line(d.shortened(facts, "reason"), 120)
         because = f": {reason}" if reason else ""
         words = {"approve": "✅ Approved", "deny": f"⛔ Denied{because}", "abort": f"⛔ Stopped{because}"}
         status = {"approve": "approved", "deny": "denied", "abort": "denied"}.get(answer, answer)
@@ -122,7 +122,7 @@ def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
     facts = record.details
     match record.event_type:
         case "AGENT_ENGAGE":
-            yield "agent", {"agent": one_line(record.agent_role, 60), "words": one_line(d.beginning(facts, "task"))}
+            yield "agent", {"agent": one_line(record.agent_role, 60), "words": one_line(d.shortened(facts, "task"))}
         case "LLM_CALL":
             number = int(d.number(facts, "turn"))
             who = f"{one_line(record.agent_role, 60)} · turn {number}"
@@ -137,6 +137,6 @@ def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
             words = f"Sent back to the agent ({codes}): attempt {attempt} of {limit} failed" if codes else ""
             yield "attempt", {"attempt": attempt, "limit": limit, "words": one_line(words, _WORDS)}
         case "LLM_ERROR" | "ERROR":
-            yield "error", {"words": one_line(d.beginning(facts, "error") or record.message, _WORDS)}
+            yield "error", {"words": one_line(d.shortened(facts, "error") or record.message, _WORDS)}
         case "WORKFLOW_END":
             yield "end", {"outcome": d.text(facts, "outcome"), "words": one_line(record.message, _WORDS)}

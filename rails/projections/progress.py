@@ -1,7 +1,7 @@
 """The plan of a session and where it stands: its agents in order, each with its task. A pure fold over records.
 
 Of the records that come every turn only the newest feedback matters, so that a session of a million records has its
-plan from a handful: those that :class:`rails.log.session_stats.Card` names.
+plan from a handful: those that :class:`rails.log.session_stats.SessionStats` names.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.events import Record
 from rails.core.record_fields import Details
 from rails.core.text import one_line
-from rails.log.session_stats import Card
+from rails.log.session_stats import SessionStats
 
 #: "next": to come; "stopped": it ended without being done, or the session did while it was at work.
-State = Literal["done", "working", "stopped", "next"]
+StepState = Literal["done", "working", "stopped", "next"]
 #: Agents of a plan that are kept; sessions have a handful.
 _MOST: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """One agent and its task. ``first`` is the record it began with (0: it has not), ``outcome`` how it ended.
 
     ``failed`` of ``limit`` attempts have failed since the last success, on the rung of the ladder ``rung`` (""; squash;
@@ -35,7 +35,7 @@ class Step:
 
     agent: str
     task: str
-    state: State = "next"
+    state: StepState = "next"
     first: int = 0
     outcome: str = ""
     rung: str = ""
@@ -47,7 +47,7 @@ class Step:
     by: str = ""
 
 
-def plan_of(records: Iterable[Record]) -> tuple[Step, ...]:
+def plan_of(records: Iterable[Record]) -> tuple[PlanStep, ...]:
     """Return the steps of a session from its records, or from as many of them as there are."""
     plan = _Plan()
     for record in records:
@@ -55,7 +55,7 @@ def plan_of(records: Iterable[Record]) -> tuple[Step, ...]:
     return tuple(plan.steps)
 
 
-def standing(plan: tuple[Step, ...]) -> str:
+def current_step_text(plan: tuple[PlanStep, ...]) -> str:
     """Say in a few words which step is at work: "Step 2 of 3"; "" for a plan of one, and where none is."""
     at = next((n for n, step in enumerate(plan, start=1) if step.state == "working"), 0)
     return f"Step {at} of {len(plan)}" if at and len(plan) > 1 else ""
@@ -63,7 +63,7 @@ def standing(plan: tuple[Step, ...]) -> str:
 
 class _Plan:
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[PlanStep] = []
         self._finished = 0
 
     def add(self, record: Record) -> None:
@@ -71,34 +71,34 @@ class _Plan:
         match record.event_type:
             case "WORKFLOW_START":
                 tasks = d.objects(facts, "tasks")[:_MOST]
-                self.steps = [Step(d.beginning(task, "agent"), d.beginning(task, "task")) for task in tasks]
+                self.steps = [PlanStep(d.shortened(task, "agent"), d.shortened(task, "task")) for task in tasks]
                 self._finished = 0
             case "AGENT_ENGAGE" if self._finished < _MOST:
                 self._engage(record)
             case "ESCALATION":
-                rung = d.beginning(facts, "rung")
-                state: State = "stopped" if rung == "human" else "working"
+                rung = d.shortened(facts, "rung")
+                state: StepState = "stopped" if rung == "human" else "working"
                 self._at_work(state=state, rung=rung, failed=0)
             case "FEEDBACK_SENT":
-                self._at_work(failed=d.whole(facts, "attempt"), limit=d.whole(facts, "limit"))
+                self._at_work(failed=d.integer(facts, "attempt"), limit=d.integer(facts, "limit"))
             case "AGENT_FINISHED" if self._finished < len(self.steps):
-                done = d.beginning(facts, "outcome") in ("", "done")
-                self._at_work(state="done" if done else "stopped", outcome=d.beginning(facts, "outcome"))
+                done = d.shortened(facts, "outcome") in ("", "done")
+                self._at_work(state="done" if done else "stopped", outcome=d.shortened(facts, "outcome"))
                 self._finished += done
             case "HANDOFF":
-                file, receiver = d.beginning(facts, "file"), d.beginning(facts, "receiver")
+                file, receiver = d.shortened(facts, "file"), d.shortened(facts, "receiver")
                 self._last_done(handoff=file, receiver=receiver, handed="", by="")
             case "HUMAN_STEERED" if facts.get("about") == "handoff":
-                self._last_done(handed=_handed(facts), by=d.beginning(facts, "by"))
+                self._last_done(handed=_handed(facts), by=d.shortened(facts, "by"))
             case "WORKFLOW_END":
-                self._end(d.beginning(facts, "outcome"))
+                self._end(d.shortened(facts, "outcome"))
 
     def _engage(self, record: Record) -> None:
-        agent, task = d.beginning(record.details, "agent") or record.agent_role, d.beginning(record.details, "task")
+        agent, task = d.shortened(record.details, "agent") or record.agent_role, d.shortened(record.details, "task")
         if self._finished >= len(self.steps):  # a log that does not say at its start what is to be done
-            self.steps.append(Step(agent, task))
+            self.steps.append(PlanStep(agent, task))
         planned = self.steps[self._finished]
-        self.steps[self._finished] = Step(agent, planned.task or task, "working", record.seq)
+        self.steps[self._finished] = PlanStep(agent, planned.task or task, "working", record.seq)
 
     def _at_work(self, **changed: object) -> None:
         """Change the step that is not done; before any agent was engaged there is nothing to say of it."""
@@ -122,7 +122,7 @@ class _Plan:
 
 
 def _handed(facts: Details) -> str:
-    answer = d.beginning(facts, "answer")
+    answer = d.shortened(facts, "answer")
     return "edited" if answer == "go" and d.flag(facts, "edited") else answer
 
 
@@ -131,7 +131,7 @@ _SO_FAR: Final = "(so far: the log is still being read)"
 
 
 @dataclass(frozen=True, slots=True)
-class Meter:
+class SessionUsage:
     """Words for people: ``tokens`` used, ``cost`` ("" without prices), what is ``left`` of each bound that was set.
 
     ``note`` says what is wrong with the table of prices, if anything is. ``partial``: the log is not all read yet,
@@ -158,7 +158,9 @@ class Meter:
         return {name: f"{words} {_SO_FAR}" if words and self.partial else words for name, words in facts.items()}
 
 
-def meter_of(card: Card, prices: Prices, *, since_last_s: float = 0.0, note: str = "", partial: bool = False) -> Meter:
+def session_usage(
+    card: SessionStats, prices: Prices, *, since_last_s: float = 0.0, note: str = "", partial: bool = False
+) -> SessionUsage:
     """Return what the session of ``card`` has used.
 
     ``since_last_s`` is how long the last record of a running session is ago, in seconds: that time counts, as it does
@@ -171,7 +173,7 @@ def meter_of(card: Card, prices: Prices, *, since_last_s: float = 0.0, note: str
     spent = sum(known) if known else None
     beside = f" without {', '.join(unknown)} (no price)" if known and unknown else ""
     left = _left(card, prices, spent, card.seconds + max(0.0, since_last_s))
-    return Meter(_tokens(list(used.values())), prices.text(spent) + beside, tuple(left), note, partial)
+    return SessionUsage(_tokens(list(used.values())), prices.text(spent) + beside, tuple(left), note, partial)
 
 
 def _tokens(counts: Sequence[Usage]) -> str:
@@ -183,8 +185,8 @@ def _tokens(counts: Sequence[Usage]) -> str:
     return f"{read:,} tokens in{again}, {written:,} out"
 
 
-def _left(card: Card, prices: Prices, spent: float | None, seconds: float) -> Iterator[str]:
-    """Yield what is left of each bound, counted as the run counts it (``rails.session.budget.Totals``)."""
+def _left(card: SessionStats, prices: Prices, spent: float | None, seconds: float) -> Iterator[str]:
+    """Yield what is left of each bound, counted as the run counts it (``rails.session.budget.SessionBudget``)."""
     tokens, most_seconds, most_cost = (d.number(card.limits, f"max_{name}") for name in ("tokens", "seconds", "cost"))
     if tokens > 0:
         used = sum(sum(counts) for counts in card.used.values())

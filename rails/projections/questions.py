@@ -12,17 +12,17 @@ from rails.core import record_fields as d
 from rails.core.dataclass import dataclass, replace
 from rails.core.events import Record
 
-State = Literal["open", "approved", "denied", "stopped", "expired", "withdrawn", "replaced", "stale"]
+QuestionState = Literal["open", "approved", "denied", "stopped", "expired", "withdrawn", "replaced", "stale"]
 
-_STATE_OF: Final[dict[str, State]] = {"approve": "approved", "deny": "denied", "abort": "stopped"}
-_CLOSED: Final[dict[str, State]] = {"expired": "expired", "withdrawn": "withdrawn", "stale": "stale"}
+_STATE_OF: Final[dict[str, QuestionState]] = {"approve": "approved", "deny": "denied", "abort": "stopped"}
+_CLOSED: Final[dict[str, QuestionState]] = {"expired": "expired", "withdrawn": "withdrawn", "stale": "stale"}
 _ENDS: Final = ("WORKFLOW_END", "AGENT_FINISHED", "SESSION_RESUMED", "AGENT_ENGAGE")
 #: Questions of one session that are remembered; older ones are told as "withdrawn" to whoever still answers.
 _KEPT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class ApprovalQuestion:
     """A question: the APPROVAL_OPENED record it began with, and where it stands. ``record`` is as logged."""
 
     number: int
@@ -31,7 +31,7 @@ class Question:
     digest: str
     opened_at: str
     record: Record
-    state: State = "open"
+    state: QuestionState = "open"
     by: str = ""
     reason: str = ""
     ended_at: str = ""
@@ -52,25 +52,25 @@ class Question:
         }[self.state]
 
 
-class Questions:
+class ApprovalQuestions:
     """The questions of one session; feed it the records in order."""
 
     def __init__(self) -> None:
-        self._all: dict[int, Question] = {}
+        self._all: dict[int, ApprovalQuestion] = {}
         self.seen = 0
 
     @property
-    def open(self) -> Question | None:
+    def open(self) -> ApprovalQuestion | None:
         """The question that waits; a run asks one at a time."""
         last = self.last
         return last if last and last.state == "open" else None
 
     @property
-    def last(self) -> Question | None:
+    def last(self) -> ApprovalQuestion | None:
         """The newest question."""
         return next(reversed(self._all.values()), None)
 
-    def get(self, number: int) -> Question | None:
+    def get(self, number: int) -> ApprovalQuestion | None:
         """Return the question that record ``number`` opened."""
         return self._all.get(number)
 
@@ -80,8 +80,8 @@ class Questions:
         facts = record.details
         match record.event_type:
             case "APPROVAL_OPENED":
-                self._end("replaced" if d.whole(facts, "replaces") else "withdrawn", record)
-                self._all[record.seq] = Question(
+                self._end("replaced" if d.integer(facts, "replaces") else "withdrawn", record)
+                self._all[record.seq] = ApprovalQuestion(
                     record.seq,
                     record.session_id,
                     d.text(facts, "id"),
@@ -93,7 +93,7 @@ class Questions:
                     del self._all[next(iter(self._all))]
             case "HUMAN_DECISION" if self.open and self.open.id == d.text(facts, "id"):
                 state = _STATE_OF.get(d.text(facts, "answer"), "withdrawn")
-                self._end(state, record, d.beginning(facts, "by"), d.beginning(facts, "reason"))
+                self._end(state, record, d.shortened(facts, "by"), d.shortened(facts, "reason"))
             case "APPROVAL_CLOSED":
                 self._end(_CLOSED.get(d.text(facts, "state"), "withdrawn"), record)
             case "TOOL_EXECUTION_RESULT" if not d.flag(facts, "ok", True) and not d.text(facts, "tool"):
@@ -103,7 +103,7 @@ class Questions:
             case kind if kind in _ENDS:
                 self._end("withdrawn", record)
 
-    def _end(self, state: State, record: Record, by: str = "", reason: str = "") -> None:
+    def _end(self, state: QuestionState, record: Record, by: str = "", reason: str = "") -> None:
         if question := self.open:
             ended = replace(question, state=state, by=by, reason=reason, ended_at=record.timestamp)
             self._all[question.number] = ended

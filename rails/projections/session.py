@@ -10,10 +10,10 @@ from rails.core.events import EVENT_TYPES, Record
 from rails.core.json_text import json_object
 from rails.core.text import sha256
 from rails.core.tool_request import Json
-from rails.projections.common import SessionView, Totals, TurnView
+from rails.projections.common import SessionTotals, SessionView, TurnView
 from rails.projections.progress import plan_of
 from rails.projections.turn import TurnBuilder
-from rails.review.reports.attempts import attention, explain_failures, with_progress
+from rails.review.reports.attempts import explain_failures, warnings_of, with_progress
 
 #: Events that belong to the session, not to one of its turns.
 _FRAME: Final = frozenset(
@@ -46,7 +46,7 @@ def session_view(
         turns=turns,
         totals=_totals(turns),
         failures=explain_failures(turns),
-        attention=attention(turns, frame.undone, ended=bool(frame.outcome)),
+        attention=warnings_of(turns, frame.undone, ended=bool(frame.outcome)),
         undone=tuple(frame.undone),
         resumed=frame.resumed,
         prompts=frame.prompts,
@@ -58,7 +58,7 @@ def session_view(
     )
 
 
-def as_json(view: SessionView) -> dict[str, Json]:
+def session_as_json(view: SessionView) -> dict[str, Json]:
     """Return the view as JSON; ``session.schema.json`` in this package describes it."""
     result = json_object(view)
     turns = result["turns"]
@@ -78,11 +78,11 @@ class _Frame:
         self.resumed = 0
         for record in records:
             if record.event_type == "WORKFLOW_START":
-                self.task = d.beginning(record.details, "task") or record.message
-                self.project = d.beginning(record.details, "project")
+                self.task = d.shortened(record.details, "task") or record.message
+                self.project = d.shortened(record.details, "project")
             elif record.event_type == "WORKFLOW_END":
-                self.outcome = d.beginning(record.details, "outcome") or "ended"
-                self.message = d.beginning(record.details, "message") or record.message
+                self.outcome = d.shortened(record.details, "outcome") or "ended"
+                self.message = d.shortened(record.details, "message") or record.message
             elif record.event_type == "AGENT_ENGAGE":
                 self.prompts[record.agent_role] = _prompt_digest(record.details)
             elif record.event_type == "UNDO":
@@ -116,7 +116,7 @@ def _turns(records: Iterable[Record]) -> tuple[TurnView, ...]:
     return tuple(builder.build() for builder in builders)
 
 
-def _totals(turns: Sequence[TurnView]) -> Totals:
+def _totals(turns: Sequence[TurnView]) -> SessionTotals:
     gates = [gate for turn in turns for gate in turn.gates]
     answers = [approval.answer for turn in turns for approval in turn.approvals]
     seconds: dict[str, float] = {}
@@ -125,7 +125,7 @@ def _totals(turns: Sequence[TurnView]) -> Totals:
             seconds[stage] = round(seconds.get(stage, 0.0) + spent, 3)
     new = sum(finding.new for gate in gates for finding in gate.findings)
     paths = {change.path for turn in turns for result in turn.results if result.ok for change in result.changes}
-    return Totals(
+    return SessionTotals(
         turns=sum(turn.number > 0 for turn in turns),
         requests=sum(len(turn.requests) for turn in turns),
         repairs=sum(len(request.repairs) for turn in turns for request in turn.requests),

@@ -11,10 +11,10 @@ from rails.core import change_summary, limits
 from rails.core import record_fields as d
 from rails.core.dataclass import replace
 from rails.core.events import Record
-from rails.core.json_text import leaves, squeezed
+from rails.core.json_text import json_leaves, without_quoting
 from rails.core.record_fields import Details
 from rails.core.tool_request import Json
-from rails.data_formats.strict_json import Parsed
+from rails.data_formats.strict_json import ParsedJson
 from rails.parsing.repairs import repair
 from rails.projections.common import (
     ApprovalView,
@@ -43,7 +43,7 @@ _VALUE: Final = r'"{}"\s*:\s*("(?:[^"\\]|\\.){{0,4000}}"|[^\s,}}\]]{{1,200}})'
 
 def correction_of(details: Details) -> CorrectionView:
     """Return a CORRECTION record as people see it."""
-    before, after = d.beginning(details, "before"), d.beginning(details, "after")
+    before, after = d.shortened(details, "before"), d.shortened(details, "after")
     old, new = _leaves_of(before), _leaves_of(after)
     if not after:
         changes: tuple[ValueChange, ...] = ()
@@ -51,7 +51,7 @@ def correction_of(details: Details) -> CorrectionView:
         changes = tuple(_named(d.texts(details, "drift"), before))
     else:
         changes = tuple(_changes(old, new, before, after))
-    return CorrectionView(d.beginning(details, "id"), d.flag(details, "taken"), d.beginning(details, "why"), changes)
+    return CorrectionView(d.shortened(details, "id"), d.flag(details, "taken"), d.shortened(details, "why"), changes)
 
 
 def _changes(old: Mapping[str, Json], new: Mapping[str, Json], before: str, after: str) -> Iterator[ValueChange]:
@@ -81,21 +81,21 @@ def _leaves_of(block: str) -> dict[str, Json] | None:
     body = block[start : end if end > start else len(block)].strip().strip("`")
     # What was cut off is read as far as it goes: this is for the eye, and runs nothing.
     parsed = repair(body, closers=True) if start >= 0 else None
-    if not isinstance(parsed, Parsed) or not isinstance(parsed.value, dict):
+    if not isinstance(parsed, ParsedJson) or not isinstance(parsed.value, dict):
         return None
     request = dict(parsed.value)
     wrapped = next((value for key in _WRAPPERS if isinstance(value := request.pop(key, None), dict)), {})
     tool = next((request.pop(key) for key in _TOOL if key in request), None)
     whole = {**{key: value for key, value in request.items() if key not in _FORM}, **wrapped}
-    return {**({"tool": tool} if tool is not None else {}), **dict(leaves(whole))}
+    return {**({"tool": tool} if tool is not None else {}), **dict(json_leaves(whole))}
 
 
 def _stands_in(value: Json, known: Mapping[str, Json], block: str) -> bool:
     """Whether a value is one of ``known``, or a longer one stands in the block however it is quoted there."""
     if _json(value) in map(_json, known.values()):
         return True
-    flat = squeezed(value if isinstance(value, str) else _json(value))
-    return len(flat) >= _TELLING and flat in squeezed(block)
+    flat = without_quoting(value if isinstance(value, str) else _json(value))
+    return len(flat) >= _TELLING and flat in without_quoting(block)
 
 
 def _json(value: Json) -> str:
@@ -194,8 +194,8 @@ class TurnBuilder:
     def _response(self, details: Details, record: Record) -> None:
         del record
         self.answered = True
-        self._text = d.beginning(details, "prose") or d.beginning(details, "text")
-        self._stop = d.beginning(details, "stop_reason")
+        self._text = d.shortened(details, "prose") or d.shortened(details, "text")
+        self._stop = d.shortened(details, "stop_reason")
         usage = d.inner(details, "usage")
         names = ("input_tokens", "cache_write_tokens", "output_tokens", "cache_read_tokens")
         read, kept, written, cached = (int(d.number(usage, name)) for name in names)
@@ -203,24 +203,24 @@ class TurnBuilder:
         self._spend("model", d.number(details, "duration_ms") / 1000)
 
     def _request(self, details: Details, record: Record) -> None:
-        request_id = d.beginning(details, "id") or f"#{record.seq}"
+        request_id = d.shortened(details, "id") or f"#{record.seq}"
         self._requests[request_id] = RequestView(
             id=request_id,
-            tool=d.beginning(details, "tool_name"),
-            explanation=d.beginning(details, "explanation"),
-            dialect=d.beginning(details, "dialect"),
+            tool=d.shortened(details, "tool_name"),
+            explanation=d.shortened(details, "explanation"),
+            dialect=d.shortened(details, "dialect"),
             parameters=details.get("parameters"),
             repairs=tuple(_repair(repair) for repair in d.objects(details, "repairs")),
         )
 
     def _valid(self, details: Details, record: Record) -> None:
         del record
-        request_id = d.beginning(details, "id")
+        request_id = d.shortened(details, "id")
         if known := self._requests.get(request_id):
             self._requests[request_id] = replace(known, valid=True, coerced=d.texts(details, "coerced"))
 
     def _invalid(self, details: Details, record: Record) -> None:
-        request_id = d.beginning(details, "id")
+        request_id = d.shortened(details, "id")
         if known := self._requests.get(request_id):
             self._requests[request_id] = replace(known, valid=False)
         self._refuse("request", details, record)
@@ -234,12 +234,12 @@ class TurnBuilder:
     def _refuse(self, stage: Literal["request", "edit", "output"], details: Details, record: Record) -> None:
         refusals = d.objects(details, "refusals") or ({"code": "refused", "message": record.message},)
         for refusal in refusals:
-            code, message, hint, path = (d.beginning(refusal, key) for key in ("code", "message", "hint", "path"))
-            request_id = d.beginning(refusal, "request_id") or d.beginning(details, "id")
+            code, message, hint, path = (d.shortened(refusal, key) for key in ("code", "message", "hint", "path"))
+            request_id = d.shortened(refusal, "request_id") or d.shortened(details, "id")
             self._refusals.append(RefusalView(stage, code, message, hint, path, request_id))
 
     def _block_ignored(self, details: Details, record: Record) -> None:
-        self._ignored.append(d.beginning(details, "reason") or record.message)
+        self._ignored.append(d.shortened(details, "reason") or record.message)
 
     def _corrected(self, details: Details, record: Record) -> None:
         del record
@@ -257,32 +257,32 @@ class TurnBuilder:
         self._spend("gate", seconds)
         self._gates.append(
             GateView(
-                status=d.beginning(details, "status"),
+                status=d.shortened(details, "status"),
                 findings=tuple(_finding(finding) for finding in d.objects(details, "findings")),
                 fixed=tuple(_fixed(one) for one in fixed),
                 fixes=sum(int(d.number(one, "count")) or 1 for one in fixed),
                 not_checked=tuple(_skipped(one) for one in d.objects(details, "not_checked")),
                 checks=tuple(
-                    f"{d.beginning(check, 'name')} {d.beginning(check, 'version')}".strip()
+                    f"{d.shortened(check, 'name')} {d.shortened(check, 'version')}".strip()
                     for check in d.objects(details, "checks")
                 ),
                 seconds=round(seconds, 3),
-                diff=d.beginning(details, "diff"),
-                outlines=tuple(change_summary.from_json(one) for one in d.objects(details, "outlines")),
+                diff=d.shortened(details, "diff"),
+                outlines=tuple(change_summary.summary_from_json(one) for one in d.objects(details, "outlines")),
             )
         )
 
     def _asked(self, details: Details, record: Record) -> None:
         # The same without an answer yet is asked anew, after an interruption.
-        request_id = d.beginning(details, "id")
+        request_id = d.shortened(details, "id")
         self._approvals = [asked for asked in self._approvals if asked.answer or asked.id != request_id]
         self._approvals.append(
             ApprovalView(
                 id=request_id,
-                digest=d.beginning(details, "digest"),
-                kind=d.beginning(details, "kind"),
+                digest=d.shortened(details, "digest"),
+                kind=d.shortened(details, "kind"),
                 tools=d.texts(details, "tools"),
-                diff=d.beginning(details, "diff"),
+                diff=d.shortened(details, "diff"),
                 risks=d.texts(details, "risks"),
                 notes=d.texts(details, "notes"),
                 asked_at=record.timestamp,
@@ -291,17 +291,17 @@ class TurnBuilder:
 
     def _decided(self, details: Details, record: Record) -> None:
         self._spend("human", d.number(details, "seconds"))
-        key = d.beginning(details, "id"), d.beginning(details, "digest")
+        key = d.shortened(details, "id"), d.shortened(details, "digest")
         waiting = [n for n, asked in enumerate(self._approvals) if not asked.answer and (asked.id, asked.digest) == key]
         if not waiting:
             waiting = [len(self._approvals)]
             self._approvals.append(ApprovalView(*key, "", (), "", (), (), asked_at=record.timestamp))
         self._approvals[waiting[0]] = replace(
             self._approvals[waiting[0]],
-            answer=d.beginning(details, "answer"),
-            reason=d.beginning(details, "reason"),
-            by=d.beginning(details, "by"),
-            at=d.beginning(details, "at") or record.timestamp,
+            answer=d.shortened(details, "answer"),
+            reason=d.shortened(details, "reason"),
+            by=d.shortened(details, "by"),
+            at=d.shortened(details, "at") or record.timestamp,
             seconds=float(d.number(details, "seconds")),
         )
 
@@ -312,9 +312,9 @@ class TurnBuilder:
     def _result(self, details: Details, record: Record) -> None:
         changes = tuple(_change(change) for change in d.objects(details, "changes"))
         seconds = d.number(details, "duration_ms") / 1000
-        tool = d.beginning(details, "tool")
+        tool = d.shortened(details, "tool")
         self._spend("run" if tool else "write", seconds)
-        words = d.beginning(details, "text") or record.message
+        words = d.shortened(details, "text") or record.message
         # A result ends what was begun for the same requests; tools that only look are not begun.
         if (ids := _ids(details)) in self._begun:
             self._begun.remove(ids)
@@ -325,7 +325,7 @@ class TurnBuilder:
         self._checkpoints.append(int(d.number(details, "step")))
 
     def _told(self, details: Details, record: Record) -> None:
-        self._feedback = d.beginning(details, "text") or record.message
+        self._feedback = d.shortened(details, "text") or record.message
 
     def _noted(self, details: Details, record: Record) -> None:
         """Keep what happened around the turn: a rung of the ladder, a hand-off, an answer, an alert."""
@@ -334,7 +334,7 @@ class TurnBuilder:
         self._notes.append(f"{who}{record.message}{f' ({files})' if files else ''}")
 
     def _error(self, details: Details, record: Record) -> None:
-        self._errors.append(d.beginning(details, "error") or record.message)
+        self._errors.append(d.shortened(details, "error") or record.message)
 
 
 _TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
@@ -364,18 +364,18 @@ _TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
 
 
 def _ids(details: Details) -> tuple[str, ...]:
-    return d.texts(details, "ids") or (d.beginning(details, "id"),)
+    return d.texts(details, "ids") or (d.shortened(details, "id"),)
 
 
 def _repair(repair: Details) -> str:
-    before, after = d.beginning(repair, "before"), d.beginning(repair, "after")
+    before, after = d.shortened(repair, "before"), d.shortened(repair, "after")
     change = f": {before!r} → {after!r}" if before or after else ""
-    return f"{d.beginning(repair, 'name')} at {d.number(repair, 'offset'):.0f}{change}"
+    return f"{d.shortened(repair, 'name')} at {d.number(repair, 'offset'):.0f}{change}"
 
 
 def _finding(finding: Details) -> FindingView:
     path, rule, message, tool, severity = (
-        d.beginning(finding, key) for key in ("path", "rule", "message", "tool", "severity")
+        d.shortened(finding, key) for key in ("path", "rule", "message", "tool", "severity")
     )
     line, column = (int(d.number(finding, key)) for key in ("line", "column"))
     return FindingView(path, line, column, rule, message, tool, severity or "error", d.flag(finding, "new", True))
@@ -383,13 +383,13 @@ def _finding(finding: Details) -> FindingView:
 
 def _fixed(fixed: Details) -> str:
     count = int(d.number(fixed, "count")) or 1
-    return f"{d.beginning(fixed, 'tool')} {d.beginning(fixed, 'rule')} ×{count} in {d.beginning(fixed, 'path')}"
+    return f"{d.shortened(fixed, 'tool')} {d.shortened(fixed, 'rule')} ×{count} in {d.shortened(fixed, 'path')}"
 
 
 def _skipped(skip: Details) -> str:
-    return f"{d.beginning(skip, 'path')} by {d.beginning(skip, 'check')}: {d.beginning(skip, 'reason')}"
+    return f"{d.shortened(skip, 'path')} by {d.shortened(skip, 'check')}: {d.shortened(skip, 'reason')}"
 
 
 def _change(change: Details) -> ChangeView:
-    before, after = (d.beginning(change, key) or None for key in ("before_sha256", "after_sha256"))
-    return ChangeView(d.beginning(change, "path"), d.beginning(change, "kind"), before, after)
+    before, after = (d.shortened(change, key) or None for key in ("before_sha256", "after_sha256"))
+    return ChangeView(d.shortened(change, "path"), d.shortened(change, "kind"), before, after)

@@ -9,7 +9,7 @@ from rails.approval.terminal.screen import styled, wrap
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
 
-Style = Literal["", "good", "bad", "open", "dim", "head", "heat-0", "heat-1", "heat-2", "heat-3", "heat-4"]
+CellStyle = Literal["", "good", "bad", "open", "dim", "head", "heat-0", "heat-1", "heat-2", "heat-3", "heat-4"]
 #: The styles of a terminal for those of a table.
 _INK: Final = {
     **{"good": "good", "bad": "risk", "open": "finding", "dim": "dim", "head": "title"},
@@ -30,7 +30,7 @@ class Cell:
     """
 
     text: str
-    style: Style = ""
+    style: CellStyle = ""
     session: str = ""
     turn: int = 0
     record: int = 0
@@ -61,7 +61,7 @@ def cells(*texts: object) -> tuple[Cell, ...]:
     )
 
 
-def as_text(table: Table, colour: bool = False, *, width: int = 160) -> str:
+def table_as_text(table: Table, colour: bool = False, *, width: int = 160) -> str:
     """Return a table for a terminal of ``width`` columns; what has no room is left out, and said."""
     shown = [
         [one_line(cell.text, 400 if at in table.wide else _CELL) for at, cell in enumerate(row)] for row in table.rows

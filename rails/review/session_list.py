@@ -8,19 +8,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from rails.config.prices import Prices, load
+from rails.config.prices import Prices, load_price_file
 from rails.core.errors import LogError, UsageError
 from rails.core.events import Record
 from rails.core.text import one_line
 from rails.log.index.index import Index
 from rails.log.index.search import session_ids
 from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient
-from rails.log.session_stats import Card
+from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
 from rails.projections.session import session_view
-from rails.review.reports.compare import Comparison, compare
-from rails.review.reports.line_history import LineStory, line_story
-from rails.review.reports.report_list import REPORT_SESSIONS, REPORTS, Report
+from rails.review.reports.compare import SessionComparison, compare_sessions
+from rails.review.reports.line_history import LineHistory, line_history
+from rails.review.reports.report_list import REPORT_SESSIONS, REPORTS, ReviewReport
 from rails.review.reports.sessions import chosen
 
 #: Records of all views that are kept, roughly: a view holds the texts of its session.
@@ -28,7 +28,7 @@ _KEPT_BYTES: Final = 64_000_000
 _CARDS: Final = 5_000
 
 
-class Library:
+class SessionList:
     """The sessions below ``state``; may be used from several threads. ``prices`` is the user's file of prices."""
 
     def __init__(self, state: Path, prices: Path | None = None) -> None:
@@ -40,7 +40,7 @@ class Library:
 
     def prices(self) -> Prices:
         """Return what tokens cost. Raises UsageError for a file that cannot be understood."""
-        return load(self._prices) if self._prices else Prices()
+        return load_price_file(self._prices) if self._prices else Prices()
 
     def view(self, session_id: str) -> SessionView:
         """Return a session as people see it. Raises UsageError for one that is not there, LogError."""
@@ -63,7 +63,7 @@ class Library:
             except (LogError, UsageError):
                 continue
 
-    def cards(self, line: str = "", within_s: float = float("inf")) -> tuple[Card, ...]:
+    def cards(self, line: str = "", within_s: float = float("inf")) -> tuple[SessionStats, ...]:
         """Return the cards of the sessions that a line asks for, the newest first. Raises UsageError.
 
         What is new is taken in for at most about ``within_s`` seconds; ``complete`` says whether that was enough.
@@ -74,25 +74,25 @@ class Library:
             self.complete = index.refresh(within_s)
             return chosen(index.cards(_CARDS), line)
 
-    def report(self, name: str, line: str = "") -> Report:
+    def report(self, name: str, line: str = "") -> ReviewReport:
         """Return a report over the newest sessions that a line asks for. Raises UsageError."""
         self.complete = True
         names = [card.session_id for card in self.cards(line)] if line.strip() else session_ids(self.state)[::-1]
         return self.report_of(name, names[:REPORT_SESSIONS][::-1])
 
-    def report_of(self, name: str, names: Iterable[str]) -> Report:
+    def report_of(self, name: str, names: Iterable[str]) -> ReviewReport:
         """Return a report over these sessions, which are in order. Raises UsageError."""
         if name not in REPORTS:
             raise UsageError(f"There is no report {one_line(name)!r}. There are: {', '.join(REPORTS)}.")
         return REPORTS[name](self.views(list(names)), self.prices())
 
-    def compare(self, first: str, second: str) -> Comparison:
+    def compare(self, first: str, second: str) -> SessionComparison:
         """Return two sessions compared. Raises UsageError."""
-        return compare(self.view(first), self.view(second), self.prices())
+        return compare_sessions(self.view(first), self.view(second), self.prices())
 
-    def why(self, path: str, line: int, current_sha256: str | None = None) -> LineStory:
+    def why(self, path: str, line: int, current_sha256: str | None = None) -> LineHistory:
         """Return where a line of a file comes from."""
-        return line_story(list(self.views(session_ids(self.state))), path, line, current_sha256)
+        return line_history(list(self.views(session_ids(self.state))), path, line, current_sha256)
 
     def _log(self, session_id: str) -> Path:
         log = self.state / "sessions" / session_id / LOG_NAME

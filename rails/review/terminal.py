@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.terminal.screen import draw_lines, draw_outline, styled, wrap
+from rails.approval.terminal.screen import draw_lines, draw_summary, styled, wrap
 from rails.core.text import one_line, printable
 from rails.projections.common import (
     ApprovalView,
@@ -14,8 +14,8 @@ from rails.projections.common import (
     GateView,
     RequestView,
     ResultView,
+    SessionTotals,
     SessionView,
-    Totals,
     TurnView,
 )
 from rails.review.diffs import read_diff
@@ -176,7 +176,7 @@ def _gate(gate: GateView, pen: _Pen, *, drawn: bool) -> Iterator[str]:
     checks = f" ({', '.join(gate.checks)})" if gate.checks else ""
     yield from pen.field("checks", f"{gate.status}{checks}", style)
     for outline in gate.outlines:
-        yield from _barred(draw_outline(outline, pen.colour, pen.width - len(_BAR)))
+        yield from _barred(draw_summary(outline, pen.colour, pen.width - len(_BAR)))
     if not drawn:
         yield from _diffs(gate.diff, gate.findings, pen)
     new = [finding for finding in gate.findings if finding.new]
@@ -251,7 +251,7 @@ def _summary(view: SessionView, pen: _Pen) -> Iterator[str]:
     yield from pen.field("outcome", words, "good" if done else "finding", limit=1000)
 
 
-def _counts(totals: Totals) -> str:
+def _counts(totals: SessionTotals) -> str:
     return (
         f"{totals.requests} requests, {totals.repairs} repaired, {totals.refusals} refused, {totals.retries} retries, "
         f"{totals.findings} findings ({totals.findings_fixed} fixed), {totals.approved} approved, "

@@ -12,47 +12,47 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rails.agents.prompt import first_message
-from rails.core.conversation import Message, NativeResult, Text, message_to_json, usage_from_json
+from rails.core.conversation import Message, NativeResult, TextPart, message_to_json, usage_from_json
 from rails.core.errors import ModelError, ModelRetryable, UnansweredError
 from rails.core.events import Record
 from rails.core.messages import say
 from rails.core.text import one_line
 from rails.log.masking import MARK
 from rails.models.model import Model
-from rails.parsing.parse import Reader
+from rails.parsing.parse import AnswerParser
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
-from rails.session.ask_user import Human, Question, ask
-from rails.session.budget import Attempts, Totals
-from rails.session.escalation import RUNGS, Rung
+from rails.session.ask_user import Person, UserQuestion, ask
+from rails.session.budget import Attempts, SessionBudget
+from rails.session.escalation import RUNGS, EscalationStep
 from rails.session.feedback import CUT
 from rails.session.handoffs import Handoffs
-from rails.session.job import Ending, Job, facts_of
-from rails.session.monitor import Oversight, Steer
-from rails.session.resume import Standing, words_of
-from rails.session.turn import Turn, settle, take_turn
-from rails.session.turn_context import Setting
+from rails.session.job import Ending, SessionJob, facts_of
+from rails.session.monitor import Monitor, Steer
+from rails.session.resume import ResumeState, failed_turn_text
+from rails.session.turn import Turn, carry_out, take_turn
+from rails.session.turn_context import TurnContext
 
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 
 
 @dataclass
-class Desk:
+class SessionState:
     """What all engagements of a session share. ``human`` is ``None`` where the approver stands for the person."""
 
-    job: Job
-    totals: Totals
+    job: SessionJob
+    totals: SessionBudget
     handoffs: Handoffs
-    oversight: Oversight = field(default_factory=Oversight)
-    human: Human | None = None
+    oversight: Monitor = field(default_factory=Monitor)
+    human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     wait: Callable[[float], object] = time.sleep
     turns: int = 0
     records: list[Record] = field(default_factory=list)
     answers: dict[tuple[str, str], int] = field(default_factory=dict)
 
-    def carry_on(self, resumed: Standing) -> None:
+    def carry_on(self, resumed: ResumeState) -> None:
         """Take over what an interrupted run of the session has seen and used."""
         self.turns, self.records = resumed.turns, [*resumed.records, *self.records]
         self.answers = dict(resumed.answers)
@@ -61,18 +61,18 @@ class Desk:
 
 
 @dataclass
-class Engagement:
+class AgentLoop:
     """One agent at work. ``step`` is its place in the session's tasks, from 0."""
 
-    desk: Desk
-    setting: Setting
+    desk: SessionState
+    setting: TurnContext
     task: str
     step: int
     messages: list[Message] = field(default_factory=list)
     attempts: Attempts = field(default_factory=lambda: Attempts(1))
     rung: str = ""
     taken: int = 0
-    pending: Standing | None = None
+    pending: ResumeState | None = None
 
     def __post_init__(self) -> None:
         """Count attempts as the job or the agent's template says."""
@@ -96,9 +96,9 @@ class Engagement:
             tools=[spec.name for spec in self.setting.tools],
             **more,
         )
-        self.messages = [Message("user", (Text(first),), stands_for)]
+        self.messages = [Message("user", (TextPart(first),), stands_for)]
 
-    def go_on(self, standing: Standing) -> None:
+    def go_on(self, standing: ResumeState) -> None:
         """Take up an engagement that was interrupted."""
         self.messages, self.rung = list(standing.messages), standing.rung
         self.taken = standing.taken - (standing.pending is not None)
@@ -133,7 +133,7 @@ class Engagement:
         if turn.reply is None:
             return self._end(turn)
         codes = _codes(turn)
-        if why := self.attempts.spend(codes, words_of(turn.answer.message, turn.reply) if codes else ""):
+        if why := self.attempts.spend(codes, failed_turn_text(turn.answer.message, turn.reply) if codes else ""):
             stop = self._oversee().stop if self._rungs_left() else ""
             return None if not stop and self._climb(why) else self._give_up(stop or why, limit=self.attempts.most)
         steer = self._oversee()
@@ -195,11 +195,11 @@ class Engagement:
 
     def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:
-            reply = replace(reply, parts=(*reply.parts, Text(f"Human Feedback: {steer}")))
+            reply = replace(reply, parts=(*reply.parts, TextPart(f"Human Feedback: {steer}")))
         self.setting.say(
             "FEEDBACK_SENT",
             say("retry") if codes else "results",
-            text="\n\n".join(part.text for part in reply.parts if isinstance(part, Text | NativeResult)),
+            text="\n\n".join(part.text for part in reply.parts if isinstance(part, TextPart | NativeResult)),
             reply=message_to_json(reply),
             attempt=self.attempts.most_spent,
             limit=self.attempts.most,
@@ -221,7 +221,7 @@ class Engagement:
             return True
         return False
 
-    def _rungs_left(self) -> tuple[Rung, ...]:
+    def _rungs_left(self) -> tuple[EscalationStep, ...]:
         rungs = RUNGS[self.desk.job.escalate]
         if self.rung == "human":
             return ()
@@ -236,7 +236,7 @@ class Engagement:
         stronger = self.desk.stronger_for(self.setting.agent.name)
         if stronger is None or self.desk.human is None:
             return None
-        question = Question(
+        question = UserQuestion(
             "stronger_model",
             (
                 f"── A stronger model for {self.setting.agent.name}? ".ljust(78, "─"),
@@ -249,13 +249,13 @@ class Engagement:
         )
         return stronger if ask(self.desk.human, self.setting.say, question).answer == "yes" else None
 
-    def _begin_afresh(self, rung: Rung, why: str) -> None:
+    def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         stands_for = self._answers()
         first = escalation.page(escalation.gather(self.desk.records), why)
         how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.setting.model.name}"
         words = f"{self.setting.agent.name} {how}: {why}"
         self.setting.say("ESCALATION", words, rung=rung, reason=why, first_message=first, stands_for=stands_for)
-        self.messages, self.rung = [Message("user", (Text(first),), stands_for)], rung
+        self.messages, self.rung = [Message("user", (TextPart(first),), stands_for)], rung
         self.attempts = Attempts(self.attempts.most)
 
     def _give_up(self, why: str, limit: int | None = None) -> Ending:
@@ -291,17 +291,17 @@ def _codes(turn: Turn) -> list[str]:
     return [*codes, "cut"] if turn.answer.stop_reason in CUT else codes
 
 
-def _settle_pending(setting: Setting, resumed: Standing) -> Turn:
+def _settle_pending(setting: TurnContext, resumed: ResumeState) -> Turn:
     """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
-    reader = Reader(
+    reader = AnswerParser(
         setting.registry.shapes(), id_prefix=f"t{resumed.turns}.", dialects=setting.dialects, second_look=True
     )
     reader.feed(answer.message.text)
     found = reader.flush(answer.stop_reason, answer.message.calls)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
-        return settle(setting, answer, found, resumed.done)
+        return carry_out(setting, answer, found, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
     outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(found.native_ids)))
     return Turn(answer, outcomes, feedback.compose(answer, outcomes, found.native_ids))

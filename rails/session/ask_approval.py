@@ -10,14 +10,14 @@ from rails.approval.decision import ApprovalRequest, Chooser, Decision, request_
 from rails.approval.terminal.batch import MOST, BatchApprover, alike, digest_of_all
 from rails.core.dataclass import replace
 from rails.core.tool_request import ToolRequest
-from rails.edits.choices import accept, offers
+from rails.edits.choices import place_choices, with_choice
 from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
 from rails.session import publish as tell
-from rails.session.turn_context import Setting
+from rails.session.turn_context import TurnContext
 
 
-def ask(setting: Setting, asked: ApprovalRequest) -> Decision:
+def ask(setting: TurnContext, asked: ApprovalRequest) -> Decision:
     """Put one question, and tell that it was put and what was answered."""
     tell.questioned(setting, asked)
     decision = setting.approver.decide(asked)
@@ -25,21 +25,21 @@ def ask(setting: Setting, asked: ApprovalRequest) -> Decision:
     return decision
 
 
-def about(setting: Setting, request: ToolRequest) -> ApprovalRequest:
+def approval_request_for(setting: TurnContext, request: ToolRequest) -> ApprovalRequest:
     """Return the question whether to run ``request``."""
     return request_for_tool(
         request.id, setting.agent.name, request, from_project=setting.from_project, model=setting.model.name
     )
 
 
-def batched(setting: Setting, requests: Sequence[ToolRequest]) -> Mapping[str, Decision | None]:
+def ask_batch(setting: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[str, Decision | None]:
     """Ask at once about the first of ``requests`` and those right after it that are alike; by request id.
 
     ``None`` stands for those that have to be asked about by themselves.
     """
     if len(requests) < 2 or not isinstance(setting.approver, BatchApprover):
         return {}
-    questions = [about(setting, request) for request in requests[:MOST] if request.asks]
+    questions = [approval_request_for(setting, request) for request in requests[:MOST] if request.asks]
     group = list(takewhile(lambda one: alike(questions[0], one), questions))
     together = [question for question, request in zip(group, requests, strict=False) if question.id == request.id]
     if len(together) < 2:
@@ -56,7 +56,7 @@ def batched(setting: Setting, requests: Sequence[ToolRequest]) -> Mapping[str, D
 _MOST: Final = 10
 
 
-def planned_with(setting: Setting, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:
+def plan_with_choices(setting: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:
     """Plan ``edits``; where they are refused, let the human choose among the places that come nearest.
 
     Returns the edits as they were planned, with the accepted handles, and the plan.
@@ -66,16 +66,16 @@ def planned_with(setting: Setting, edits: Sequence[ToolRequest]) -> tuple[Sequen
     for _ in range(_MOST):
         if not planned.refusals or not isinstance(setting.approver, Chooser) or not setting.approver.attended:
             break
-        offered = offers(edits, planned, setting.project)
+        offered = place_choices(edits, planned, setting.project)
         handle = setting.approver.choose(offered[0]) if offered else ""
         if not handle:
             break
         tell.placed(setting, offered[0], handle)
         chosen.append(f"{offered[0].path}: the human chose the place of an edit that had no certain one")
-        edits = accept(edits, offered[0], handle)
+        edits = with_choice(edits, offered[0], handle)
         planned = _plan(setting, edits)
     return edits, replace(planned, notes=(*planned.notes, *dict.fromkeys(chosen))) if planned.changes else planned
 
 
-def _plan(setting: Setting, edits: Sequence[ToolRequest]) -> Plan:
+def _plan(setting: TurnContext, edits: Sequence[ToolRequest]) -> Plan:
     return plan([setting.based(edit) for edit in edits], setting.project, known=setting.known)

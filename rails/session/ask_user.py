@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
-from rails.approval.edit import EditError, run_editor
+from rails.approval.edit import HumanEditError, run_editor
 from rails.approval.terminal.console import Keys, NoAnswer
 from rails.core.dataclass import dataclass, field
 from rails.core.events import EventType
@@ -25,7 +25,7 @@ _TRIES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class UserQuestion:
     """One question: ``lines`` to show, ``choices`` from a letter to its word and meaning, one answer each.
 
     ``otherwise`` is the word that stands when nobody answers. ``edits`` is the file that the word "edit" opens;
@@ -41,7 +41,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UserReply:
     """An answer: the word of a choice, who gave it, the text typed behind the letter, and after how many seconds."""
 
     answer: str
@@ -50,10 +50,10 @@ class Said:
     seconds: float = 0.0
 
 
-class Human(Protocol):
+class Person(Protocol):
     """Whoever answers between turns."""
 
-    def answer(self, question: Question) -> Said:
+    def answer(self, question: UserQuestion) -> UserReply:
         """Return one of the question's words."""
         ...
 
@@ -66,7 +66,7 @@ class Say(Protocol):
         ...
 
 
-def ask(human: Human, say: Say, question: Question) -> Said:
+def ask(human: Person, say: Say, question: UserQuestion) -> UserReply:
     """Put a question, and log what was answered."""
     said = human.answer(question)
     words = f"{question.about}: {said.answer} by {said.by}" + (f": {said.text}" if said.text else "")
@@ -75,12 +75,12 @@ def ask(human: Human, say: Say, question: Question) -> Said:
     return said
 
 
-class Nobody:
+class Unattended:
     """Stands where no person is: every question gets its careful answer."""
 
-    def answer(self, question: Question) -> Said:
+    def answer(self, question: UserQuestion) -> UserReply:
         """Return what stands when nobody answers."""
-        return Said(question.otherwise, "headless")
+        return UserReply(question.otherwise, "headless")
 
 
 class AtTerminal:
@@ -92,18 +92,18 @@ class AtTerminal:
         self._out = out
         self._accept_pipe = accept_pipe
 
-    def answer(self, question: Question) -> Said:
+    def answer(self, question: UserQuestion) -> UserReply:
         """Show the question and return the choice that was typed."""
         started = time.monotonic()
         if not (self._keys.is_terminal or self._accept_pipe):
-            return Said(question.otherwise, "headless")
+            return UserReply(question.otherwise, "headless")
         try:
             word, text = self._ask(question)
         except NoAnswer as nobody:
-            return Said(question.otherwise, nobody.by, seconds=time.monotonic() - started)
-        return Said(word, "human", text, time.monotonic() - started)
+            return UserReply(question.otherwise, nobody.by, seconds=time.monotonic() - started)
+        return UserReply(word, "human", text, time.monotonic() - started)
 
-    def _ask(self, question: Question) -> tuple[str, str]:
+    def _ask(self, question: UserQuestion) -> tuple[str, str]:
         self._print("", *question.lines, "")
         self._print(*(f"  [{letter}] {meaning}" for letter, (_, meaning) in question.choices.items()))
         self._keys.arm()
@@ -127,7 +127,7 @@ class AtTerminal:
     def _edit(self, file: Path) -> None:
         try:
             run_editor([file])
-        except EditError as error:
+        except HumanEditError as error:
             self._print(f"  {one_line(str(error), 300)} The file is {file}.")
         else:
             self._print("  It is read again as it is now.")

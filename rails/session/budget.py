@@ -43,7 +43,7 @@ class Attempts:
 
 
 @dataclass
-class Totals:
+class SessionBudget:
     """Bounds of a whole session; ``None`` is no bound. The clock starts when this is made.
 
     Tokens are all that a provider counted, those that came from its cache too. ``max_cost`` and ``cost`` are money

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rails.core.conversation import Answer, Message, Text, Usage
+from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, Refusal
-from rails.core.json_text import leaves, squeezed
+from rails.core.json_text import json_leaves, without_quoting
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.parsing.parse import Reader
-from rails.parsing.results import Started
-from rails.session.turn_context import Setting
+from rails.parsing.parse import AnswerParser
+from rails.parsing.results import CallStarted
+from rails.session.turn_context import TurnContext
 from rails.tools import validate
 
 _SYSTEM: Final = "You correct a JSON tool request that has errors. You change nothing but what the errors name."
@@ -59,7 +59,7 @@ class Corrected:
     usage: Usage = field(default_factory=Usage)
 
 
-def correct(setting: Setting, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
+def correct(setting: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
     """Ask the model to correct ``block``. A provider's failure leaves the block failed, not executed."""
     tool, path = _identity(setting, block)
     try:
@@ -67,7 +67,7 @@ def correct(setting: Setting, request_id: str, block: str, errors: Sequence[Refu
     except ModelError as error:
         return Corrected(None, f"the model could not be asked: {error}")
     text = answer.message.text
-    reader = Reader(setting.registry.shapes(), id_prefix=f"{request_id}.c")
+    reader = AnswerParser(setting.registry.shapes(), id_prefix=f"{request_id}.c")
     reader.feed(text)
     found = reader.flush(answer.stop_reason)
     if len(found.requests) != 1 or found.refusals:
@@ -83,22 +83,22 @@ def correct(setting: Setting, request_id: str, block: str, errors: Sequence[Refu
     return Corrected(replace(checked, coerced=(*checked.coerced, *notes)), drift=drift, answer=text, usage=answer.usage)
 
 
-def _ask(setting: Setting, block: str, errors: Sequence[Refusal], tool: str) -> Answer:
+def _ask(setting: TurnContext, block: str, errors: Sequence[Refusal], tool: str) -> ModelAnswer:
     definition = setting.registry.get(tool)
     schema = f"Parameters of {tool}: {definition.spec().schema}\n" if definition else ""
     listed = "\n".join(f"- {error}" for error in errors)
     question = _QUESTION.format(block=block, errors=listed, schema=schema)
-    stream = setting.model.steady().stream(system=_SYSTEM, messages=[Message("user", (Text(question),))], tools=())
+    stream = setting.model.steady().stream(system=_SYSTEM, messages=[Message("user", (TextPart(question),))], tools=())
     for delta in stream:
-        if isinstance(delta, Answer):
+        if isinstance(delta, ModelAnswer):
             return delta
     raise ModelError("the stream ended without an answer")
 
 
-def _identity(setting: Setting, block: str) -> tuple[str, str]:
+def _identity(setting: TurnContext, block: str) -> tuple[str, str]:
     """The tool and the path that the broken block names, as far as they can be read."""
-    for signal in Reader(setting.registry.shapes()).feed(block):
-        if isinstance(signal, Started):
+    for signal in AnswerParser(setting.registry.shapes()).feed(block):
+        if isinstance(signal, CallStarted):
             return signal.tool_name, signal.path
     return "", ""
 
@@ -116,10 +116,10 @@ def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -
 
 def _drift(parameters: Mapping[str, Json], block: str) -> Iterator[str]:
     """Name every value of the corrected request that does not stand in the broken block."""
-    flat = squeezed(block)
-    for place, value in leaves(parameters):
+    flat = without_quoting(block)
+    for place, value in json_leaves(parameters):
         if value is None or isinstance(value, bool):
             continue
         text = value if isinstance(value, str) else str(value)
-        if squeezed(text) and squeezed(text) not in flat:
+        if without_quoting(text) and without_quoting(text) not in flat:
             yield f"{place} = {one_line(text, 80)!r}"

@@ -24,8 +24,12 @@ from rails.session.feedback import CUT
 
 #: How far the ladder may go by itself: not at all, to a fresh start, or to a stronger model if a human agrees.
 Escalate = Literal["off", "squash", "model"]
-Rung = Literal["squash", "model"]
-RUNGS: Final[Mapping[Escalate, tuple[Rung, ...]]] = {"off": (), "squash": ("squash",), "model": ("squash", "model")}
+EscalationStep = Literal["squash", "model"]
+RUNGS: Final[Mapping[Escalate, tuple[EscalationStep, ...]]] = {
+    "off": (),
+    "squash": ("squash",),
+    "model": ("squash", "model"),
+}
 
 HEADER: Final = "--- EARLIER ATTEMPTS ---"
 #: Characters of one failure, of all of them, and of the last answer, on a page of ``limits.PAGE_CHARS``.

@@ -17,17 +17,17 @@ from rails.session.escalation import Escalate
 from rails.session.turn_context import Correction
 
 #: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time.
-Outcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting", "unanswered"]
+SessionOutcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting", "unanswered"]
 #: Endings that leave the session open: it goes on with ``--resume``.
 PAUSED: Final = ("model_failed", "waiting", "unanswered")
 #: Whether a human is asked before one agent's result goes to the next.
-Handing = Literal["ask", "go"]
+HandoffMode = Literal["ask", "go"]
 #: Names of the project's top level that an agent is told of at once.
 _TOP_LEVEL: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class SessionJob:
     """What a session shall do: the (agent, task) pairs in order, and its budgets.
 
     ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent on one task
@@ -48,7 +48,7 @@ class Job:
     max_seconds: float | None = None
     max_cost: float | None = None
     escalate: Escalate = "off"
-    handoffs: Handing = "go"
+    handoffs: HandoffMode = "go"
     handed: str = ""
     plan: str = ""
 
@@ -57,13 +57,13 @@ class Job:
 class Ending:
     """How a session ended, in one sentence for a person. ``file`` is what they should read next, if anything."""
 
-    outcome: Outcome
+    outcome: SessionOutcome
     message: str
     session_id: str = ""
     file: str = ""
 
 
-def start(job: Job, log: SessionLog, model: str) -> None:
+def log_session_start(job: SessionJob, log: SessionLog, model: str) -> None:
     """Write the record that a session begins with."""
     details = {
         "project": str(job.project),
@@ -80,7 +80,7 @@ def start(job: Job, log: SessionLog, model: str) -> None:
     log.append(Event("WORKFLOW_START", job.tasks[0][1] if job.tasks else "", json_object(details)))
 
 
-def _chosen(job: Job) -> dict[str, Json]:
+def _chosen(job: SessionJob) -> dict[str, Json]:
     """Return the further bounds that were chosen: a resumed session keeps them."""
     chosen: dict[str, Json] = {
         "max_tokens": job.max_tokens,

@@ -15,8 +15,8 @@ from rails.core import record_fields as d
 from rails.core.events import Record
 from rails.core.json_text import json_object
 from rails.core.text import printable
-from rails.session.ask_user import Human, Question, ask
-from rails.session.turn_context import Setting
+from rails.session.ask_user import Person, UserQuestion, ask
+from rails.session.turn_context import TurnContext
 
 #: Records that show that a turn's alerts were dealt with.
 _ACTED: Final = ("AGENT_ENGAGE", "FEEDBACK_SENT", "ESCALATION", "AGENT_FINISHED")
@@ -31,13 +31,13 @@ class Steer:
 
 
 @dataclass
-class Oversight:
+class Monitor:
     """Looks at a session's records. ``human`` is ``None`` where the approver stands for the person.
 
     ``attended`` is whether that approver may ask somebody. ``alerted`` are the alerts that were told already.
     """
 
-    human: Human | None = None
+    human: Person | None = None
     attended: bool = True
     alerted: set[tuple[int, str]] = field(default_factory=set)
 
@@ -45,9 +45,9 @@ class Oversight:
         """Take over what was told before an interruption; an alert that nothing followed from is raised again."""
         last = max((n for n, record in enumerate(records) if record.event_type in _ACTED), default=0)
         told = (record.details for record in records[:last] if record.event_type == "OVERSEER_ALERT")
-        self.alerted = {(d.whole(facts, "seq"), d.text(facts, "description")) for facts in told}
+        self.alerted = {(d.integer(facts, "seq"), d.text(facts, "description")) for facts in told}
 
-    def look(self, setting: Setting, records: Sequence[Record]) -> Steer:
+    def look(self, setting: TurnContext, records: Sequence[Record]) -> Steer:
         """Tell what the rules newly find, and return what follows when something of it is critical."""
         fresh = [alert for alert in watch(records) if (alert.seq, alert.description) not in self.alerted]
         self.alerted.update((alert.seq, alert.description) for alert in fresh)
@@ -56,7 +56,7 @@ class Oversight:
         critical = [alert for alert in fresh if alert.severity == "CRITICAL"]
         return self._steered(setting, critical) if critical else Steer()
 
-    def _steered(self, setting: Setting, alerts: Sequence[Alert]) -> Steer:
+    def _steered(self, setting: TurnContext, alerts: Sequence[Alert]) -> Steer:
         first = alerts[0]
         nobody = f"The overseer stopped the run, as nobody is asked: {first.description}"
         if self.human is None:
@@ -67,10 +67,10 @@ class Oversight:
         return Steer(words={"prompt": first.prompt, "feedback": said.text}.get(said.answer, ""))
 
 
-def _question(alerts: Sequence[Alert]) -> Question:
+def _question(alerts: Sequence[Alert]) -> UserQuestion:
     choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "tell it something: f and your words")}
     if prompt := alerts[0].prompt:
         choices["p"] = ("prompt", f"send it: {prompt}")
     choices["g"] = ("go", "go on")
     told = (f"  {line}" for alert in alerts for line in printable(alert.text()).splitlines())
-    return Question("alert", ("── The overseer asks you to look ".ljust(78, "─"), *told), choices, "stop")
+    return UserQuestion("alert", ("── The overseer asks you to look ".ljust(78, "─"), *told), choices, "stop")

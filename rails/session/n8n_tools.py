@@ -13,7 +13,7 @@ from pathlib import Path
 from rails.core import paths
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
-from rails.core.text import decode, one_line
+from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.edits.apply import read_file
 from rails.n8n import formatting
@@ -25,13 +25,13 @@ NODE_INFO = "n8n_node_info"
 EDIT_WORKFLOW = "edit_workflow"
 
 
-def node_info(request: ToolRequest) -> ToolResult:
+def n8n_node_info(request: ToolRequest) -> ToolResult:
     """Tell an agent what is known of a node type, or which types its words can mean."""
     started, p = time.monotonic(), request.parameters
     node_type, version, given = p.get("type"), p.get("version"), p.get("parameters")
     if isinstance(node_type, str):
         number = float(version) if isinstance(version, int | float) else None
-        text = describe.node_info(node_type, number, given if isinstance(given, dict) else None)
+        text = describe.describe_node(node_type, number, given if isinstance(given, dict) else None)
     else:
         found = describe.find_nodes(str(p.get("search", "")))
         text = "\n".join(found) or "No node type has all of these words in its name."
@@ -50,7 +50,7 @@ def as_edit(request: ToolRequest, project: Path) -> ToolRequest | Refusal:
 
     Returns a refusal when the file is no workflow or an operation cannot be done; nothing is planned then.
     """
-    path = paths.parse(request.parameters.get("file_path"))
+    path = paths.parse_path(request.parameters.get("file_path"))
     if isinstance(path, Refusal):
         return replace(path, request_id=request.id)
     data = read_file(project, path)
@@ -61,12 +61,12 @@ def as_edit(request: ToolRequest, project: Path) -> ToolRequest | Refusal:
         return Refusal("workflow", f"{path} {what}.", hint, path=str(path), request_id=request.id)
     steps = request.parameters.get("operations")
     wanted = [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-    made = operations.apply(workflow, wanted)
+    made = operations.apply_operations(workflow, wanted)
     if isinstance(made, Refusal):
         return replace(made, path=str(path), request_id=request.id)
     text = json.dumps(made, ensure_ascii=False, indent=2)
     after, _ = formatting.complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
-    before, new = decode(data), decode(after)
+    before, new = decode_text(data), decode_text(after)
     if before is None or new is None:
         return Refusal("workflow", f"{path} is not UTF-8 text.", "Save it as UTF-8.", path=one_line(str(path)))
     parameters: Mapping[str, Json] = {"file_path": str(path), "old_string": before.text, "new_string": new.text}

@@ -24,10 +24,10 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal, UsageError, WorkspaceError
 from rails.core.text import one_line
 
-Kind = Literal["new", "feature", "takeover"]
+PlanKind = Literal["new", "feature", "takeover"]
 
 #: Of each kind: the plans' folder, the page to fill in, and the planner's first document.
-PLACES: Final[Mapping[Kind, tuple[str, str, str]]] = {
+PLACES: Final[Mapping[PlanKind, tuple[str, str, str]]] = {
     "new": ("new_project_plans", "initial_project_idea.md", "initial_plan.md"),
     "feature": ("feature_update_plans", "feature_update_idea.md", "initial_feature_plan.md"),
     "takeover": ("takeover_plans", "takeover_idea.md", "initial_plan.md"),
@@ -57,10 +57,10 @@ class PlanFile:
 
     path: Path
     text: str
-    kind: Kind | None = None
+    kind: PlanKind | None = None
 
 
-def begin(kind: Kind, project: Path, name: str, summary: str = "") -> Path:
+def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
     """Write the page that begins a piece of work into ``project``, and return it.
 
     ``summary`` fills in its first section. Raises NameTaken, UsageError for a name that is none, and
@@ -72,7 +72,7 @@ def begin(kind: Kind, project: Path, name: str, summary: str = "") -> Path:
     facts = {
         "name": name,
         "summary": summary.strip() or _EMPTY,
-        "survey": survey(project) if kind == "takeover" else "",
+        "survey": survey_project(project) if kind == "takeover" else "",
     }
     template = (builtin_folder("agent_templates") / f"_kickoff_{kind}.md").read_text("utf-8")
     # One pass: what is filled in is not looked at again.
@@ -96,7 +96,7 @@ def new_project(place: Path, name: str, summary: str = "") -> Path:
 
 def checked_name(name: str) -> str:
     """Return ``name`` when it can be a folder anywhere. Raises UsageError."""
-    if not _NAME.fullmatch(name) or isinstance(paths.parse(name), Refusal):
+    if not _NAME.fullmatch(name) or isinstance(paths.parse_path(name), Refusal):
         raise UsageError(
             f"{one_line(name)!r} is not a name. Use letters, digits, dots, dashes and underscores, up to 64. "
             "Nothing was changed."
@@ -135,7 +135,7 @@ def save_plan(found: PlanFile, text: str) -> Path:
     return _write(file, f"{text.rstrip()}\n", found.path.parent)
 
 
-def survey(project: Path) -> str:
+def survey_project(project: Path) -> str:
     """Say what is in a project, for whoever takes it over: kinds of files, and what it brings to build and test."""
     kinds: Counter[str] = Counter()
     seen = 0
@@ -165,7 +165,7 @@ def _chosen(folder: Path) -> Path:
     return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
 
 
-def _read(file: Path, kind: Kind | None = None) -> PlanFile:
+def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
     try:
         if file.stat().st_size > limits.DEFINITION_BYTES:
             raise UsageError(f"{file} has more than {limits.DEFINITION_BYTES} bytes; a plan is read whole. Shorten it.")

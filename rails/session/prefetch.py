@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rails.core.tool_request import RawRequest
-from rails.parsing.results import Completed, Signal, Started
-from rails.session.turn_context import Setting
+from rails.parsing.results import CallFound, CallStarted, ParseEvent
+from rails.session.turn_context import TurnContext
 
 
-def begin(setting: Setting, signals: Sequence[Signal]) -> None:
+def begin(setting: TurnContext, signals: Sequence[ParseEvent]) -> None:
     """Let the gate look at what is named or complete by now: its answers are known when the edits are judged."""
     for signal in signals:
-        if isinstance(signal, Started) and signal.path and _edits(setting, signal.tool_name):
+        if isinstance(signal, CallStarted) and signal.path and _edits(setting, signal.tool_name):
             setting.gate.ahead(signal.path)
-        elif isinstance(signal, Completed) and (whole := _whole_file(signal.outcome)):
+        elif isinstance(signal, CallFound) and (whole := _whole_file(signal.outcome)):
             setting.gate.ahead(*whole)
 
 
-def _edits(setting: Setting, tool_name: str) -> bool:
+def _edits(setting: TurnContext, tool_name: str) -> bool:
     definition = setting.registry.get(tool_name)
     return definition is not None and definition.effect == "edit"
 

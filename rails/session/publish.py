@@ -11,21 +11,21 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest, Decision
-from rails.approval.edit import account_of
+from rails.approval.edit import edit_summary
 from rails.approval.policy.grants import Granter
-from rails.core.candidates import Offer
+from rails.core.candidates import PlaceChoice
 from rails.core.changes import ChangeSet, unified_diff
-from rails.core.conversation import Answer, answer_to_json
+from rails.core.conversation import ModelAnswer, answer_to_json
 from rails.core.errors import Refusal
 from rails.core.json_text import json_object
 from rails.core.tool_request import RawRequest, ToolRequest, ToolResult
 from rails.core.verdict import Verdict
 from rails.edits.plan_result import Plan
 from rails.json_schema.quick_check import PATH_KEYS
-from rails.parsing.results import Intake, Signal, Started
+from rails.parsing.results import CallStarted, ParsedAnswer, ParseEvent
 from rails.session.correction import Corrected
-from rails.session.feedback import Outcome
-from rails.session.turn_context import Setting
+from rails.session.feedback import RequestResult
+from rails.session.turn_context import TurnContext
 
 BlockVerdict = Literal["passed", "corrected", "failed"]
 
@@ -39,12 +39,12 @@ _WORKING: Final = {
 _WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
 
 
-def asking(setting: Setting, messages: int, number: int) -> None:
+def asking(setting: TurnContext, messages: int, number: int) -> None:
     """The model is asked."""
     setting.say("LLM_CALL", f"Asking {setting.model.name}", messages=messages, turn=number)
 
 
-def answered(setting: Setting, answer: Answer, found: Intake, started: float) -> None:
+def answered(setting: TurnContext, answer: ModelAnswer, found: ParsedAnswer, started: float) -> None:
     """The model's whole answer is here."""
     setting.say(
         "LLM_RESPONSE",
@@ -57,20 +57,20 @@ def answered(setting: Setting, answer: Answer, found: Intake, started: float) ->
     )
 
 
-def begun(setting: Setting, signals: Sequence[Signal]) -> None:
+def begun(setting: TurnContext, signals: Sequence[ParseEvent]) -> None:
     """Requests whose tool and path are known, although their block may still be coming.
 
     Where the paths stand inside a list (``edits[]``), they are only known once the block is complete; then
     the status is told again, with the first file and how many more there are.
     """
     for signal in signals:
-        if isinstance(signal, Started):
+        if isinstance(signal, CallStarted):
             _status(setting, signal.id, signal.tool_name, (signal.path,) if signal.path else ())
         elif isinstance(signal.outcome, RawRequest) and (paths := _inner_paths(signal.outcome)):
             _status(setting, signal.id, signal.outcome.tool_name, paths)
 
 
-def _status(setting: Setting, request_id: str, tool: str, paths: Sequence[str]) -> None:
+def _status(setting: TurnContext, request_id: str, tool: str, paths: Sequence[str]) -> None:
     words = f"{_WORKING.get(tool, 'Processing')}..."
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     setting.say(
@@ -94,7 +94,7 @@ def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in named if isinstance(path, str) and path))
 
 
-def formulated(setting: Setting, raw: RawRequest) -> None:
+def formulated(setting: TurnContext, raw: RawRequest) -> None:
     """A request was found in the answer."""
     setting.say(
         "MCP_REQUEST_FORMULATED",
@@ -110,18 +110,18 @@ def formulated(setting: Setting, raw: RawRequest) -> None:
     )
 
 
-def ignored(setting: Setting, found: Intake) -> None:
+def ignored(setting: TurnContext, found: ParsedAnswer) -> None:
     """Blocks that are no requests."""
     for block in found.ignored:
         setting.say("BLOCK_IGNORED", block.reason, start=block.start, end=block.end, reason=block.reason)
 
 
-def refused(setting: Setting, request_id: str, refusals: Sequence[Refusal]) -> None:
+def refused(setting: TurnContext, request_id: str, refusals: Sequence[Refusal]) -> None:
     """A block or a request was refused before anything was done with it."""
     setting.say("TOOL_REQUEST_VALIDATION_FAILED", str(refusals[0]), id=request_id, refusals=refusals)
 
 
-def valid(setting: Setting, request: ToolRequest) -> None:
+def valid(setting: TurnContext, request: ToolRequest) -> None:
     """A request satisfies its tool's definition."""
     setting.say(
         "TOOL_REQUEST_VALIDATED",
@@ -132,7 +132,9 @@ def valid(setting: Setting, request: ToolRequest) -> None:
     )
 
 
-def block(setting: Setting, item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: BlockVerdict) -> None:
+def block(
+    setting: TurnContext, item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: BlockVerdict
+) -> None:
     """A block is complete: told exactly once for each, in the order of the answer."""
     known = item if isinstance(item, RawRequest) else None
     path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
@@ -152,12 +154,12 @@ def block(setting: Setting, item: RawRequest | Refusal, place: tuple[int, int] |
     )
 
 
-def lacking(setting: Setting, refusals: Sequence[Refusal]) -> None:
+def lacking(setting: TurnContext, refusals: Sequence[Refusal]) -> None:
     """A final answer is not what the role's answer must be."""
     setting.say("OUTPUT_REFUSED", str(refusals[0]), refusals=refusals)
 
 
-def corrected(setting: Setting, request_id: str, before: str, result: Corrected) -> None:
+def corrected(setting: TurnContext, request_id: str, before: str, result: Corrected) -> None:
     """The model was asked to correct a block; ``result.why`` says why the answer was not taken."""
     setting.say(
         "CORRECTION",
@@ -172,14 +174,14 @@ def corrected(setting: Setting, request_id: str, before: str, result: Corrected)
     )
 
 
-def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:
+def planned(setting: TurnContext, ids: tuple[str, ...], plan: Plan) -> None:
     """The edits became a change set, or were refused."""
     if plan.refusals:
         setting.say("CHANGE_REFUSED", str(plan.refusals[0]), ids=ids, refusals=plan.refusals)
     else:
         setting.say(
             "CHANGE_PLANNED",
-            summary(plan.changes),
+            changes_in_words(plan.changes),
             ids=ids,
             changes=plan.changes,
             notes=plan.notes,
@@ -187,7 +189,7 @@ def planned(setting: Setting, ids: tuple[str, ...], plan: Plan) -> None:
         )
 
 
-def placed(setting: Setting, offer: Offer, handle: str) -> None:
+def placed(setting: TurnContext, offer: PlaceChoice, handle: str) -> None:
     """A human chose the place of an edit that was refused."""
     place = next(place for place in offer.places if place.handle == handle)
     where = f"lines {place.first_line}–{place.last_line} of {offer.path}"
@@ -204,7 +206,7 @@ def placed(setting: Setting, offer: Offer, handle: str) -> None:
     )
 
 
-def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:
+def judged(setting: TurnContext, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:
     """The gate has spoken."""
     facts = {name: value for name, value in json_object(verdict).items() if name != "proposal"}
     diff = "\n".join(_diff(verdict.proposal))
@@ -213,7 +215,7 @@ def judged(setting: Setting, ids: tuple[str, ...], verdict: Verdict, started: fl
     setting.say("GATE_VERDICT", words, ids=ids, duration_ms=since(started), diff=diff, **facts, **told)
 
 
-def questioned(setting: Setting, asked: ApprovalRequest, batch: str = "") -> None:
+def questioned(setting: TurnContext, asked: ApprovalRequest, batch: str = "") -> None:
     """Somebody is asked; ``batch`` names the question where several were put as one."""
     setting.say(
         "APPROVAL_REQUESTED",
@@ -230,30 +232,30 @@ def questioned(setting: Setting, asked: ApprovalRequest, batch: str = "") -> Non
     )
 
 
-def decided(setting: Setting, asked: ApprovalRequest, decision: Decision) -> None:
+def decided(setting: TurnContext, asked: ApprovalRequest, decision: Decision) -> None:
     """Somebody has answered."""
     message = f"{decision.answer} by {decision.by}" + (f": {decision.reason}" if decision.reason else "")
-    account = account_of(asked, decision.edited) if decision.edited else ""
+    account = edit_summary(asked, decision.edited) if decision.edited else ""
     facts = json_object(decision) | ({"batch": decision.batch} if decision.batch else {})
     setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **facts)
     for change in setting.approver.changes() if isinstance(setting.approver, Granter) else ():
         setting.say("GRANT", f"{change.what}: {change.grant}", what=change.what, **json_object(change.grant))
 
 
-def writing(setting: Setting, ids: tuple[str, ...], asked: ApprovalRequest) -> None:
+def writing(setting: TurnContext, ids: tuple[str, ...], asked: ApprovalRequest) -> None:
     """Files are about to be written; this record is durable before the first byte changes."""
     changes = asked.changes
-    setting.say("EXECUTION_STARTED", summary(changes), ids=ids, digest=asked.digest, changes=changes)
+    setting.say("EXECUTION_STARTED", changes_in_words(changes), ids=ids, digest=asked.digest, changes=changes)
 
 
-def running(setting: Setting, request: ToolRequest) -> None:
+def running(setting: TurnContext, request: ToolRequest) -> None:
     """A tool is about to run."""
     setting.say("EXECUTION_STARTED", request.tool_name, ids=[request.id], tool=request.tool_name)
 
 
-def wrote(setting: Setting, outcome: Outcome, written: ChangeSet, started: float) -> None:
+def wrote(setting: TurnContext, outcome: RequestResult, written: ChangeSet, started: float) -> None:
     """Files were written, or (nothing in ``written``) were not."""
-    message = summary(written) if written else outcome.text
+    message = changes_in_words(written) if written else outcome.text
     setting.say(
         "TOOL_EXECUTION_RESULT",
         message,
@@ -265,12 +267,12 @@ def wrote(setting: Setting, outcome: Outcome, written: ChangeSet, started: float
     )
 
 
-def checkpointed(setting: Setting, step: int, written: ChangeSet, title: str) -> None:
+def checkpointed(setting: TurnContext, step: int, written: ChangeSet, title: str) -> None:
     """The step can be undone."""
     setting.say("CHECKPOINT", f"step {step}: {title}", step=step, paths=[c.path for c in written.changes])
 
 
-def ran(setting: Setting, request: ToolRequest, result: ToolResult) -> None:
+def ran(setting: TurnContext, request: ToolRequest, result: ToolResult) -> None:
     """A tool has run."""
     setting.say(
         "TOOL_EXECUTION_RESULT",
@@ -288,7 +290,7 @@ def _diff(changes: ChangeSet) -> list[str]:
     return [line for c in changes.changes for line in unified_diff(c.before, c.after, str(c.path))]
 
 
-def summary(changes: ChangeSet) -> str:
+def changes_in_words(changes: ChangeSet) -> str:
     """Say what a change set does to which files."""
     return ", ".join(f"{_WROTE[change.kind]} {change.path}" for change in changes.changes)
 

@@ -30,18 +30,18 @@ from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
 from rails.models.model import Model
 from rails.session import handoffs
-from rails.session.agent_loop import Desk, Engagement
-from rails.session.ask_user import Human, Question
-from rails.session.budget import Totals
+from rails.session.agent_loop import AgentLoop, SessionState
+from rails.session.ask_user import Person, UserQuestion
+from rails.session.budget import SessionBudget
 from rails.session.handoffs import Handoffs
-from rails.session.job import PAUSED, Ending, Job, Outcome, start
-from rails.session.monitor import Oversight
-from rails.session.resume import Standing, digest_of, standing
-from rails.session.turn_context import Setting
+from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome, log_session_start
+from rails.session.monitor import Monitor
+from rails.session.resume import ResumeState, content_digest, resume_state
+from rails.session.turn_context import TurnContext
 from rails.tools.loader import Registry
-from rails.trust.agents import refusal
+from rails.trust.agents import untrusted_agent_error
 
-__all__ = ["Ending", "Job", "Outcome", "Session", "start", "where"]
+__all__ = ["Ending", "Session", "SessionJob", "SessionOutcome", "log_session_start", "where"]
 
 #: Lines of a hand-off that its question shows; the file has all of it.
 _SHOWN_LINES = 12
@@ -55,7 +55,7 @@ class Session:
     ``stronger_for`` gives the model that a role may escalate to.
     """
 
-    job: Job
+    job: SessionJob
     log: SessionLog
     registry: Registry
     agents: Mapping[str, Agent]
@@ -65,18 +65,18 @@ class Session:
     on_text: Callable[[str], object] = field(default=lambda _: None)
     wait: Callable[[float], object] = time.sleep
     gate: Gate | None = None
-    human: Human | None = None
+    human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     prices: Mapping[str, Price] = field(default_factory=dict)
     history: History = field(init=False)
-    desk: Desk = field(init=False)
+    desk: SessionState = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""
-        totals = Totals(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
+        totals = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        oversight = Oversight(self.human, attended=self.job.approve != "policy")
-        self.desk = Desk(self.job, totals, files, oversight, self.human, self.stronger_for, self.wait)
+        oversight = Monitor(self.human, attended=self.job.approve != "policy")
+        self.desk = SessionState(self.job, totals, files, oversight, self.human, self.stronger_for, self.wait)
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -88,17 +88,17 @@ class Session:
         with self.gate:
             yield
 
-    def run(self, resumed: Standing | None = None) -> Ending:
+    def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
         if resumed:
             self.desk.carry_on(resumed)
         with self.open():
-            ending = self._chain(resumed or Standing(self.job.tasks, handed=self.job.handed))
+            ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
         if ending.outcome not in PAUSED:
             self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
-    def _chain(self, at: Standing) -> Ending:
+    def _chain(self, at: ResumeState) -> Ending:
         """Engage one agent after the other, from where the session stands."""
         if at.stopped:
             return Ending("aborted" if at.stopped == "aborted" else "gave_up", at.why)
@@ -113,7 +113,7 @@ class Session:
                     return self._waiting(step)
                 handed = text
             setting = self.setting(role)
-            work = Engagement(self.desk, setting, task, step)
+            work = AgentLoop(self.desk, setting, task, step)
             if interrupted:
                 work.go_on(interrupted)
             else:
@@ -130,9 +130,9 @@ class Session:
             self._hand_over_last(self._result())
         return ending
 
-    def engage_agent(self, setting: Setting, task: str, *, previous_tool_output: str = "") -> Ending:
+    def engage_agent(self, setting: TurnContext, task: str, *, previous_tool_output: str = "") -> Ending:
         """Let one agent work on one task until it is done or a budget is spent."""
-        work = Engagement(self.desk, setting, task, 0)
+        work = AgentLoop(self.desk, setting, task, 0)
         work.begin(previous_tool_output)
         return work.work()
 
@@ -198,7 +198,7 @@ class Session:
         # As the log has it: what the next agent is told is masked like everything that is kept.
         return d.text(self.desk.records[-1].details, "text")
 
-    def _question(self, sender: Agent, receiver: str, file: str) -> Question:
+    def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
         files = self.desk.handoffs
         lines = [line for line in files.read(file).splitlines() if line.strip()]
         shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
@@ -215,7 +215,7 @@ class Session:
         def check() -> str:
             return handoffs.wrong_with(sender, files.read(file))
 
-        return Question("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file, check)
+        return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file, check)
 
     def _waiting(self, step: int) -> Ending:
         role, name = self.job.tasks[step][0], handoffs.next_name(step - 1, self.job.tasks[step][0])
@@ -242,7 +242,7 @@ class Session:
         self.watch(record)
         return record
 
-    def setting(self, role: str) -> Setting:
+    def setting(self, role: str) -> TurnContext:
         """Return what a turn of ``role`` stands on; the session must be open.
 
         Raises UsageError for an agent that there is not, and for a project's own that nobody has accepted.
@@ -250,8 +250,8 @@ class Session:
         assert self.gate is not None, "the session is open"
         agent = named(self.agents, role)
         if not agent.trusted:
-            raise refusal(agent)
-        return Setting(
+            raise untrusted_agent_error(agent)
+        return TurnContext(
             project=self.job.project,
             session_id=self.log.session_id,
             agent=agent,
@@ -270,12 +270,12 @@ class Session:
         )
 
 
-def where(project: Path, log: SessionLog) -> Standing:
+def where(project: Path, log: SessionLog) -> ResumeState:
     """Return where an interrupted session stands. Raises LogError for a damaged log."""
 
     def hash_of(name: str) -> str | None:
-        path = paths.parse(name)
-        return digest_of(read_file(project, path)) if isinstance(path, paths.WorkspacePath) else None
+        path = paths.parse_path(name)
+        return content_digest(read_file(project, path)) if isinstance(path, paths.WorkspacePath) else None
 
     recover(project)
-    return standing(read_strict(log.path), hash_of)
+    return resume_state(read_strict(log.path), hash_of)

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rails.core.conversation import Answer
+from rails.core.conversation import ModelAnswer
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.tool_request import RawRequest, ToolRequest
-from rails.parsing.results import Intake
+from rails.parsing.results import ParsedAnswer
 from rails.session import feedback
 from rails.session import publish as tell
 from rails.session.correction import correct
-from rails.session.feedback import Outcome
-from rails.session.turn_context import Setting
+from rails.session.feedback import RequestResult
+from rails.session.turn_context import TurnContext
 from rails.tools import validate
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class CheckedCalls:
     """Valid requests in the order of the answer, and an outcome for each one that is not."""
 
     requests: tuple[ToolRequest, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[RequestResult, ...]
 
 
-def admit(setting: Setting, answer: Answer, found: Intake) -> Admission:
+def validate_all(setting: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> CheckedCalls:
     """Validate every request of an answer, in its order; correct where that is switched on."""
     tell.ignored(setting, found)
     requests: list[ToolRequest] = []
-    outcomes: list[Outcome] = []
+    outcomes: list[RequestResult] = []
     items: list[RawRequest | Refusal] = [*found.requests, *found.refusals]
     for item in sorted(items, key=lambda item: _place(found, item)):
         request_id, refusals = _judge(setting, item)
@@ -50,10 +50,10 @@ def admit(setting: Setting, answer: Answer, found: Intake) -> Admission:
             outcomes.append(feedback.unread(item) if item.code == "unread" else feedback.syntax(item, block))
         else:
             outcomes.append(feedback.schema(request_id, refusals))
-    return Admission(tuple(requests), tuple(outcomes))
+    return CheckedCalls(tuple(requests), tuple(outcomes))
 
 
-def _judge(setting: Setting, item: RawRequest | Refusal) -> tuple[str, ToolRequest | Sequence[Refusal]]:
+def _judge(setting: TurnContext, item: RawRequest | Refusal) -> tuple[str, ToolRequest | Sequence[Refusal]]:
     if isinstance(item, Refusal):
         return item.request_id, (item,)
     tell.formulated(setting, item)
@@ -64,7 +64,7 @@ def _judge(setting: Setting, item: RawRequest | Refusal) -> tuple[str, ToolReque
     return item.id, validate.validate(item, setting.registry, setting.agent.name)
 
 
-def _corrected(setting: Setting, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:
+def _corrected(setting: TurnContext, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:
     if setting.correction != "model" or not block or refusals[0].code == "unread":
         return None  # what was not read may only have been quoted: its author says whether it was meant
     result = correct(setting, request_id, block, refusals)
@@ -72,13 +72,13 @@ def _corrected(setting: Setting, request_id: str, block: str, refusals: Sequence
     return result.request
 
 
-def _place(found: Intake, item: RawRequest | Refusal) -> tuple[bool, int]:
+def _place(found: ParsedAnswer, item: RawRequest | Refusal) -> tuple[bool, int]:
     """Blocks by their place in the text; native calls, which have none, stay in their order after them."""
     start, _ = found.blocks.get(item.id if isinstance(item, RawRequest) else item.request_id, (-1, -1))
     return start < 0, start
 
 
-def _quote(answer: Answer, found: Intake, request_id: str) -> str:
+def _quote(answer: ModelAnswer, found: ParsedAnswer, request_id: str) -> str:
     """The block as the agent sent it, for the sentence that quotes it."""
     if place := found.blocks.get(request_id):
         return answer.message.text[slice(*place)]

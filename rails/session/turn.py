@@ -3,7 +3,7 @@
     ask the model ─▶ find its requests ─▶ validate each ─▶ look (reading tools)
                      ─▶ plan the edits ─▶ gate them ─▶ ask a human ─▶ write ─▶ run (executing tools)
 
-Whatever fails on the way becomes an :class:`~rails.session.feedback.Outcome`, and all outcomes go back to the
+Whatever fails on the way becomes an :class:`~rails.session.feedback.RequestResult`, and all outcomes go back to the
 agent as one message: there is one road back. The stages know nothing of the log or of each other; this
 module calls them in order and tells (``rails.session.publish``) what happened.
 """
@@ -15,22 +15,22 @@ from collections.abc import Mapping, Sequence
 
 from rails.agents.output import check_output
 from rails.approval.decision import Decision, request_for_changes, sign_changes, sign_tool, still_valid
-from rails.approval.edit import account_of
+from rails.approval.edit import edit_summary
 from rails.core.changes import ChangeSet
-from rails.core.conversation import Answer, Message, TextDelta
+from rails.core.conversation import Message, ModelAnswer, TextDelta
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, StaleError, WorkspaceError
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import apply
 from rails.edits.plan_result import Plan
-from rails.parsing.parse import Reader
-from rails.parsing.results import Intake
+from rails.parsing.parse import AnswerParser
+from rails.parsing.results import ParsedAnswer
 from rails.session import feedback, n8n_tools, prefetch
 from rails.session import publish as tell
-from rails.session.ask_approval import about, ask, batched, planned_with
-from rails.session.feedback import Outcome
-from rails.session.tool_calls import admit
-from rails.session.turn_context import Setting
+from rails.session.ask_approval import approval_request_for, ask, ask_batch, plan_with_choices
+from rails.session.feedback import RequestResult
+from rails.session.tool_calls import validate_all
+from rails.session.turn_context import TurnContext
 from rails.tools.runners import dispatch
 
 
@@ -41,8 +41,8 @@ class Turn:
     ``reply`` is ``None`` when the answer asked for nothing: then the agent is done.
     """
 
-    answer: Answer
-    outcomes: tuple[Outcome, ...]
+    answer: ModelAnswer
+    outcomes: tuple[RequestResult, ...]
     reply: Message | None
 
     @property
@@ -51,22 +51,26 @@ class Turn:
         return any(outcome.kind == "aborted" for outcome in self.outcomes)
 
 
-def take_turn(setting: Setting, number: int, messages: Sequence[Message]) -> Turn:
+def take_turn(setting: TurnContext, number: int, messages: Sequence[Message]) -> Turn:
     """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then."""
-    reader = Reader(setting.registry.shapes(), id_prefix=f"t{number}.", dialects=setting.dialects, second_look=True)
+    reader = AnswerParser(
+        setting.registry.shapes(), id_prefix=f"t{number}.", dialects=setting.dialects, second_look=True
+    )
     tell.asking(setting, len(messages), number)
     started = time.monotonic()
     answer = _listen(setting, reader, messages)
     found = reader.flush(answer.stop_reason, answer.message.calls)
     tell.begun(setting, found.late)
     tell.answered(setting, answer, found, started)
-    return settle(setting, answer, found)
+    return carry_out(setting, answer, found)
 
 
-def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, Outcome] | None = None) -> Turn:
+def carry_out(
+    setting: TurnContext, answer: ModelAnswer, found: ParsedAnswer, done: Mapping[str, RequestResult] | None = None
+) -> Turn:
     """Carry out a whole answer. ``done`` holds what an interrupted run has already carried out."""
     done = done or {}
-    admitted = admit(setting, answer, found)
+    admitted = validate_all(setting, answer, found)
     requests, outcomes = admitted.requests, list(admitted.outcomes)
     outcomes += [done.get(r.id) or _run(setting, r) for r in requests if r.effect == "read"]
     if edits := [r for r in requests if r.effect == "edit"]:
@@ -76,7 +80,7 @@ def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, O
     decided: dict[str, Decision | None] = {}
     for number, request in enumerate(runs):
         if _all_ok(outcomes) and request.id not in decided:
-            decided |= batched(setting, runs[number:])
+            decided |= ask_batch(setting, runs[number:])
         outcomes.append(_execute(setting, request, decided.get(request.id), clean=_all_ok(outcomes)))
 
     if not outcomes and answer.stop_reason not in feedback.CUT:
@@ -88,7 +92,7 @@ def settle(setting: Setting, answer: Answer, found: Intake, done: Mapping[str, O
     return Turn(answer, tuple(outcomes), feedback.compose(answer, outcomes, found.native_ids))
 
 
-def _listen(setting: Setting, reader: Reader, messages: Sequence[Message]) -> Answer:
+def _listen(setting: TurnContext, reader: AnswerParser, messages: Sequence[Message]) -> ModelAnswer:
     """Stream the answer through the reader; a request's status is told as soon as its path is known."""
     for delta in setting.model.stream(system=setting.system, messages=messages, tools=setting.tools):
         if isinstance(delta, TextDelta):
@@ -101,13 +105,13 @@ def _listen(setting: Setting, reader: Reader, messages: Sequence[Message]) -> An
     raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
 
 
-def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -> Outcome:
+def _change(setting: TurnContext, requests: Sequence[ToolRequest], *, clean: bool) -> RequestResult:
     """Plan, gate, ask, write: all edits of an answer are one unit."""
     ids = tuple(request.id for request in requests)
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
     edits, unfit = n8n_tools.as_edits(requests, setting.project)
-    placed, planned = (edits, Plan(ChangeSet(), tuple(unfit))) if unfit else planned_with(setting, edits)
+    placed, planned = (edits, Plan(ChangeSet(), tuple(unfit))) if unfit else plan_with_choices(setting, edits)
     requests = requests if placed == edits else placed
     tell.planned(setting, ids, planned)
     if planned.refusals:
@@ -133,7 +137,7 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     if decision.answer != "approve":
         return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
     asked = decision.edited or asked
-    verdict, account = asked.verdict or verdict, account_of(original, asked)
+    verdict, account = asked.verdict or verdict, edit_summary(original, asked)
     approved = sign_changes(asked, decision)
     if not still_valid(approved, asked):
         return feedback.stale(ids, "What was approved is not what would be written; nothing was written.")
@@ -150,7 +154,7 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
         setting.saw(str(change.path), change.after_sha256 or "")
     outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
     tell.wrote(setting, outcome, written, started)
-    title = tell.summary(written) + planned.label
+    title = tell.changes_in_words(written) + planned.label
     try:
         step = setting.history.checkpoint(written, session=setting.session_id, message=title, folders=applied.folders)
         tell.checkpointed(setting, step, written, title)
@@ -159,30 +163,30 @@ def _change(setting: Setting, requests: Sequence[ToolRequest], *, clean: bool) -
     return outcome
 
 
-def _execute(setting: Setting, request: ToolRequest, decision: Decision | None, *, clean: bool) -> Outcome:
+def _execute(setting: TurnContext, request: ToolRequest, decision: Decision | None, *, clean: bool) -> RequestResult:
     """Run a tool that executes something, after a human agreed if the definition asks for one."""
     ids, account = (request.id,), ""
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused or denied.")
     if request.asks:
-        original = asked = about(setting, request)
+        original = asked = approval_request_for(setting, request)
         decision = decision or ask(setting, asked)
         if decision.answer != "approve":
             return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
         asked = decision.edited or asked
         if not still_valid(sign_tool(asked, decision), asked):
             return feedback.stale(ids, "What was approved is not what would be run; it was not run.")
-        request, account = asked.tool_request or request, account_of(original, asked)
+        request, account = asked.tool_request or request, edit_summary(original, asked)
     tell.running(setting, request)
     outcome = _run(setting, request)
     return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
 
 
-def _run(setting: Setting, request: ToolRequest) -> Outcome:
+def _run(setting: TurnContext, request: ToolRequest) -> RequestResult:
     definition = setting.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
     own = request.tool_name == n8n_tools.NODE_INFO
-    result = n8n_tools.node_info(request) if own else dispatch.run(request, definition, setting.project)
+    result = n8n_tools.n8n_node_info(request) if own else dispatch.run_request(request, definition, setting.project)
     tell.ran(setting, request, result)
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
@@ -190,5 +194,5 @@ def _run(setting: Setting, request: ToolRequest) -> Outcome:
     return feedback.result((request.id,), request.tool_name, result)
 
 
-def _all_ok(outcomes: Sequence[Outcome]) -> bool:
+def _all_ok(outcomes: Sequence[RequestResult]) -> bool:
     return all(outcome.ok for outcome in outcomes)

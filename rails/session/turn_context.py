@@ -18,7 +18,7 @@ from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import read_file
 from rails.edits.checkpoints import History
-from rails.edits.stale import Known
+from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
 from rails.models.model import Model
 from rails.tools.loader import Registry
@@ -30,7 +30,7 @@ _BY_PLACE: Final = ("write_file", "insert_lines")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TurnContext:
     """What a turn stands on: the agent and its tools, the project, and who is asked and told.
 
     ``seen`` is what the agent last saw of each file (path to SHA-256), so that work that somebody else did
@@ -62,9 +62,9 @@ class Setting:
         self.publish(Event(event, message, json_object(details), self.agent.name, self.model.name))
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownFiles:
         """What the agent knows of the files."""
-        return Known(self.seen, self.contents)
+        return KnownFiles(self.seen, self.contents)
 
     def saw(self, path: str, digest: str) -> None:
         """Take note of what the agent has just seen of a file; the oldest contents are forgotten beyond a bound."""
@@ -78,7 +78,7 @@ class Setting:
             del self.contents[next(iter(self.contents))]
 
     def _content(self, name: str) -> bytes | None:
-        path = paths.parse(name)
+        path = paths.parse_path(name)
         try:
             return read_file(self.project, path) if isinstance(path, paths.WorkspacePath) else None
         except (WorkspaceError, OSError):

@@ -8,8 +8,8 @@ from typing import Final
 
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
-from rails.data_formats.positions import Place
-from rails.json_schema.allowed import Problem, did_you_mean, kind, quoted
+from rails.data_formats.positions import JsonPlace
+from rails.json_schema.allowed import SchemaProblem, did_you_mean, kind_in_words, quoted_json
 
 #: Every field with the spellings that are read, our own first.
 ALIASES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -56,17 +56,19 @@ class Fields:
     """The fields of one definition. ``problems`` collects what is wrong, in the order it was found."""
 
     def __init__(self, value: Json, roles: Collection[str] = ()) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[SchemaProblem] = []
         self.roles = roles
         self.raw: dict[str, Json] = {}
         if isinstance(value, dict):
             self.raw = value
         else:
-            self.problem((), f"a definition must be one object, not {kind(value)}", "Put one tool in each file.")
+            self.problem(
+                (), f"a definition must be one object, not {kind_in_words(value)}", "Put one tool in each file."
+            )
 
-    def problem(self, place: Place, message: str, fix: str) -> None:
+    def problem(self, place: JsonPlace, message: str, fix: str) -> None:
         """Note one mistake."""
-        self.problems.append(Problem(place, message, fix))
+        self.problems.append(SchemaProblem(place, message, fix))
 
     def keys(self) -> None:
         """Note unknown keys, a field that is given in two spellings, and what every tool needs."""
@@ -95,7 +97,7 @@ class Fields:
         if value is None and self.key_of(field) not in self.raw:
             return {}
         if not isinstance(value, dict):
-            self.problem((self.key_of(field),), f"must be an object, not {kind(value)}", "Write { … }.")
+            self.problem((self.key_of(field),), f"must be an object, not {kind_in_words(value)}", "Write { … }.")
             return {}
         return value
 
@@ -105,12 +107,12 @@ class Fields:
         if value is None and self.key_of(field) not in self.raw:
             return ""
         if not isinstance(value, str):
-            self.problem((self.key_of(field),), f"must be a string, not {kind(value)}", 'Write "…".')
+            self.problem((self.key_of(field),), f"must be a string, not {kind_in_words(value)}", 'Write "…".')
             return ""
         self.readable(value, (self.key_of(field),))
         return value
 
-    def readable(self, text: str, place: Place) -> None:
+    def readable(self, text: str, place: JsonPlace) -> None:
         """Refuse text in which a person would not see everything that a model reads."""
         if text != printable(text, keep="\n\t"):
             message = "has control or invisible characters, which a person would not see"
@@ -123,7 +125,7 @@ class Fields:
         value = self.raw.get(field, allowed[0])
         if not isinstance(value, str) or value not in allowed:
             fix = did_you_mean(str(value), allowed, f"Allowed: {', '.join(allowed)}.")
-            self.problem((field,), f"{quoted(value, 40)} is not allowed", fix)
+            self.problem((field,), f"{quoted_json(value, 40)} is not allowed", fix)
             return allowed[0]
         return value
 
@@ -131,10 +133,10 @@ class Fields:
         """Return a list of names that match ``pattern``."""
         value = self.raw.get(field, [])
         if not isinstance(value, list):
-            self.problem((field,), f"must be a list of names, not {kind(value)}", 'Write ["…", "…"].')
+            self.problem((field,), f"must be a list of names, not {kind_in_words(value)}", 'Write ["…", "…"].')
             return ()
         found = [item for item in value if isinstance(item, str) and pattern.fullmatch(item)]
         for index, item in enumerate(value):
             if item not in found:
-                self.problem((field, index), f"{quoted(item, 40)} is not a name", "Use letters, digits and _.")
+                self.problem((field, index), f"{quoted_json(item, 40)} is not a name", "Use letters, digits and _.")
         return tuple(found)

@@ -9,12 +9,12 @@ from typing import Final, get_args
 from rails.core import limits
 from rails.core.text import one_line
 from rails.core.tool_request import Effect, Json
-from rails.data_formats.positions import Place
-from rails.json_schema.allowed import check_parameters, check_schema, did_you_mean, kind, quoted
+from rails.data_formats.positions import JsonPlace
+from rails.json_schema.allowed import check_parameters, check_schema, did_you_mean, kind_in_words, quoted_json
 from rails.tools import aliases
 from rails.tools.definition_fields import NAME, VARIABLE, Fields
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
-from rails.tools.runners.secrets import references
+from rails.tools.runners.secrets import secret_references
 from rails.tools.transports import BUILTINS, TransportReader, filled_texts, placeholders, secret_texts
 
 _LEVELS: Final[Mapping[Json, Access]] = {
@@ -26,7 +26,7 @@ _ANY_NAME: Final = re.compile(r"[\x21-\x7e]{1,64}")
 _MAX_TIMEOUT: Final = 3_600.0
 
 
-class Reader(Fields):
+class DefinitionReader(Fields):
     """Reads one definition: :meth:`definition` once, then ``problems``."""
 
     def definition(self, source: str, digest: str) -> Definition | None:
@@ -67,13 +67,13 @@ class Reader(Fields):
         key, value = self.key_of("tool_name"), self.get("tool_name")
         if key in self.raw and not (isinstance(value, str) and NAME.fullmatch(value)):
             fix = "Use 1 to 64 letters, digits, _ or -, starting with a letter; model providers allow no others."
-            self.problem((key,), f"{quoted(value, 60)} is not a tool name", fix)
+            self.problem((key,), f"{quoted_json(value, 60)} is not a tool name", fix)
         return value if isinstance(value, str) else ""
 
     def _description(self) -> str:
         text = self.text("description")
         if not text.strip() and not any(problem.place == ("description",) for problem in self.problems):
-            place: Place = ("description",) if "description" in self.raw else ()
+            place: JsonPlace = ("description",) if "description" in self.raw else ()
             self.problem(place, "the field 'description' is missing or empty", "Say in a sentence what the tool does.")
         return text
 
@@ -99,7 +99,7 @@ class Reader(Fields):
             self.problem((key, *problem.place), problem.message, problem.fix)
         self._readable_schema(schema, (key,), 0)
 
-    def _readable_schema(self, value: Json, place: Place, depth: int) -> None:
+    def _readable_schema(self, value: Json, place: JsonPlace, depth: int) -> None:
         """Names and texts inside a schema or an example are read by the model too."""
         if depth > limits.JSON_DEPTH:
             return
@@ -121,7 +121,9 @@ class Reader(Fields):
         elif isinstance(value, dict):
             self._schema(key, value, parameters=False)
         else:
-            self.problem((key,), f"must be a text or a JSON Schema, not {kind(value)}", "Describe what comes back.")
+            self.problem(
+                (key,), f"must be a text or a JSON Schema, not {kind_in_words(value)}", "Describe what comes back."
+            )
         return value
 
     def _effect(self, transport: Transport) -> Effect:
@@ -139,7 +141,7 @@ class Reader(Fields):
             self.problem(("effect",), "only built-in tools can edit files of the project", fix)
         elif value not in effects:
             fix = did_you_mean(str(value), effects, 'Allowed: "read" or "run".')
-            self.problem(("effect",), f"{quoted(value, 40)} is not an effect", fix)
+            self.problem(("effect",), f"{quoted_json(value, 40)} is not an effect", fix)
         return "read" if value == "read" else "run"
 
     def _access(self) -> Mapping[str, Access]:
@@ -153,7 +155,7 @@ class Reader(Fields):
             else:
                 allowed = ("free_access", "permissioned_access")
                 fix = did_you_mean(str(level), allowed, "Use free_access, permissioned_access, true or false.")
-                self.problem(("access_control", role), f"{quoted(level, 40)} is not an access level", fix)
+                self.problem(("access_control", role), f"{quoted_json(level, 40)} is not an access level", fix)
         return found
 
     def _guidance(self) -> Mapping[str, str]:
@@ -164,7 +166,9 @@ class Reader(Fields):
                 self.readable(text, ("agent_specific_guidance", role))
                 found[slug] = text
             else:
-                self.problem(("agent_specific_guidance", role), f"must be a string, not {kind(text)}", "Write text.")
+                self.problem(
+                    ("agent_specific_guidance", role), f"must be a string, not {kind_in_words(text)}", "Write text."
+                )
         return found
 
     def _role(self, field: str, name: str) -> str:
@@ -183,7 +187,7 @@ class Reader(Fields):
             place = ("parameter_aliases", alias)
             if not isinstance(target, str) or target not in known:
                 fix = did_you_mean(str(target), known, f"Known: {', '.join(sorted(known)) or 'none'}.")
-                self.problem(place, f"{quoted(target, 60)} is not a parameter", fix)
+                self.problem(place, f"{quoted_json(target, 60)} is not a parameter", fix)
             elif alias in known:
                 self.problem(place, "an alias cannot have the name of a parameter", "Remove it.")
             elif alias.count(".") >= aliases.PARTS:
@@ -198,11 +202,13 @@ class Reader(Fields):
         key = self.key_of("examples")
         value = self.raw.get(key, [])
         if not isinstance(value, list):
-            self.problem((key,), f"must be a list of parameter objects, not {kind(value)}", "Write [{ … }].")
+            self.problem((key,), f"must be a list of parameter objects, not {kind_in_words(value)}", "Write [{ … }].")
             return ()
         for index, item in enumerate(value):
             if not isinstance(item, dict):
-                self.problem((key, index), f"must be an object, not {kind(item)}", "Write the parameters only.")
+                self.problem(
+                    (key, index), f"must be an object, not {kind_in_words(item)}", "Write the parameters only."
+                )
         self._readable_schema(value, (key,), 0)
         return tuple(item for item in value if isinstance(item, dict))
 
@@ -210,7 +216,7 @@ class Reader(Fields):
         value = self.raw.get("timeout_s", limits.COMMAND_SECONDS)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= _MAX_TIMEOUT:
             fix = f"Use a number above 0, at most {_MAX_TIMEOUT:.0f}."
-            self.problem(("timeout_s",), f"{quoted(value, 40)} is not a number of seconds", fix)
+            self.problem(("timeout_s",), f"{quoted_json(value, 40)} is not a number of seconds", fix)
             return limits.COMMAND_SECONDS
         return float(value)
 
@@ -230,7 +236,7 @@ class Reader(Fields):
         declared = self.raw.get("secrets")
         known = [name for name in declared if isinstance(name, str)] if isinstance(declared, list) else []
         for place, text in secret_texts(transport):
-            for name in references(text):
+            for name in secret_references(text):
                 if name not in known:
                     fix = did_you_mean(name, known, f'Add "secrets": ["{one_line(name)}"].')
                     self.problem(place, f"the secret ${{{one_line(name)}}} is not declared", fix)

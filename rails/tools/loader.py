@@ -20,9 +20,9 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.errors import DefinitionError
 from rails.core.text import sha256
 from rails.core.tool_request import Json
-from rails.data_formats.positions import Document, JsonError, Place, parse
+from rails.data_formats.positions import JsonDocument, JsonError, JsonPlace, parse_document
 from rails.tools.definition_fields import ALIASES
-from rails.tools.definition_file import Reader
+from rails.tools.definition_file import DefinitionReader
 from rails.tools.registry import (
     ANY_ROLE,
     ROLES,
@@ -48,7 +48,7 @@ __all__ = [
     "Registry",
     "Transport",
     "check_folder",
-    "load",
+    "load_definitions",
     "read_definition",
     "role_slug",
     "schema_file",
@@ -70,7 +70,7 @@ class Mistake:
         return f"{place}: {self.field + ': ' if self.field else ''}{self.message}. {self.fix}"
 
 
-def load(
+def load_definitions(
     folders: Sequence[Path],
     *,
     roles: Collection[str] = (),
@@ -98,7 +98,7 @@ def load(
 def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple[Mistake, ...]:
     """Return every mistake in these folders or single definition files, in file and line order.
 
-    Unlike :func:`load` it says so when a path does not exist or a folder has no definition file.
+    Unlike :func:`load_definitions` it says so when a path does not exist or a folder has no definition file.
     """
     mistakes = [
         Mistake(str(path), 0, "", "there is no such file or folder", "Correct the path.")
@@ -119,10 +119,10 @@ def read_definition(
 ) -> tuple[Definition | None, tuple[Mistake, ...]]:
     """Read one definition file's text. Returns the definition when there is no mistake, else all of them."""
     try:
-        document = parse(text)
+        document = parse_document(text)
     except JsonError as error:
         return None, (Mistake(source, error.line, "", f"the file is not JSON: {error.message}", error.fix),)
-    reader = Reader(document.value, frozenset(role_slug(role) for role in roles))
+    reader = DefinitionReader(document.value, frozenset(role_slug(role) for role in roles))
     definition = reader.definition(source, _digest(document.value))
     if definition is not None:
         definition = replace(definition, text=text)
@@ -130,7 +130,7 @@ def read_definition(
     return (None if mistakes else definition), mistakes
 
 
-def _locate(source: str, document: Document, reader: Reader) -> Iterator[Mistake]:
+def _locate(source: str, document: JsonDocument, reader: DefinitionReader) -> Iterator[Mistake]:
     for problem in reader.problems:
         line = document.line(problem.place)
         yield Mistake(source, line, place_text(problem.place), problem.message, problem.fix)
@@ -141,7 +141,7 @@ def schema_file() -> Path:
     return Path(__file__).with_name("definition.schema.json")
 
 
-def place_text(place: Place) -> str:
+def place_text(place: JsonPlace) -> str:
     """Return ``("a", 0, "b")`` as ``a[0].b``."""
     text = ""
     for part in place:
@@ -245,10 +245,10 @@ def _wrong_values(definition: Definition, text: str) -> Iterator[Mistake]:
     """Check the examples and the defaults of a definition against its own schema."""
     from rails.tools.validate import faults
 
-    document = parse(text)
+    document = parse_document(text)
     for index, example in enumerate(definition.examples):
         for fault in faults(definition.request_schema, dict(example)):
-            place: Place = ("examples", index, *fault.place)
+            place: JsonPlace = ("examples", index, *fault.place)
             message = f"the example does not satisfy the request schema: {fault.detail}"
             yield Mistake(definition.source, document.line(place), place_text(place), message, fault.hint)
     key = _schema_key(document.value)

@@ -19,13 +19,13 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonError, Place, parse
-from rails.json_schema.allowed import check_parameters, check_schema, resolve
-from rails.tools.loader import load, place_text, read_definition
+from rails.data_formats.positions import JsonError, JsonPlace, parse_document
+from rails.json_schema.allowed import check_parameters, check_schema, resolve_reference
+from rails.tools.loader import load_definitions, place_text, read_definition
 from rails.tools.registry import ROLES, Mcp
 from rails.tools.runners.jsonrpc import McpError
 from rails.tools.runners.mcp import list_tools, server_entry
-from rails.tools.runners.secrets import Secrets, references
+from rails.tools.runners.secrets import Secrets, secret_references
 
 _SELECTORS: Final = re.compile("[\ufe00-\ufe0f]")
 _ANNOTATIONS: Final = ("title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
@@ -45,7 +45,7 @@ class Imported:
 def server_entries(text: str, source: str) -> Mapping[str, Mapping[str, Json]]:
     """Return the servers that an ``.mcp.json`` or a client's settings file lists. Raises UsageError."""
     try:
-        value = parse(text).value
+        value = parse_document(text).value
     except JsonError as error:
         raise UsageError(f"{source}:{error.line}: the file is not JSON: {error.message}. {error.fix}") from None
     found = value.get("mcpServers", value.get("servers")) if isinstance(value, dict) else None
@@ -95,7 +95,7 @@ def _without_secrets(server: str, transport: Mcp) -> tuple[Mcp, list[str], list[
 
 
 def _reference(name: str, variable: str, text: str, moved: list[str]) -> str:
-    if not text or references(text) or not _SECRET.search(name):
+    if not text or secret_references(text) or not _SECRET.search(name):
         return text
     variable = variable.upper()
     variable = f"_{variable}" if variable[0].isdigit() else variable
@@ -113,7 +113,7 @@ def define_tools(
 ) -> Imported:
     """Return a definition file for each of a server's ``Tool`` objects."""
     imported = Imported()
-    used = {*taken, *load([builtin_folder("mcp_definitions")]).shapes()}
+    used = {*taken, *load_definitions([builtin_folder("mcp_definitions")]).shapes()}
     for tool in tools:
         original = str(tool.get("name", ""))
         name = _name(server, original, used)
@@ -216,10 +216,10 @@ def _visible_all(value: Json, what: str, notes: list[str]) -> Json:
     return value
 
 
-def _remove(schema: dict[str, Json], place: Place) -> bool:
+def _remove(schema: dict[str, Json], place: JsonPlace) -> bool:
     """Remove the keyword, or the sub-schema's content, at ``place``. Say whether there was one."""
     try:
-        node = resolve(schema, "#" + "".join(f"/{_escaped(part)}" for part in place[:-1]))
+        node = resolve_reference(schema, "#" + "".join(f"/{_escaped(part)}" for part in place[:-1]))
     except KeyError:
         return False
     last = place[-1] if place else None

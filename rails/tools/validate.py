@@ -20,10 +20,10 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.data_formats.positions import Place
-from rails.json_schema.allowed import nearest, quoted, subschemas
+from rails.data_formats.positions import JsonPlace
+from rails.json_schema.allowed import nearest_name, quoted_json, subschemas
 from rails.json_schema.coerce import Coerced, Memo, coerce
-from rails.json_schema.explain import Fault, explain, paired, shown
+from rails.json_schema.explain import SchemaFault, explain_schema_error, paired, place_in_words
 from rails.json_schema.formats import CHECKED
 from rails.json_schema.patterns import compile_pattern
 from rails.tools import aliases
@@ -43,7 +43,7 @@ class Examined:
 
     parameters: Mapping[str, Json]
     coerced: tuple[str, ...]
-    faults: tuple[Fault, ...]
+    faults: tuple[SchemaFault, ...]
 
 
 def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tuple[Refusal, ...]:
@@ -79,7 +79,7 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     out_of_bounds = tuple(_bounds(dict(parameters)))
     if out_of_bounds:
         return Examined(parameters, (), out_of_bounds)
-    resolved = aliases.resolve(parameters, definition.aliases)
+    resolved = aliases.resolve_aliases(parameters, definition.aliases)
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
     memo = _memo(definition)
@@ -98,13 +98,15 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     return Examined(values, tuple(converted.notes), tuple(found))
 
 
-def faults(schema: Mapping[str, Json], value: Json, *, root: Mapping[str, Json] | None = None) -> tuple[Fault, ...]:
+def faults(
+    schema: Mapping[str, Json], value: Json, *, root: Mapping[str, Json] | None = None
+) -> tuple[SchemaFault, ...]:
     """Return every way in which ``value`` does not satisfy ``schema``; references are into ``root``."""
     shared = {key: root[key] for key in ("$defs", "definitions") if root and key in root}
     return tuple(_check(_build({**shared, **schema}), value))
 
 
-def answer_faults(schema: Mapping[str, Json], value: Json) -> tuple[Fault, ...]:
+def answer_faults(schema: Mapping[str, Json], value: Json) -> tuple[SchemaFault, ...]:
     """Return every way in which a tool's answer does not satisfy ``schema``. Further properties are fine."""
     return tuple(_check(_build(schema, close=False), value))
 
@@ -115,7 +117,7 @@ def answer_faults(schema: Mapping[str, Json], value: Json) -> tuple[Fault, ...]:
 def _unknown_tool(raw: RawRequest, registry: Registry, role: str) -> Refusal:
     own = [definition.tool_name for definition in registry.for_role(role)]
     meant = next((one for one in registry.for_role(role) if _is_mistaken(raw.tool_name, one)), None)
-    near = meant.tool_name if meant else nearest(raw.tool_name, own)
+    near = meant.tool_name if meant else nearest_name(raw.tool_name, own)
     hint = f'Did you mean "{near}"? ' if near else ""
     hint += f"Your tools: {', '.join(own)}." if own else "No tool is available to you."
     message = f"Error: Requested tool '{one_line(raw.tool_name, 80)}' is not defined or accessible."
@@ -133,14 +135,14 @@ def _forbidden_tool(raw: RawRequest, definition: Definition, registry: Registry,
     return Refusal("forbidden_tool", message, hint, raw.start, raw.end, "tool_name", raw.id)
 
 
-def _refusals(raw: RawRequest, found: tuple[Fault, ...]) -> Iterator[Refusal]:
+def _refusals(raw: RawRequest, found: tuple[SchemaFault, ...]) -> Iterator[Refusal]:
     name = one_line(raw.tool_name, 80)
     for fault in found[:_TOLD]:
         message = (
             f"Error: Tool request for '{name}' failed schema validation. Details: {fault.detail}. "
             "Please correct your JSON parameters."
         )
-        yield Refusal("schema", message, fault.hint, raw.start, raw.end, shown(fault.place), raw.id)
+        yield Refusal("schema", message, fault.hint, raw.start, raw.end, place_in_words(fault.place), raw.id)
     if len(found) > _TOLD:
         message = (
             f"Error: Tool request for '{name}' failed schema validation. Details: {len(found) - _TOLD} further "
@@ -149,40 +151,44 @@ def _refusals(raw: RawRequest, found: tuple[Fault, ...]) -> Iterator[Refusal]:
         yield Refusal("schema", message, "", raw.start, raw.end, "", raw.id)
 
 
-def _conflict(place: Place, name: str) -> Fault:
-    detail = f"`{shown(place)}` and `{name}` mean the same and have different values"
-    return Fault(place, detail, f"Send `{name}` only.")
+def _conflict(place: JsonPlace, name: str) -> SchemaFault:
+    detail = f"`{place_in_words(place)}` and `{name}` mean the same and have different values"
+    return SchemaFault(place, detail, f"Send `{name}` only.")
 
 
-def _broken_text(place: Place, why: str, fix: str) -> Fault:
+def _broken_text(place: JsonPlace, why: str, fix: str) -> SchemaFault:
     hint = f"{fix} Or send the value itself instead of a text."
-    return Fault(place, f"`{shown(place)}` is a text that should hold JSON: {why}", hint)
+    return SchemaFault(place, f"`{place_in_words(place)}` is a text that should hold JSON: {why}", hint)
 
 
-def _leftover(place: Place, near: str) -> Fault:
+def _leftover(place: JsonPlace, near: str) -> SchemaFault:
     hint = f"Did you mean `{near}`?" if near else "Leave it out."
-    return Fault(place, f"`{shown(place)}` is not a parameter of this tool", hint)
+    return SchemaFault(place, f"`{place_in_words(place)}` is not a parameter of this tool", hint)
 
 
 # -- before the schema ----------------------------------------------------------------------------
 
 
-def _bounds(parameters: dict[str, Json]) -> Iterator[Fault]:
+def _bounds(parameters: dict[str, Json]) -> Iterator[SchemaFault]:
     """Refuse values that no schema should be asked about: too deep, too many, or not really JSON."""
     count = 0
-    waiting: list[tuple[Json, Place]] = [(parameters, ())]
+    waiting: list[tuple[Json, JsonPlace]] = [(parameters, ())]
     while waiting:
         value, place = waiting.pop()
         count += 1
         if len(place) > limits.JSON_DEPTH:
-            yield Fault(place[:3], f"values are nested more than {limits.JSON_DEPTH} levels deep", "Make it flatter.")
+            yield SchemaFault(
+                place[:3], f"values are nested more than {limits.JSON_DEPTH} levels deep", "Make it flatter."
+            )
             return
         if count > limits.PARAMETER_NODES:
-            yield Fault((), f"there are more than {limits.PARAMETER_NODES} values", "Split the request.")
+            yield SchemaFault((), f"there are more than {limits.PARAMETER_NODES} values", "Split the request.")
             return
         if isinstance(value, dict):
             if len(value) > limits.OBJECT_MEMBERS:
-                yield Fault(place, f"an object has more than {limits.OBJECT_MEMBERS} members", "Split the request.")
+                yield SchemaFault(
+                    place, f"an object has more than {limits.OBJECT_MEMBERS} members", "Split the request."
+                )
                 return
             waiting.extend((item, (*place, name)) for name, item in value.items())
             yield from (fault for name in value if (fault := _bad_text(name, place)))
@@ -191,16 +197,22 @@ def _bounds(parameters: dict[str, Json]) -> Iterator[Fault]:
         elif isinstance(value, str):
             yield from (fault for fault in (_bad_text(value, place),) if fault)
         elif isinstance(value, float) and value - value != 0:
-            yield Fault(place, f"`{shown(place)}` is {value!r}, which is not a JSON number", "Send a finite number.")
+            yield SchemaFault(
+                place, f"`{place_in_words(place)}` is {value!r}, which is not a JSON number", "Send a finite number."
+            )
 
 
-def _bad_text(text: str, place: Place) -> Fault | None:
+def _bad_text(text: str, place: JsonPlace) -> SchemaFault | None:
     if len(text) > limits.BLOCK_CHARS:
-        return Fault(place, f"`{shown(place)}` has {len(text)} characters", f"At most {limits.BLOCK_CHARS}.")
+        return SchemaFault(
+            place, f"`{place_in_words(place)}` has {len(text)} characters", f"At most {limits.BLOCK_CHARS}."
+        )
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return Fault(place, f"`{shown(place)}` has half of a surrogate pair", "Write the character itself.")
+        return SchemaFault(
+            place, f"`{place_in_words(place)}` has half of a surrogate pair", "Write the character itself."
+        )
     return None
 
 
@@ -217,7 +229,7 @@ def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json], converte
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         if name not in values and isinstance(inner, dict) and "default" in inner:
             values[name] = json.loads(json.dumps(inner["default"]))
-            converted.notes.append(f"{name}: default {quoted(inner['default'], 60)}")
+            converted.notes.append(f"{name}: default {quoted_json(inner['default'], 60)}")
 
 
 # -- the schema -----------------------------------------------------------------------------------
@@ -357,8 +369,8 @@ def _multiple_of(_validator: Validator, step: float, instance: Json, _schema: Ma
         yield _error(f"is not a multiple of {step}")
 
 
-def _check(validator: Validator, value: Json) -> Iterator[Fault]:
+def _check(validator: Validator, value: Json) -> Iterator[SchemaFault]:
     """Yield every fault in the order of its place; the library's errors become our sentences."""
     errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
     for error in errors[: _TOLD * 4]:
-        yield explain(error)
+        yield explain_schema_error(error)

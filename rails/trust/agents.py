@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from rails.agents.template import Agent
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
-from rails.trust.tools import Trust, whole_file
+from rails.trust.tools import Trust, file_for_review
 
 
 def key_of(agent: Agent) -> str:
@@ -20,12 +20,12 @@ def key_of(agent: Agent) -> str:
     return f"agent:{agent.name}"
 
 
-def pending(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
+def pending_agents(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
     """Return the agents that nobody has accepted as they are now, by name."""
     return tuple(agents[name] for name in sorted(agents) if not agents[name].trusted)
 
 
-def question(agent: Agent, trust: Trust) -> str:
+def trust_question(agent: Agent, trust: Trust) -> str:
     """Return all that a human should see before accepting: what it replaces, the change, and the whole file."""
     first = [f"The agent {agent.name} as this project wants it ({agent.source})"]
     if agent.replaces:
@@ -35,22 +35,22 @@ def question(agent: Agent, trust: Trust) -> str:
     models = [f"runs on {agent.runs_on}"] if agent.runs_on else []
     models += [f"may go on with {agent.stronger}, if you agree then"] if agent.stronger else []
     first += [f"Model: {'; '.join(models)}"] if models else []
-    return printable("\n".join((*first, "", *whole_file(trust.accepted_text(key_of(agent)), agent.text))))
+    return printable("\n".join((*first, "", *file_for_review(trust.accepted_text(key_of(agent)), agent.text))))
 
 
-def accept(agent: Agent, trust: Trust) -> None:
+def accept_agent(agent: Agent, trust: Trust) -> None:
     """Record that a human accepted this template as it is now. Raises UsageError when it cannot be recorded."""
     trust.accept_text(key_of(agent), agent.digest, agent.text)
 
 
-def standing_of(agent: Agent, trust: Trust | None = None) -> str:
+def trust_state_of(agent: Agent, trust: Trust | None = None) -> str:
     """Say whether the agent may be engaged: "trusted", "changed since trusted" or "not trusted"."""
     if agent.trusted:
         return "trusted"
     return "changed since trusted" if trust and trust.accepted_text(key_of(agent)) else "not trusted"
 
 
-def refusal(agent: Agent) -> UsageError:
+def untrusted_agent_error(agent: Agent) -> UsageError:
     """Return the error for an agent that nobody has accepted."""
     instead = f" {_whose(agent.replaces).capitalize()} {agent.name} is not used in its place." if agent.replaces else ""
     return UsageError(

@@ -27,10 +27,10 @@ _PROGRAMS: Final = tuple(
 
 def programs(project: Path) -> dict[str, bytes]:
     """Return the configuration files at the top of the project that are programs, with their content."""
-    return {name: data for name in _PROGRAMS if (data := config.read_file(project / name))}
+    return {name: data for name in _PROGRAMS if (data := config.read_config_file(project / name))}
 
 
-def given(project: Path, own: bytes = b"") -> bool:
+def has_consent(project: Path, own: bytes = b"") -> bool:
     """Whether a human agreed to what this project would have executed, as it is now.
 
     ``own`` is the content of its ``.rails.toml``. A record that cannot be read is no agreement.
@@ -41,7 +41,7 @@ def given(project: Path, own: bytes = b"") -> bool:
         return False
 
 
-def give(project: Path, own: bytes) -> None:
+def give_consent(project: Path, own: bytes) -> None:
     """Record that a human agrees. Raises UsageError when it cannot be recorded."""
     import tempfile
 

@@ -3,7 +3,7 @@
 A definition decides what runs, so a project's own file is used without asking only after its text was
 accepted, and a changed text is a new question (the answer is bound to the digest, not to the name). The
 record lives in the user's configuration folder, where no agent can write, one entry for each project and
-tool. Until then ``rails.tools.loader.load`` lets the tool ask before every use.
+tool. Until then ``rails.tools.loader.load_definitions`` lets the tool ask before every use.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.core.text import printable
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonError, parse
+from rails.data_formats.positions import JsonError, parse_document
 from rails.tools.describe import what_runs
 from rails.tools.registry import Definition, Registry
 
@@ -41,10 +41,10 @@ class Pending:
         """Return all that a human should see before accepting: what runs, the change, and the whole file."""
         one = self.definition
         first = f"{one.tool_name} ({one.source}) {what_runs(one.transport)}"
-        return printable("\n".join((first, "", *whole_file(self.before, one.text))))
+        return printable("\n".join((first, "", *file_for_review(self.before, one.text))))
 
 
-def whole_file(before: str, text: str) -> list[str]:
+def file_for_review(before: str, text: str) -> list[str]:
     """Return the lines that show a file to whoever shall accept it: what changed, then all of it."""
     lines = ["The whole file:", text.rstrip("\n")]
     if before:
@@ -101,7 +101,7 @@ class Trust:
 
     def _read(self) -> dict[str, Json]:
         try:
-            value = parse(self._file.read_text("utf-8")).value
+            value = parse_document(self._file.read_text("utf-8")).value
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError, JsonError) as error:

@@ -356,14 +356,14 @@ def test_on_a_terminal_an_edit_in_the_editor_is_shown_again_before_it_counts(tty
 
 
 def test_what_a_workflow_change_means_stands_before_its_lines(make):
-    from rails.core.change_summary import Outline, OutlineLine
+    from rails.core.change_summary import ChangeSummary, SummaryLine
 
     lines = (
-        OutlineLine("add", 'node "\x1b[31mEvil\u202e"'),
-        OutlineLine("change", "url: 1 → 2", 1),
-        OutlineLine("remove", "wire " + "x" * 150),
+        SummaryLine("add", 'node "\x1b[31mEvil\u202e"'),
+        SummaryLine("change", "url: 1 → 2", 1),
+        SummaryLine("remove", "wire " + "x" * 150),
     )
-    outline = Outline("flow.json", "1 node added", lines, hidden=3)
+    outline = ChangeSummary("flow.json", "1 node added", lines, hidden=3)
     request = make.ask(judged=make.verdict(outlines=(outline,)))
     _, shown = piped("d\nno\n", make, request, colour=False)
     assert shown.index("flow.json: 1 node added") < shown.index("src/app.py (modify")

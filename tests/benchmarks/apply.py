@@ -38,7 +38,7 @@ def batch(project, count, before=OLD, after=NEW):
     changes = []
     for number in range(count):
         (project / f"f{number}.py").write_bytes(before)
-        changes.append(FileChange(paths.parse(f"f{number}.py"), before, after))
+        changes.append(FileChange(paths.parse_path(f"f{number}.py"), before, after))
     return ChangeSet(tuple(changes))
 
 

@@ -24,7 +24,7 @@ from gate import pieces
 from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
 from rails.gate.languages.python.config import RuffSettings
-from rails.gate.languages.python.ruff import parse
+from rails.gate.languages.python.ruff import parse_diagnostics
 from rails.gate.languages.python.ruff_server import RuffServer
 from rails.gate.support.diagnostics import Diagnostic
 from rails.processes import programs
@@ -68,7 +68,7 @@ def by_command(folder: Path, files: Mapping[str, bytes]) -> Found:
     out = subprocess.run(words, cwd=folder, capture_output=True, check=False).stdout
     found: dict[str, Counter[tuple[object, ...]]] = {name: Counter() for name in files}
     for item in json.loads(out):
-        found[Path(item["filename"]).name].update(map(whole, parse(json.dumps([item]).encode())))
+        found[Path(item["filename"]).name].update(map(whole, parse_diagnostics(json.dumps([item]).encode())))
     return found
 
 

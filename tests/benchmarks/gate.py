@@ -200,7 +200,7 @@ def one_shot(rounds: int) -> None:
     names = [Path(path).name for path in paths]
     code = (
         "import sys\nfrom pathlib import Path\nfrom rails.core.paths import WorkspacePath\n"
-        "from rails.gate import Gate\n"
+        "from rails.gate.gate import Gate\n"
         "with Gate(Path(sys.argv[1])) as gate:\n"
         "    gate.check_files([WorkspacePath(p) for p in sys.argv[2:]])\n"
     )

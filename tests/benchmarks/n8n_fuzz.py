@@ -139,7 +139,7 @@ def main():
     parser.add_argument("--workflows", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    from rails.gate.checks.n8n import check
+    from rails.gate.checks.n8n import check_workflow
     from rails.n8n import formatting
     from rails.n8n.compare import summary
     from rails.n8n.draw import picture
@@ -158,8 +158,8 @@ def main():
         started = time.process_time()
         try:
             looks_like_workflow(flow)
-            list(check(data, "flow.json", rng.choice(PROFILES)))
-            told = summary.outline(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
+            list(check_workflow(data, "flow.json", rng.choice(PROFILES)))
+            told = summary.workflow_summary(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
             picture.svg(told.drawing if told else None)
             formatting.tidied(data, "flow.json")
         except Exception:

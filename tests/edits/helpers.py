@@ -10,7 +10,7 @@ EDIT_TOOLS = ("write_file", "edit_file", "multi_edit", "insert_lines", "delete_f
 
 
 def at(text):
-    path = paths.parse(text)
+    path = paths.parse_path(text)
     assert isinstance(path, paths.WorkspacePath), path
     return path
 

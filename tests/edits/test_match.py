@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rails.edits.edit_request import Wanted
+from rails.edits.edit_request import EditRequest
 from rails.edits.match import Match, Miss, locate
 from rails.edits.text_view import View
 
@@ -12,7 +12,7 @@ from rails.edits.text_view import View
 def result(text, old, new, **more):
     """The rung and the text after the edit; a refusal is an error of the test."""
     view = View(text)
-    found = locate(view, Wanted(old, new, **more))
+    found = locate(view, EditRequest(old, new, **more))
     assert isinstance(found, Match), found
     pieces, at = [], 0
     for span in found.spans:
@@ -22,7 +22,7 @@ def result(text, old, new, **more):
 
 
 def refusal(text, old, new, **more):
-    found = locate(View(text), Wanted(old, new, **more))
+    found = locate(View(text), EditRequest(old, new, **more))
     assert isinstance(found, Miss), found
     return found
 
@@ -157,7 +157,7 @@ def test_a_handle_accepts_the_place_that_was_offered(old):
     miss = refusal(text, old, "def f(a):\n    return 0" if "\n" in old else "return 0")
     handle = miss.candidates[0].handle
     new = "def f(a):\n    return 0" if "\n" in old else "return 0"
-    found = locate(View(text), Wanted(old, new, handle=handle))
+    found = locate(View(text), EditRequest(old, new, handle=handle))
     assert isinstance(found, Match)
     assert found.fuzzy == ("\n" in old)
     assert result(text, old, new, handle=handle)[1] == "def f(a):\n    return 0\n\ndef g(a):\n    return a\n"
@@ -237,5 +237,5 @@ def test_many_places_are_replaced_in_time_and_too_many_are_refused():
 )
 def test_large_and_hostile_files_stay_within_seconds(text, old):
     start = time.process_time()
-    locate(View(text), Wanted(old, "x"))
+    locate(View(text), EditRequest(old, "x"))
     assert time.process_time() - start < 15

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rails.core.changes import ChangeSet
 from rails.core.text import sha256
 from rails.edits.plan import plan
-from rails.edits.stale import Known
+from rails.edits.stale import KnownFiles
 
 from .helpers import at, edit, request, save
 
@@ -197,7 +197,7 @@ READ = "a = 1\nb = 2\nc = 3\nd = 4\n"
 
 
 def known(*contents):
-    return Known({}, {sha256(text.encode()): text.encode() for text in contents})
+    return KnownFiles({}, {sha256(text.encode()): text.encode() for text in contents})
 
 
 def based(tool, number=1, **parameters):

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from rails.core import limits
-from rails.gate.command_checks import Command
+from rails.gate.command_checks import CheckCommand
 from rails.gate.gate import Gate
 
 BLACK = "[tool.ruff.lint]\nselect = ['F']\n[tool.black]\nline-length = 88\n"
@@ -51,7 +51,7 @@ def test_a_whole_file_is_judged_before_the_answer_ends(world):
 
 def test_looking_ahead_executes_no_command_and_decides_nothing(world, project, pool, tmp_path):
     mark = tmp_path / "ran"
-    command = Command("touch", ("/usr/bin/touch", str(mark)))
+    command = CheckCommand("touch", ("/usr/bin/touch", str(mark)))
     with Gate(project, commands=[command], pool=pool) as gate:
         gate.ahead("a.txt", "x\n")
         gate.ahead("../outside.txt", "x\n")
@@ -112,7 +112,7 @@ def test_the_command_line_waits_for_every_check(slow):
 def test_a_command_is_not_started_for_what_goes_back_anyway(project, pool, world, tmp_path):
     mark = tmp_path / "ran"
     world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n")
-    with Gate(project, commands=[Command("touch", ("/usr/bin/touch", str(mark)))], pool=pool) as gate:
+    with Gate(project, commands=[CheckCommand("touch", ("/usr/bin/touch", str(mark)))], pool=pool) as gate:
         world.gate = gate
         verdict = world.judge(("a.py", "print(undefined)\n"))
         assert [miss.check for miss in verdict.not_checked] == ["touch"]

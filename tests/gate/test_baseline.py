@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rails.core.verdict import Finding
 from rails.gate import baseline
-from rails.gate.baseline import Text, line_map, mark, masked, split_lines
+from rails.gate.baseline import TextFindings, line_map, mark_new, split_lines, without_numbers
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
 
@@ -20,7 +20,7 @@ def finding(line, rule="F401", message="`os` imported but unused"):
 
 
 def new_of(old_lines, new_lines, old, new, **options):
-    marked = mark(Text(old_lines, old), Text(new_lines, new), **options)
+    marked = mark_new(TextFindings(old_lines, old), TextFindings(new_lines, new), **options)
     return [item.new for item in marked]
 
 
@@ -57,7 +57,7 @@ def test_a_finding_on_an_untouched_line_is_new_when_it_was_not_there():
 def test_numbers_in_messages_are_not_part_of_the_identity():
     one, two = "Redefinition of `f` from line 12", "Redefinition of `f` from line 14"
     assert new_of(["a"], ["b", "a"], [finding(1, "F811", one)], [finding(2, "F811", two)]) == [False]
-    assert masked("unused. help: Remove it") == masked("unused.")
+    assert without_numbers("unused. help: Remove it") == without_numbers("unused.")
 
 
 def test_a_moved_line_keeps_its_old_finding():

@@ -78,7 +78,7 @@ def test_the_change_set_cannot_bring_its_own_configuration(world):
 
 def test_workers_die_with_their_parent(tmp_path):
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom rails.gate import Gate\nfrom rails.core.changes import *\n"
+        "import sys, time\nfrom pathlib import Path\nfrom rails.gate.gate import Gate\nfrom rails.core.changes import *\n"
         "from rails.core.paths import WorkspacePath\n"
         f"gate = Gate(Path({str(tmp_path)!r}))\n"
         "gate.judge(ChangeSet((FileChange(WorkspacePath('a.py'), None, b'x=1'),)))\n"

@@ -25,7 +25,7 @@ def agreed(world):
 
     def configure(text):
         world.put("eslint.config.js", text)
-        gate.give(world.project, b"")
+        gate.give_consent(world.project, b"")
         return world
 
     return configure
@@ -45,7 +45,7 @@ def test_a_changed_configuration_is_a_new_question_and_a_new_answer_counts_at_on
     world.put("eslint.config.js", STRICT.replace("'no-console': 'error'", "'no-console': 'off'"))
     verdict = world.judge(("a.js", "console.log(2);\n"))
     assert "--trust" in verdict.not_checked[0].reason
-    gate.give(world.project, b"")
+    gate.give_consent(world.project, b"")
     assert world.judge(("a.js", "console.log(2);\n")).status == "pass"
 
 

@@ -204,4 +204,4 @@ def test_an_unknown_form_is_a_usage_error():
 
 
 def test_json_is_the_documented_object():
-    assert json.loads(text.render(VERDICT, "json")) == text.as_json(VERDICT)
+    assert json.loads(text.render(VERDICT, "json")) == text.verdict_as_json(VERDICT)

@@ -119,7 +119,7 @@ def test_a_bug_of_ours_is_an_error_and_not_a_pass(world, monkeypatch):
     def broken(jobs, desk):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(registry.load("python"), "run", broken)
+    monkeypatch.setattr(registry.load_check("python"), "run", broken)
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert "ZeroDivisionError" in verdict.not_checked[0].reason
@@ -151,18 +151,18 @@ def test_a_program_is_stopped_at_its_time_limit_with_its_children(tmp_path):
         f"import subprocess, sys, time\nsubprocess.Popen(['sleep', '61'], stdout=open({str(tmp_path / 'o')!r}, 'w'))\n"
     )
     with pytest.raises(CheckError, match=r"did not finish within 0\.5 seconds"):
-        programs.run([programs.sys.executable, "-c", script + "time.sleep(60)"], timeout=0.5)
+        programs.run_tool([programs.sys.executable, "-c", script + "time.sleep(60)"], timeout=0.5)
 
 
 def test_a_program_that_prints_without_end_is_stopped(tmp_path):
     with pytest.raises(CheckError, match="printed more than 1000 bytes"):
-        programs.run(["/usr/bin/yes"], most=1000, timeout=20)
+        programs.run_tool(["/usr/bin/yes"], most=1000, timeout=20)
 
 
 def test_a_tool_gets_no_environment_of_ours(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     monkeypatch.setenv("PYTHONPATH", ".")
-    ran = programs.run([programs.sys.executable, "-c", "import os; print(sorted(os.environ), os.getcwd())"])
+    ran = programs.run_tool([programs.sys.executable, "-c", "import os; print(sorted(os.environ), os.getcwd())"])
     assert b"SECRET" not in ran.out.upper().replace(b"SECRETS", b"")
     assert b"ANTHROPIC" not in ran.out
     assert b"PYTHONPATH" not in ran.out
@@ -171,7 +171,7 @@ def test_a_tool_gets_no_environment_of_ours(monkeypatch):
 
 def test_the_json_report_has_the_documented_form(world):
     verdict = world.judge(("a.py", "import os\nprint(x)\n"), ("b.go", "package main\n"))
-    shape = report.as_json(verdict)
+    shape = report.verdict_as_json(verdict)
     assert json.loads(json.dumps(shape)) == shape
     assert list(shape) == ["verdict", "findings", "fixed", "not_checked", "checks"]
     assert shape["verdict"] == "fail"
@@ -184,26 +184,26 @@ def test_the_json_report_has_the_documented_form(world):
 
 def test_the_text_report_shows_line_caret_and_remedy(world):
     verdict = world.judge(("pkg/a.py", "import os\n\n\ndef f():\n    x = 1\n"))
-    text = report.as_text(verdict)
+    text = report.verdict_as_text(verdict)
     assert "pkg/a.py\n  2:5      F841 Local variable `x`" in text
     assert "           |     x = 1\n           |     ^\n" in text
     assert "Remove assignment to unused variable" in text
     assert "F401 (1)" in text
     assert text.endswith("Fail: 1 finding in 1 file.\n")
     assert "\033[" not in text
-    assert "\033[31m" in report.as_text(verdict, colour=True)
+    assert "\033[31m" in report.verdict_as_text(verdict, colour=True)
 
 
 def test_the_text_report_lets_no_control_character_through(world):
     verdict = world.judge(("a.json", '{"a\x1b[31m": 1, "\u202e": }'))
-    assert "\x1b" not in report.as_text(verdict)
-    assert "\u202e" not in report.as_text(verdict)
+    assert "\x1b" not in report.verdict_as_text(verdict)
+    assert "\u202e" not in report.verdict_as_text(verdict)
 
 
 def test_the_text_report_says_once_what_many_files_have_in_common(world):
     world.put("ruff.toml", 'exclude = ["gen"]\n')
     names = [f"gen/m{n}.py" for n in range(9)]
-    text = report.as_text(world.judge(*((name, "x = 1\n") for name in names)))
+    text = report.verdict_as_text(world.judge(*((name, "x = 1\n") for name in names)))
     assert "  9 files: ruff, ruff format: the project's configuration excludes this file (not required)\n" in text
     assert "    gen/m0.py, gen/m1.py, gen/m2.py and 6 more\n" in text
 

@@ -12,7 +12,7 @@ import pytest
 
 from rails.gate.languages.javascript import config, node_worker
 from rails.gate.languages.javascript.node_tools import NodeTools
-from rails.gate.support.check import Desk
+from rails.gate.support.check import CheckContext
 
 REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
 pytestmark = [
@@ -98,8 +98,8 @@ def ours():
 
 @contextlib.contextmanager
 def tools_for(project, pool, *, trusted=False):
-    desk = Desk(project, pool, trusted=trusted)
-    yield NodeTools(desk, config.read(project))
+    desk = CheckContext(project, pool, trusted=trusted)
+    yield NodeTools(desk, config.read_script_settings(project))
     desk.resources["node"].close()
 
 

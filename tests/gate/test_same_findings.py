@@ -9,7 +9,7 @@ import pytest
 
 from rails.gate import baseline
 from rails.gate.languages.python.config import RuffSettings
-from rails.gate.languages.python.ruff import RuffCli, parse
+from rails.gate.languages.python.ruff import RuffCli, parse_diagnostics
 from rails.gate.languages.python.ruff_server import RuffServer
 from rails.gate.support import fix_and_lint, suppressions
 from rails.processes import programs
@@ -49,7 +49,7 @@ def test_ruffs_findings_and_fixes_are_those_of_its_own_json(project, files):
     printed = subprocess.run(words, cwd=project, capture_output=True, check=False).stdout
     theirs = {name: [] for name in files}
     for item in json.loads(printed):
-        theirs[Path(item["filename"]).name] += map(same, parse(json.dumps([item]).encode()))
+        theirs[Path(item["filename"]).name] += map(same, parse_diagnostics(json.dumps([item]).encode()))
     server = RuffServer(tool, project, RuffSettings(True))
     try:
         ours = {name: [same(found) for found in server.lint(name, data)] for name, data in files.items()}

@@ -26,7 +26,7 @@ def paths_of(value, path=()):
 def test_the_text_at_a_place_is_the_value_of_its_path(value, indent, ascii_only):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     wanted = dict(paths_of(value))
-    places = json_file.locate(text, wanted)
+    places = json_file.locate_values(text, wanted)
     assert places.keys() == wanted.keys()
     for path, place in places.items():
         assert json.loads(text[place.start : place.end]) == wanted[path]
@@ -38,9 +38,9 @@ def test_the_text_at_a_place_is_the_value_of_its_path(value, indent, ascii_only)
 @settings(max_examples=60, deadline=None)
 def test_a_character_inside_a_string_is_found_through_its_escapes(value, ascii_only):
     text = json.dumps([value], ensure_ascii=ascii_only)
-    place = json_file.locate(text, [(0,)])[(0,)]
+    place = json_file.locate_values(text, [(0,)])[(0,)]
     for index in range(len(value)):
-        start, end = json_file.inside(text, place, index), json_file.inside(text, place, index + 1)
+        start, end = json_file.offset_inside(text, place, index), json_file.offset_inside(text, place, index + 1)
         assert json.loads(f'"{text[start:end]}"') == value[index]
 
 
@@ -50,12 +50,12 @@ def test_lines_and_columns_start_at_one():
 
 
 def test_a_path_that_is_not_there_has_no_place():
-    assert json_file.locate('{"a": [1]}', [("a", 1), ("b",), ("a", "0")]) == {}
+    assert json_file.locate_values('{"a": [1]}', [("a", 1), ("b",), ("a", "0")]) == {}
 
 
 def test_the_last_of_two_equal_keys_counts():
     text = '{"a": 1, "a": 22}'
-    place = json_file.locate(text, [("a",)])[("a",)]
+    place = json_file.locate_values(text, [("a",)])[("a",)]
     assert text[place.start : place.end] == "22"
     assert [path for path, _ in json_file.repeated_keys(text)] == [("a",)]
 
@@ -63,6 +63,6 @@ def test_the_last_of_two_equal_keys_counts():
 def test_ten_times_the_text_takes_about_ten_times_as_long(cpu_seconds):
     def seconds(count):
         text = json.dumps([{"a": [1, "x"]}] * count)
-        return cpu_seconds(lambda: json_file.locate(text, [(count - 1, "a", 1)]))
+        return cpu_seconds(lambda: json_file.locate_values(text, [(count - 1, "a", 1)]))
 
     assert seconds(20_000) < 40 * seconds(2_000) + 0.1

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rails.core import limits
-from rails.parsing.parse import Reader, read
+from rails.parsing.parse import AnswerParser, parse
 
 from .conftest import SHAPES
 
@@ -39,8 +39,8 @@ HOSTILE = {
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_time_grows_with_the_size_and_not_faster(kind, cpu_seconds):
     small, large = HOSTILE[kind](40_000), HOSTILE[kind](160_000)
-    once = cpu_seconds(lambda: read(small, SHAPES))
-    assert cpu_seconds(lambda: read(large, SHAPES)) < 12 * max(once, 0.004)
+    once = cpu_seconds(lambda: parse(small, SHAPES))
+    assert cpu_seconds(lambda: parse(large, SHAPES)) < 12 * max(once, 0.004)
 
 
 @pytest.mark.parametrize("kind", ["fence lines in a string", "quotation marks", "prose", "open tags"])
@@ -48,7 +48,7 @@ def test_small_chunks_cost_no_more_than_their_number(kind, cpu_seconds):
     text = HOSTILE[kind](60_000)
 
     def stream():
-        reader = Reader(SHAPES)
+        reader = AnswerParser(SHAPES)
         for pos in range(0, len(text), 4):
             reader.feed(text[pos : pos + 4])
         reader.flush("end_turn")
@@ -59,34 +59,34 @@ def test_small_chunks_cost_no_more_than_their_number(kind, cpu_seconds):
 def test_c1_12_ten_megabytes_are_read_in_seconds(cpu_seconds):
     text = "A line of prose with `code` in it.\n" * 290_000 + CALL + 'x"}}\n' + F
     found = []
-    assert cpu_seconds(lambda: found.append(read(text, SHAPES)), rounds=1) < 5
+    assert cpu_seconds(lambda: found.append(parse(text, SHAPES)), rounds=1) < 5
     assert len(found[0].requests) == 1
 
 
 def test_a_hundred_thousand_brackets_are_refused_quickly(cpu_seconds):
     text = f'{F}json\n{{"tool": "run_code", "arguments": ' + "[" * 100_000 + f"\n{F}\n"
-    assert cpu_seconds(lambda: read(text, SHAPES)) < 0.5
-    found = read(text, SHAPES)
+    assert cpu_seconds(lambda: parse(text, SHAPES)) < 0.5
+    found = parse(text, SHAPES)
     assert len(found.refusals) == 1
     assert not found.requests
 
 
 def test_an_answer_beyond_the_bound_is_told(monkeypatch):
     monkeypatch.setattr(limits, "ANSWER_CHARS", 1_000)
-    found = read("x" * 2_000 + f'\n{F}json\n{{"tool": "run_code", "code": "1"}}\n{F}\n', SHAPES)
+    found = parse("x" * 2_000 + f'\n{F}json\n{{"tool": "run_code", "code": "1"}}\n{F}\n', SHAPES)
     assert not found.requests
     assert [refusal.code for refusal in found.refusals] == ["limit"]
 
 
 def test_requests_beyond_the_bound_are_refused():
     block = f"{F}json\n{json.dumps({'tool': 'run_code', 'code': 'x'})}\n{F}\n"
-    found = read(block * (limits.REQUESTS_PER_ANSWER + 3), SHAPES)
+    found = parse(block * (limits.REQUESTS_PER_ANSWER + 3), SHAPES)
     assert len(found.requests) == limits.REQUESTS_PER_ANSWER
     assert [refusal.code for refusal in found.refusals] == ["limit"] * 3
 
 
 def test_a_reader_is_used_once():
-    reader = Reader(SHAPES)
+    reader = AnswerParser(SHAPES)
     reader.flush("end_turn")
     with pytest.raises(ValueError, match="flushed"):
         reader.feed("x")

@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from rails.parsing.parse import Reader, read
+from rails.parsing.parse import AnswerParser, parse
 
 SPEC = importlib.util.spec_from_file_location(
     "intake_corpus", Path(__file__).parent.parent / "benchmarks" / "intake_corpus.py"
@@ -23,7 +23,7 @@ CASES = Path(__file__).parent.parent / "cases" / "intake"
 
 
 def outcome(row):
-    found = read(row.message, corpus.SHAPES, finish=row.finish)
+    found = parse(row.message, corpus.SHAPES, finish=row.finish)
     calls = [(request.tool_name, dict(request.parameters)) for request in found.requests]
     valid = [
         name in corpus.SHAPES and jsonschema.Draft202012Validator(corpus.SHAPES[name]).is_valid(parameters)
@@ -65,9 +65,9 @@ def test_most_inner_quotes_are_recovered():
 @pytest.mark.parametrize(("size", "step"), [(1, 16), (4, 8), (37, 4)])
 def test_c1_06_the_corpus_reads_the_same_in_every_chunking(size, step):
     for row in ROWS[::step]:
-        whole = read(row.message, corpus.SHAPES, finish=row.finish)
+        whole = parse(row.message, corpus.SHAPES, finish=row.finish)
         for text in (row.message, row.message.encode()):
-            reader, signals = Reader(corpus.SHAPES), []
+            reader, signals = AnswerParser(corpus.SHAPES), []
             for pos in range(0, len(text), size):
                 signals += reader.feed(text[pos : pos + size])
             found = reader.flush(row.finish)
@@ -78,11 +78,11 @@ def test_c1_06_the_corpus_reads_the_same_in_every_chunking(size, step):
 @pytest.mark.parametrize("path", sorted(CASES.glob("*.json")), ids=lambda path: path.stem)
 def test_messages_that_once_went_wrong_stay_right(path):
     case = json.loads(path.read_text(encoding="utf-8"))
-    found = read(case["message"], corpus.SHAPES, finish=case["finish"])
+    found = parse(case["message"], corpus.SHAPES, finish=case["finish"])
     assert [[request.tool_name, dict(request.parameters)] for request in found.requests] == case["calls"]
     assert bool(found.refusals) == case["refused"]
     for size in (1, 2, 7):
-        reader = Reader(corpus.SHAPES)
+        reader = AnswerParser(corpus.SHAPES)
         for pos in range(0, len(case["message"]), size):
             reader.feed(case["message"][pos : pos + size])
         pieces = reader.flush(case["finish"])

@@ -3,7 +3,7 @@
 import pytest
 
 from rails.core.errors import UsageError
-from rails.parsing.parse import Reader, read
+from rails.parsing.parse import AnswerParser, parse
 
 from .conftest import SHAPES
 
@@ -24,18 +24,18 @@ MESSAGES = {
 
 @pytest.mark.parametrize("dialect", MESSAGES)
 def test_a_dialect_is_read_when_named_and_only_then(dialect):
-    found = read(MESSAGES[dialect], SHAPES, dialects=[dialect])
+    found = parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
     assert [(r.tool_name, dict(r.parameters), r.dialect) for r in found.requests] == [
         ("run_code", {"code": "</tool_call> 1"}, dialect)
     ]
-    assert not read(MESSAGES[dialect], SHAPES).requests
+    assert not parse(MESSAGES[dialect], SHAPES).requests
 
 
 @pytest.mark.parametrize("dialect", MESSAGES)
 @pytest.mark.parametrize("size", [1, 3, 11])
 def test_chunking_makes_no_difference(dialect, size):
-    text, whole = MESSAGES[dialect], read(MESSAGES[dialect], SHAPES, dialects=[dialect])
-    reader, signals = Reader(SHAPES, dialects=[dialect]), []
+    text, whole = MESSAGES[dialect], parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
+    reader, signals = AnswerParser(SHAPES, dialects=[dialect]), []
     for pos in range(0, len(text), size):
         signals += reader.feed(text[pos : pos + size])
     intake = reader.flush("end_turn")
@@ -54,16 +54,16 @@ def test_chunking_makes_no_difference(dialect, size):
     ],
 )
 def test_a_broken_call_is_refused(dialect, text):
-    found = read(text, SHAPES, dialects=[dialect])
+    found = parse(text, SHAPES, dialects=[dialect])
     assert not found.requests
     assert found.refusals
 
 
 def test_several_calls_in_one_list():
-    found = read(f"[TOOL_CALLS] [{ONE}, {ONE}]\n", SHAPES, dialects=["mistral"])
+    found = parse(f"[TOOL_CALLS] [{ONE}, {ONE}]\n", SHAPES, dialects=["mistral"])
     assert [r.id for r in found.requests] == ["r1", "r2"]
 
 
 def test_an_unknown_dialect_is_a_mistake_of_the_operator():
     with pytest.raises(UsageError, match="hermes"):
-        read("", SHAPES, dialects=["klingon"])
+        parse("", SHAPES, dialects=["klingon"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.parsing.parse import read
+from rails.parsing.parse import parse
 
 F = "```"
 TEXT = {"type": "string"}
@@ -58,7 +58,7 @@ def blocks(text):
 @pytest.mark.parametrize("text", READ)
 def test_c4_05_inner_quotes_are_read_where_one_reading_alone_is_a_call(text):
     for block in blocks(text):
-        found = read(f"{F}json\n{block}\n{F}\n", SHAPES)
+        found = parse(f"{F}json\n{block}\n{F}\n", SHAPES)
         assert [request.parameters for request in found.requests] == [{"path": "a.md", "content": text}], block
         assert "inner_quotes" in [note.name for note in found.requests[0].repairs]
 
@@ -66,7 +66,7 @@ def test_c4_05_inner_quotes_are_read_where_one_reading_alone_is_a_call(text):
 @pytest.mark.parametrize("text", REFUSED)
 def test_c4_05_inner_quotes_that_could_mean_something_else_are_refused(text):
     for block in blocks(text):
-        found = read(f"{F}json\n{block}\n{F}\n", SHAPES)
+        found = parse(f"{F}json\n{block}\n{F}\n", SHAPES)
         assert not found.requests, block
         assert found.refusals
 
@@ -74,6 +74,6 @@ def test_c4_05_inner_quotes_that_could_mean_something_else_are_refused(text):
 def test_a_member_that_may_be_missing_leaves_two_readings():
     shapes = {"write_file": {**SHAPES["write_file"], "required": ["content"]}}
     text = f'{F}json\n{{"tool": "write_file", "content": "say "hi"", "path": "a.md"}}\n{F}\n'
-    (refusal,) = read(text, shapes).refusals
+    (refusal,) = parse(text, shapes).refusals
     assert refusal.code == "ambiguous"
-    assert read(text, SHAPES).requests[0].parameters == {"content": 'say "hi"', "path": "a.md"}
+    assert parse(text, SHAPES).requests[0].parameters == {"content": 'say "hi"', "path": "a.md"}

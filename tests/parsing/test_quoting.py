@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rails.parsing.parse import Reader, read
-from rails.parsing.results import Completed, Started
+from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.results import CallFound, CallStarted
 
 from .conftest import SHAPES
 
@@ -39,23 +39,23 @@ REFUSED = {
 
 @pytest.mark.parametrize("kind", EXACT)
 def test_quoted_calls_are_content(kind):
-    found = read(block(EXACT[kind]) + GOOD, SHAPES)
+    found = parse(block(EXACT[kind]) + GOOD, SHAPES)
     assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
     assert found.requests[0].parameters["content"] == DOC
 
 
 @pytest.mark.parametrize("kind", SETTLED)
 def test_quoted_calls_are_content_where_only_one_reading_is_a_call(kind):
-    found = read(block(SETTLED[kind]) + GOOD, SHAPES)
+    found = parse(block(SETTLED[kind]) + GOOD, SHAPES)
     assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
     assert found.requests[0].parameters["content"] == DOC
-    assert not read(block(SETTLED[kind], after=""), SHAPES, finish="max_tokens").requests
+    assert not parse(block(SETTLED[kind], after=""), SHAPES, finish="max_tokens").requests
 
 
 @pytest.mark.parametrize("kind", REFUSED)
 @pytest.mark.parametrize("finish", ["end_turn", "max_tokens"])
 def test_quoted_calls_in_a_broken_block_do_not_run(kind, finish):
-    found = read(block(REFUSED[kind]) + GOOD, SHAPES, finish=finish)
+    found = parse(block(REFUSED[kind]) + GOOD, SHAPES, finish=finish)
     assert "write_file" not in [r.tool_name for r in found.requests]
     assert not [r for r in found.requests if r.parameters.get("path") == "/etc/passwd"]
     assert found.refusals
@@ -65,7 +65,7 @@ def test_quoted_calls_in_a_broken_block_do_not_run(kind, finish):
 def test_quoted_calls_in_a_cut_off_block_do_not_run(kind):
     text = block({**EXACT, **SETTLED, **REFUSED}[kind], after="")
     for cut in range(60, len(text) - 5):
-        found = read(text[:cut], SHAPES, finish="max_tokens")
+        found = parse(text[:cut], SHAPES, finish="max_tokens")
         assert not found.requests, text[:cut]
 
 
@@ -80,39 +80,39 @@ def test_quoted_calls_in_a_cut_off_block_do_not_run(kind):
     ],
 )
 def test_a_broken_block_does_not_take_the_next_one_with_it(broken):
-    found = read(f"{F}json\n{broken}\n{F}\nAnd then:\n{GOOD}", SHAPES)
+    found = parse(f"{F}json\n{broken}\n{F}\nAnd then:\n{GOOD}", SHAPES)
     assert [r.tool_name for r in found.requests] == ["read_file"]
     assert [r.request_id for r in found.refusals] == ["r1"]
 
 
 def test_what_waits_for_the_end_is_told_at_the_end():
-    reader = Reader(SHAPES)
+    reader = AnswerParser(SHAPES)
     signals = reader.feed(f'{F}json\n{{"tool": "write_file", "path": "a", "content": "x\ny"}}\n{F}\n')
-    assert [type(signal) for signal in signals] == [Started]
+    assert [type(signal) for signal in signals] == [CallStarted]
     late = reader.flush("end_turn").late
-    assert [type(signal) for signal in late] == [Completed]
+    assert [type(signal) for signal in late] == [CallFound]
     assert late[0].outcome.parameters["content"] == "x\ny"
 
 
 def test_code_behind_a_repaired_block_does_not_make_it_doubtful():
     code = f"{F}js\nfunction f() {{\n  return [1\n  ]\n}}\n{F}\n"
-    found = read(
+    found = parse(
         f'{F}json\n{{"tool": "write_file", "path": "a", "content": "x\ny"}}\n{F}\nLike so:\n{code}{GOOD}', SHAPES
     )
     assert [r.tool_name for r in found.requests] == ["write_file", "read_file"]
 
 
 def test_a_fence_that_is_not_closed_ends_at_the_next_one():
-    found = read(f"{F}json\n{EVIL}\n\nAnd:\n{GOOD}", SHAPES)
+    found = parse(f"{F}json\n{EVIL}\n\nAnd:\n{GOOD}", SHAPES)
     assert [r.tool_name for r in found.requests] == ["read_file"]
     assert found.refusals[0].code == "unterminated"
-    found = read(f"{F}json\n{EVIL}\n{GOOD}", SHAPES)
+    found = parse(f"{F}json\n{EVIL}\n{GOOD}", SHAPES)
     assert [r.tool_name for r in found.requests] == ["delete_file", "read_file"]
 
 
 def test_several_values_in_one_fence_are_all_calls_or_none():
-    found = read(f"{F}json\n{EVIL}\n{EVIL}\n{F}\n", SHAPES)
+    found = parse(f"{F}json\n{EVIL}\n{EVIL}\n{F}\n", SHAPES)
     assert len(found.requests) == 2
-    found = read(f"{F}json\n{EVIL}\n{EVIL[:-1]}\n{F}\n", SHAPES)
+    found = parse(f"{F}json\n{EVIL}\n{EVIL[:-1]}\n{F}\n", SHAPES)
     assert not found.requests
     assert found.refusals

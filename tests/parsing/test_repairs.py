@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.core import limits
-from rails.data_formats.strict_json import Fault, Parsed, strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.parsing.lenient_tokens import CONFIDENCE
-from rails.parsing.parse import read
+from rails.parsing.parse import parse
 from rails.parsing.repairs import repair
 
 F = "```"
@@ -21,7 +21,7 @@ def fenced(body):
 
 def repaired(text, **options):
     found = repair(text, **options)
-    assert isinstance(found, Parsed), found
+    assert isinstance(found, ParsedJson), found
     return found.value, [note.name for note in found.repairs]
 
 
@@ -113,7 +113,7 @@ def test_c4_06_every_repair_has_a_confidence_and_its_place():
 )
 def test_c4_05_what_has_no_single_reading_is_refused_with_a_code(text, code):
     found = repair(text)
-    assert isinstance(found, Fault), found
+    assert isinstance(found, JsonFault), found
     assert found.code == code
     assert 0 <= found.offset <= len(text)
 
@@ -130,7 +130,7 @@ def test_c4_05_what_has_no_single_reading_is_refused_with_a_code(text, code):
 )
 def test_closers_are_added_only_when_nothing_was_cut(text, value):
     assert repaired(text, closers=True)[0] == value
-    assert isinstance(repair(text), Fault)
+    assert isinstance(repair(text), JsonFault)
 
 
 @pytest.mark.parametrize(
@@ -138,17 +138,17 @@ def test_closers_are_added_only_when_nothing_was_cut(text, value):
 )
 def test_cut_off_text_is_never_closed(text):
     found = repair(text, closers=True)
-    assert isinstance(found, Fault) or text in ("{",) or text.endswith(",")
+    assert isinstance(found, JsonFault) or text in ("{",) or text.endswith(",")
 
 
 def test_a_comma_at_the_end_is_a_cut():
-    assert isinstance(repair('{"a": 1,', closers=True), Fault)
-    assert isinstance(repair("{", closers=True), Fault)
+    assert isinstance(repair('{"a": 1,', closers=True), JsonFault)
+    assert isinstance(repair("{", closers=True), JsonFault)
 
 
 def test_closers_that_fit_in_two_places_are_refused(tools):
     body = '{"tool": "CodebaseSummaryMCP", "arguments": {"query": "q", "path": "p"}'
-    assert read(fenced(body), tools).requests[0].parameters == {"query": "q", "path": "p"}
+    assert parse(fenced(body), tools).requests[0].parameters == {"query": "q", "path": "p"}
     nested = {
         "t": {
             "type": "object",
@@ -156,15 +156,15 @@ def test_closers_that_fit_in_two_places_are_refused(tools):
             "additionalProperties": False,
         }
     }
-    found = read(fenced('{"tool": "t", "a": {"x": 1, "b": "y"}'), nested)
+    found = parse(fenced('{"tool": "t", "a": {"x": 1, "b": "y"}'), nested)
     assert not found.requests
     assert found.refusals[0].code == "ambiguous"
 
 
 def test_missing_closers_wait_for_the_stop_reason(tools):
     text = fenced('{"tool": "run_code", "arguments": {"code": "1"}')
-    assert len(read(text, tools, finish="end_turn").requests) == 1
-    found = read(text, tools, finish="max_tokens")
+    assert len(parse(text, tools, finish="end_turn").requests) == 1
+    found = parse(text, tools, finish="max_tokens")
     assert not found.requests
     assert found.refusals[0].code == "unterminated"
 
@@ -179,15 +179,15 @@ def test_missing_closers_wait_for_the_stop_reason(tools):
     ],
 )
 def test_c4_05_a_repaired_value_must_fit_the_tool(tools, body):
-    found = read(fenced(body), tools)
+    found = parse(fenced(body), tools)
     assert not found.requests
     assert found.refusals[0].code == "syntax"
 
 
 def test_c4_09_a_missing_content_is_never_set(tools):
-    found = read(fenced('{"tool": "write_file", "path": "a"}'), tools)
+    found = parse(fenced('{"tool": "write_file", "path": "a"}'), tools)
     assert dict(found.requests[0].parameters) == {"path": "a"}
-    assert not read(fenced("{'tool': 'write_file', 'path': 'a'}"), tools).requests
+    assert not parse(fenced("{'tool': 'write_file', 'path': 'a'}"), tools).requests
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_c4_09_a_missing_content_is_never_set(tools):
     ],
 )
 def test_inner_quotes_are_settled_by_the_schema_or_refused(tools, inner, exact):
-    found = read(fenced(f'{{"tool": "run_code", "arguments": {{"code": "{inner}", "timeout": 5}}}}'), tools)
+    found = parse(fenced(f'{{"tool": "run_code", "arguments": {{"code": "{inner}", "timeout": 5}}}}'), tools)
     if exact:
         assert found.requests[0].parameters == {"code": inner, "timeout": 5}
         assert found.requests[0].repairs[0].name == "inner_quotes"
@@ -220,10 +220,10 @@ def test_inner_quotes_are_settled_by_the_schema_or_refused(tools, inner, exact):
 @pytest.mark.parametrize("wanted", [{"x": 1}, [{"path": "a", "oldString": "b", "newString": "c"}]])
 def test_text_becomes_an_array_only_where_the_schema_asks_for_one(tools, wanted):
     call = json.dumps({"tool": "multi_edit", "edits": json.dumps(wanted)})
-    (request,) = read(fenced(call), tools).requests
+    (request,) = parse(fenced(call), tools).requests
     assert request.parameters["edits"] == (wanted if isinstance(wanted, list) else json.dumps(wanted))
     text = json.dumps({"tool": "write_file", "path": "a", "content": json.dumps(wanted)})
-    assert read(fenced(text), tools).requests[0].parameters["content"] == json.dumps(wanted)
+    assert parse(fenced(text), tools).requests[0].parameters["content"] == json.dumps(wanted)
 
 
 @pytest.mark.parametrize(
@@ -245,20 +245,20 @@ def test_text_becomes_an_array_only_where_the_schema_asks_for_one(tools, wanted)
     ],
 )
 def test_c6_06_numbers_are_read_only_where_the_schema_says_so_and_completely(tools, name, given, wanted):
-    (request,) = read(fenced(json.dumps({"tool": "read_file", name: given})), tools).requests
+    (request,) = parse(fenced(json.dumps({"tool": "read_file", name: given})), tools).requests
     assert request.parameters[name] == wanted
     assert type(request.parameters[name]) is type(wanted)
 
 
 def test_c6_06_booleans_are_read_only_where_the_schema_says_so(tools):
     block = {"tool": "edit_file", "path": "a", "old_string": "true", "new_string": "b", "replace_all": "true"}
-    (request,) = read(fenced(json.dumps(block)), tools).requests
+    (request,) = parse(fenced(json.dumps(block)), tools).requests
     assert request.parameters["replace_all"] is True
     assert request.parameters["old_string"] == "true"
 
 
 def test_broken_json_in_a_text_is_reported_with_its_own_place(tools):
-    found = read(fenced(json.dumps({"tool": "multi_edit", "edits": '[{"path": oops}]'})), tools)
+    found = parse(fenced(json.dumps({"tool": "multi_edit", "edits": '[{"path": oops}]'})), tools)
     assert not found.requests
     assert "column 11" in found.refusals[0].message
     assert found.refusals[0].path == "edits"
@@ -279,8 +279,8 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text(max_size=6), json_values, max_size=4), st.booleans())
 def test_valid_json_is_read_as_the_standard_library_reads_it(value, ascii_only):
     text = json.dumps(value, ensure_ascii=ascii_only)
-    parsed = strict(text)
-    assert isinstance(parsed, Parsed)
+    parsed = parse_strict(text)
+    assert isinstance(parsed, ParsedJson)
     assert parsed.value == json.loads(text)
     assert repair(text) == parsed
 
@@ -289,7 +289,7 @@ def test_valid_json_is_read_as_the_standard_library_reads_it(value, ascii_only):
 @given(st.dictionaries(st.text(max_size=6), json_values, max_size=4))
 def test_a_python_repr_is_read_as_the_value_it_shows(value):
     found = repair(repr(value))
-    if isinstance(found, Parsed):
+    if isinstance(found, ParsedJson):
         assert found.value == value
     else:
         assert found.code in ("ambiguous_escape", "mixed_escapes", "number", "syntax", "surrogate")
@@ -298,11 +298,11 @@ def test_a_python_repr_is_read_as_the_value_it_shows(value):
 @settings(max_examples=300, deadline=None)
 @given(st.text(alphabet="{}[]\",:\\'ntu0 1aé“”/*#\n.-+eT", max_size=40))
 def test_nothing_escapes_as_an_exception(text):
-    assert isinstance(repair(text, closers=True), Parsed | Fault)
-    assert isinstance(strict(text), Parsed | Fault)
+    assert isinstance(repair(text, closers=True), ParsedJson | JsonFault)
+    assert isinstance(parse_strict(text), ParsedJson | JsonFault)
 
 
 def test_a_block_beyond_the_bound_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "BLOCK_CHARS", 50)
-    assert strict('"' + "x" * 60 + '"').code == "too_long"
+    assert parse_strict('"' + "x" * 60 + '"').code == "too_long"
     assert repair("{'" + "x" * 60 + "'}").code == "too_long"

@@ -1,8 +1,8 @@
 """The XML example of the seed document, word for word: ``<explanation>`` is never a parameter of the tool's own."""
 
-from rails import parsing
+from rails.parsing.parse import parse
 from rails.core.app_dirs import builtin_folder
-from rails.tools.loader import load
+from rails.tools.loader import load_definitions
 
 SEED = """<tool name="fast_editor">
   <edits>
@@ -22,7 +22,7 @@ SEED = """<tool name="fast_editor">
 
 
 def test_c6_01_the_seeds_own_example_is_one_request_with_its_explanation():
-    found = parsing.read(SEED, load([builtin_folder("mcp_definitions")]).shapes())
+    found = parse(SEED, load_definitions([builtin_folder("mcp_definitions")]).shapes())
     assert [request.tool_name for request in found.requests] == ["fast_editor"], found.refusals
     assert found.requests[0].explanation.strip().startswith("Update all Button imports")
     assert found.requests[0].parameters["edits"][0]["path"] == "src/components/Header.tsx"

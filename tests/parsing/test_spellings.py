@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rails.parsing.parse import read
+from rails.parsing.parse import parse
 
 from .conftest import SHAPES
 
@@ -21,7 +21,7 @@ def fence(body, info="json", mark=F):
 
 
 def calls(message, finish="end_turn"):
-    found = read(message, SHAPES, finish=finish)
+    found = parse(message, SHAPES, finish=finish)
     return [(one.tool_name, one.parameters) for one in found.requests], found
 
 
@@ -94,13 +94,13 @@ def test_an_empty_element_is_an_empty_value_or_a_whole_call():
 
 def test_a_cdata_section_is_what_is_inside_it_and_told():
     text = "<write_file><path>a</path><content><![CDATA[a < b && c]]></content></write_file>\n"
-    (request,) = read(text, SHAPES).requests
+    (request,) = parse(text, SHAPES).requests
     assert request.parameters["content"] == "a < b && c"
     assert [note.name for note in request.repairs] == ["cdata"]
 
 
 def test_an_unknown_parameter_in_an_xml_call_is_named():
-    (refusal,) = read(XML.replace("content>", "contents>"), SHAPES).refusals
+    (refusal,) = parse(XML.replace("content>", "contents>"), SHAPES).refusals
     assert "<contents> is not a parameter of 'write_file'" in refusal.message
     assert "content" in refusal.message.partition("known:")[2]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.data_formats.strict_json import Fault, Parsed, _decoded, balance, explain, strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, _decoded, balance, explain_json_fault, parse_strict
 
 VALID = [
     "{}", "[]", "0", "-0", "1", "-1.5e3", "1E5", '""', '"\\u00e9\\n\\/"', "true", "false", "null", "[[[]]]",
@@ -170,16 +170,16 @@ INVALID += [
 
 @pytest.mark.parametrize("text", VALID)
 def test_valid_json_is_accepted_and_means_what_it_says(text):
-    parsed = strict(text)
-    assert isinstance(parsed, Parsed)
+    parsed = parse_strict(text)
+    assert isinstance(parsed, ParsedJson)
     assert parsed.value == json.loads(text)
     assert parsed.repairs == ()
 
 
 @pytest.mark.parametrize("text", INVALID, ids=lambda text: ascii(text)[:40])
 def test_c3_19_nothing_else_is_accepted_as_strictly_valid(text):
-    fault = strict(text)
-    assert isinstance(fault, Fault)
+    fault = parse_strict(text)
+    assert isinstance(fault, JsonFault)
     assert fault.code
     assert fault.message
 
@@ -198,19 +198,19 @@ def test_c3_19_nothing_else_is_accepted_as_strictly_valid(text):
     ],
 )
 def test_a_fault_has_a_code_and_its_place(text, code, offset):
-    fault = strict(text)
+    fault = parse_strict(text)
     assert (fault.code, fault.offset) == (code, offset)
 
 
 def test_a_duplicate_key_is_found_among_many_objects():
     good = ",".join('{"a":1,"b":"x: y"}' for _ in range(200))
-    assert isinstance(strict(f"[{good}]"), Parsed)
-    assert strict(f'[{good},{{"a":1,"a":2}}]').code == "duplicate_key"
+    assert isinstance(parse_strict(f"[{good}]"), ParsedJson)
+    assert parse_strict(f'[{good},{{"a":1,"a":2}}]').code == "duplicate_key"
 
 
 def test_the_explanation_counts_lines_and_brackets_outside_strings():
     text = '{\n "a": "}}]]",\n "b": oops\n'
-    said = explain(text, strict(text))
+    said = explain_json_fault(text, parse_strict(text))
     assert "line 3, column 7" in said
     assert "1 closing } missing" in said
     assert "]" not in said.partition("(1 closing")[2]
@@ -246,7 +246,7 @@ ITEMS = st.recursive(
 @given(st.lists(ITEMS, min_size=1, max_size=6), st.integers(0, 70))
 def test_the_quick_decoder_lets_no_more_through_than_the_careful_one(items, depth):
     text = "[" * depth + ",".join(items) + "]" * depth
-    assert repr(strict(text)) == repr(_decoded(text))
+    assert repr(parse_strict(text)) == repr(_decoded(text))
 
 
 TOKENS = st.sampled_from([
@@ -261,5 +261,5 @@ TOKENS = st.sampled_from([
 def test_the_quick_decoder_and_the_careful_one_agree_on_whatever_comes(pieces):
     text = "".join(pieces)
     for said in (text, f"[{text}]", f'{{"k": {text}}}', f'"{text}"'):
-        quick, careful = strict(said), _decoded(said)
+        quick, careful = parse_strict(said), _decoded(said)
         assert repr(quick) == repr(careful)

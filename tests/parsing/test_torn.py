@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.parsing.parse import read
+from rails.parsing.parse import parse
 
 from .conftest import SHAPES
 
@@ -35,7 +35,7 @@ FORMS = {
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kind", CONTENTS)
 def test_a_torn_block_is_refused_and_what_it_quotes_does_not_run(kind, form, after):
-    found = read(f"Now:\n{F}json\n{FORMS[form].format(CONTENTS[kind])}\n{F}{after}", SHAPES)
+    found = parse(f"Now:\n{F}json\n{FORMS[form].format(CONTENTS[kind])}\n{F}{after}", SHAPES)
     assert not [one for one in found.requests if one.tool_name in ("write_file", "delete_file")]
     assert found.refusals
 
@@ -44,7 +44,7 @@ def test_a_torn_block_is_refused_and_what_it_quotes_does_not_run(kind, form, aft
 def test_a_torn_block_of_an_answer_that_was_cut_off_is_refused(form):
     text = f"Now:\n{F}json\n{FORMS[form].format(CONTENTS['with a quoted call'])}\n{F}\n"
     for cut in range(text.index("As in"), len(text)):
-        assert not read(text[:cut], SHAPES, finish="max_tokens").requests, text[:cut]
+        assert not parse(text[:cut], SHAPES, finish="max_tokens").requests, text[:cut]
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def test_a_torn_block_of_an_answer_that_was_cut_off_is_refused(form):
 @pytest.mark.parametrize("content", ["", "x", "a\\nb", '{\\"a\\": 1}'])
 def test_what_stands_behind_a_good_block_does_not_make_it_doubtful(content, after):
     block = f'{F}json\n{{"tool": "write_file", "path": "a", "content": "{content}"}}\n{F}\n'
-    found = read(block + after, SHAPES)
+    found = parse(block + after, SHAPES)
     assert found.requests[0].tool_name == "write_file"
     assert not found.refusals
 
 
 def test_a_strict_data_block_with_its_tool_key_torn_off_is_refused():
-    found = read(f'{F}json\n{{"content": ""}}\n{F}\nx\n", "path": "a.md", "tool": "write_file"}}\n{F}\n', SHAPES)
+    found = parse(f'{F}json\n{{"content": ""}}\n{F}\nx\n", "path": "a.md", "tool": "write_file"}}\n{F}\n', SHAPES)
     assert not found.requests
     assert [one.code for one in found.refusals] == ["unclosed_string"]

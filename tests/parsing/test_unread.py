@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rails.parsing.parse import Reader, read
-from rails.parsing.unread_calls import unread
+from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.unread_calls import find_unread_calls
 
 TOOLS = {
     "write_file": {
@@ -57,7 +57,7 @@ QUOTED = {
 
 
 def second(text, size=0):
-    reader = Reader(TOOLS, id_prefix="t1.", second_look=True)
+    reader = AnswerParser(TOOLS, id_prefix="t1.", second_look=True)
     for start in range(0, len(text), size or len(text) or 1):
         reader.feed(text[start : start + (size or len(text))])
     return reader.flush("end_turn")
@@ -85,7 +85,7 @@ def test_what_is_quoted_or_no_whole_call_is_left_alone(name):
 @pytest.mark.parametrize("name", [*LOST, *QUOTED])
 def test_without_the_second_look_nothing_changes(name):
     text = LOST[name][0] if name in LOST else QUOTED[name]
-    assert not read(text, TOOLS).refusals
+    assert not parse(text, TOOLS).refusals
 
 
 def test_an_answer_with_a_request_is_not_looked_at_again():
@@ -94,13 +94,13 @@ def test_an_answer_with_a_request_is_not_looked_at_again():
 
 
 def test_a_cut_off_answer_is_not_looked_at_again():
-    reader = Reader(TOOLS, second_look=True)
+    reader = AnswerParser(TOOLS, second_look=True)
     reader.feed(CALL)
     assert not reader.flush("max_tokens").refusals
 
 
 def test_many_calls_and_long_texts_are_bounded(cpu_seconds):
-    assert len(list(unread(f"{CALL}\n" * 500, TOOLS))) <= 50
-    assert list(unread(CALL + " " * 2_000_000, TOOLS)) == []
+    assert len(list(find_unread_calls(f"{CALL}\n" * 500, TOOLS))) <= 50
+    assert list(find_unread_calls(CALL + " " * 2_000_000, TOOLS)) == []
     for hostile in ('{"a": "', "<write_file>", "<tool x", "<write_file></write_file>", "```\n<", '<thinking>{"a": 1}'):
-        assert cpu_seconds(lambda text=hostile * 40_000: list(unread(text, TOOLS)), rounds=1) < 5
+        assert cpu_seconds(lambda text=hostile * 40_000: list(find_unread_calls(text, TOOLS)), rounds=1) < 5

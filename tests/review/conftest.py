@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rails.approval.pending import Answers
+from rails.approval.pending import PendingAnswers
 from rails.core.events import Record
 
 from .running import KEY as BOX_KEY
@@ -266,7 +266,7 @@ def runs(tmp_path):
     begin.project = project
     yield begin
     for run in begun:
-        box = Answers(run.state, run.id, BOX_KEY)
+        box = PendingAnswers(run.state, run.id, BOX_KEY)
         for _ in range(200):
             asked = run.queue._asked
             if not run.thread.is_alive():

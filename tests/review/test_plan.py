@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.projections.progress import plan_of, standing
+from rails.projections.progress import current_step_text, plan_of
 from rails.projections.session import session_view
 from rails.review.html_plan import plan_html
 
@@ -52,7 +52,7 @@ def test_what_is_done_at_work_and_to_come_is_told_apart(log):
         "human",
     )
     assert (steps[1].failed, steps[1].limit, steps[1].first) == (2, 3, len(FIRST_DONE))
-    assert standing(steps) == "Step 2 of 3"
+    assert current_step_text(steps) == "Step 2 of 3"
 
 
 def test_a_rung_of_the_ladder_counts_attempts_anew(log):

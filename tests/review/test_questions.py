@@ -3,14 +3,14 @@
 import pytest
 
 from rails.projections.live import Live
-from rails.projections.questions import Questions
+from rails.projections.questions import ApprovalQuestions
 
 OPENED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "d" * 64, "requests": [{"id": "t1.1"}, {"id": "t1.2"}]})
 EDITED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "e" * 64, "replaces": 1})
 
 
 def fold(log, *events):
-    questions = Questions()
+    questions = ApprovalQuestions()
     for record in log.records(*events):
         questions.add(record)
     return questions

@@ -5,13 +5,13 @@ import os
 
 import pytest
 
-from rails.session.ask_user import AtTerminal, Nobody, Question
+from rails.session.ask_user import AtTerminal, Unattended, UserQuestion
 
 CHOICES = {"g": ("go", "go on"), "e": ("edit", "edit it"), "f": ("feedback", "tell it"), "s": ("stop", "stop")}
 
 
 def question(**more):
-    return Question("handoff", ("A question?",), CHOICES, "stop", **more)
+    return UserQuestion("handoff", ("A question?",), CHOICES, "stop", **more)
 
 
 def answer(typed, **more):
@@ -89,4 +89,4 @@ def test_a_pipe_is_not_a_person():
     with os.fdopen(read, encoding="utf-8") as stream:
         said = AtTerminal(stream, io.StringIO()).answer(question())
     assert (said.answer, said.by) == ("stop", "headless")
-    assert Nobody().answer(question()).answer == "stop"
+    assert Unattended().answer(question()).answer == "stop"

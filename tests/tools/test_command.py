@@ -32,7 +32,7 @@ def define(command, *, parameters=("value",), **fields):
 
 def use(definition, project, **parameters):
     request = ToolRequest("r1", "probe", parameters, "", "run", True, definition.digest, "coder")
-    return dispatch.run(request, definition, project)
+    return dispatch.run_request(request, definition, project)
 
 
 SHOW = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.argv[1:]))"]

@@ -9,10 +9,10 @@ from jsonschema import Draft202012Validator
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.tool_request import RawRequest, ToolRequest
-from rails.tools.loader import load
+from rails.tools.loader import load_definitions
 from rails.tools.validate import validate
 
-REGISTRY = load([builtin_folder("mcp_definitions")])
+REGISTRY = load_definitions([builtin_folder("mcp_definitions")])
 NAMES = sorted(
     {name for one in REGISTRY.definitions.values() for name in one.request_schema["properties"]}
     | {

@@ -30,7 +30,7 @@ def define(url, *, transport=None, **fields):
 
 def use(definition, project, **parameters):
     request = ToolRequest("r1", "probe", parameters, "", "run", True, definition.digest, "coder")
-    return dispatch.run(request, definition, project)
+    return dispatch.run_request(request, definition, project)
 
 
 def ok(_seen):

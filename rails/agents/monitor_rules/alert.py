@@ -11,7 +11,7 @@ from rails.core.events import Record
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 
-Severity = Literal["INFO", "WARNING", "CRITICAL"]
+AlertSeverity = Literal["INFO", "WARNING", "CRITICAL"]
 IssueType = Literal["Boundary Violation", "Security Risk", "Quality Issue", "Other"]
 
 
@@ -19,7 +19,7 @@ IssueType = Literal["Boundary Violation", "Security Risk", "Quality Issue", "Oth
 class Alert:
     """One reason for a human to look. ``seq`` is the record that shows it; ``prompt`` may be sent to the agent."""
 
-    severity: Severity
+    severity: AlertSeverity
     agent: str
     timestamp: str
     issue_type: IssueType
@@ -46,7 +46,7 @@ class Alert:
 
 def alert(
     record: Record,
-    severity: Severity,
+    severity: AlertSeverity,
     issue_type: IssueType,
     *,
     description: str,
@@ -74,7 +74,7 @@ AFRESH: Final = ("AGENT_ENGAGE", "ESCALATION")
 REPEATS: Final = 3
 
 
-def of(records: Sequence[Record], *types: str) -> Iterator[Record]:
+def records_of_type(records: Sequence[Record], *types: str) -> Iterator[Record]:
     """Return the records of these types, in order."""
     return (record for record in records if record.event_type in types)
 

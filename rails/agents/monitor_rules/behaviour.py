@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import AFRESH, REPEATS, Alert, alert, asked_of, of, refusals
+from rails.agents.monitor_rules.alert import AFRESH, REPEATS, Alert, alert, asked_of, records_of_type, refusals
 from rails.core.events import Record
 
 _MANY: Final = 5
@@ -24,7 +24,7 @@ def repeated_failures(records: Sequence[Record]) -> Iterator[Alert]:
     An agent that begins afresh, with a page of what failed, is counted afresh.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    for record in of(records, *_FAILURES, *AFRESH):
+    for record in records_of_type(records, *_FAILURES, *AFRESH):
         if record.event_type in AFRESH:
             _forget(counts, record.agent_role)
             continue
@@ -55,7 +55,7 @@ def _failure_texts(record: Record) -> Iterator[str]:
 def repeated_requests(records: Sequence[Record]) -> Iterator[Alert]:
     """The same request again although nothing was changed since: after a change, looking again makes sense."""
     counts: Counter[tuple[str, str]] = Counter()
-    for record in of(records, "MCP_REQUEST_FORMULATED", "TOOL_EXECUTION_RESULT", *AFRESH):
+    for record in records_of_type(records, "MCP_REQUEST_FORMULATED", "TOOL_EXECUTION_RESULT", *AFRESH):
         if record.event_type in AFRESH:
             _forget(counts, record.agent_role)
         elif record.event_type == "TOOL_EXECUTION_RESULT":
@@ -80,7 +80,7 @@ def denied_again(records: Sequence[Record]) -> Iterator[Alert]:
     """What a human denied is asked for again, word for word."""
     asked: dict[str, str] = {}
     denied: set[tuple[str, str]] = set()
-    for record in of(records, "MCP_REQUEST_FORMULATED", "HUMAN_DECISION"):
+    for record in records_of_type(records, "MCP_REQUEST_FORMULATED", "HUMAN_DECISION"):
         request_id = str(record.details.get("id"))
         if record.event_type == "HUMAN_DECISION":
             if record.details.get("answer") == "deny" and request_id in asked:
@@ -102,7 +102,7 @@ def denied_again(records: Sequence[Record]) -> Iterator[Alert]:
 def oscillation(records: Sequence[Record]) -> Iterator[Alert]:
     """A file that goes A, B, A, B (or A, B, C twice): fixes undo each other. What it was at first counts too."""
     states: dict[str, list[str]] = defaultdict(list)
-    for record in of(records, "EXECUTION_STARTED"):
+    for record in records_of_type(records, "EXECUTION_STARTED"):
         changes = record.details.get("changes")
         for change in changes if isinstance(changes, list) else ():
             if not isinstance(change, dict):
@@ -134,7 +134,7 @@ def _cycles(history: Sequence[str]) -> bool:
 def made_up_tools(records: Sequence[Record]) -> Iterator[Alert]:
     """Tools that do not exist, again and again."""
     counts: Counter[str] = Counter()
-    for record in of(records, "TOOL_REQUEST_VALIDATION_FAILED"):
+    for record in records_of_type(records, "TOOL_REQUEST_VALIDATION_FAILED"):
         for refusal in refusals(record):
             if refusal.get("code") != "unknown_tool":
                 continue
@@ -153,7 +153,7 @@ def made_up_tools(records: Sequence[Record]) -> Iterator[Alert]:
 
 def invented_results(records: Sequence[Record]) -> Iterator[Alert]:
     """A tool's result that stands in the agent's own answer."""
-    for record in of(records, "LLM_RESPONSE"):
+    for record in records_of_type(records, "LLM_RESPONSE"):
         found = patterns.invented(str(record.details.get("text", "")))
         if found:
             yield alert(
@@ -170,7 +170,7 @@ def invented_results(records: Sequence[Record]) -> Iterator[Alert]:
 def stalling(records: Sequence[Record]) -> Iterator[Alert]:
     """Answer after answer, and nothing that worked."""
     since: defaultdict[str, list[int]] = defaultdict(list)
-    for record in of(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT", *AFRESH):
+    for record in records_of_type(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT", *AFRESH):
         answers = since[record.agent_role]
         if record.event_type == "LLM_RESPONSE":
             answers.append(record.seq)
@@ -190,7 +190,7 @@ def stalling(records: Sequence[Record]) -> Iterator[Alert]:
 
 def empty_answers(records: Sequence[Record]) -> Iterator[Alert]:
     """An end without a word."""
-    for record in of(records, "AGENT_FINISHED"):
+    for record in records_of_type(records, "AGENT_FINISHED"):
         if record.details.get("outcome") == "done" and len(record.message.strip()) < 3:
             yield alert(
                 record,

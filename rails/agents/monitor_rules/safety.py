@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import REPEATS, Alert, alert, of, refusals, texts_of
+from rails.agents.monitor_rules.alert import REPEATS, Alert, alert, records_of_type, refusals, texts_of
 from rails.core import paths
 from rails.core.events import Record
 
@@ -30,7 +30,7 @@ _RUN_BY_OTHERS: Final = re.compile(
 def out_of_role(records: Sequence[Record]) -> Iterator[Alert]:
     """Tools that the role may not use: a warning each, and critical when it is a habit."""
     counts: Counter[str] = Counter()
-    for record in of(records, "TOOL_REQUEST_VALIDATION_FAILED"):
+    for record in records_of_type(records, "TOOL_REQUEST_VALIDATION_FAILED"):
         for refusal in refusals(record):
             if refusal.get("code") != "forbidden_tool":
                 continue
@@ -49,7 +49,7 @@ def out_of_role(records: Sequence[Record]) -> Iterator[Alert]:
 def forbidden_places(records: Sequence[Record]) -> Iterator[Alert]:
     """A path that leads out of the project, or to secrets and keys; each path once."""
     told: set[tuple[str, str]] = set()
-    for record in of(records, "MCP_REQUEST_FORMULATED"):
+    for record in records_of_type(records, "MCP_REQUEST_FORMULATED"):
         tool, parameters = record.details.get("tool_name"), record.details.get("parameters")
         if not isinstance(tool, str) or tool not in _FILE_TOOLS or not isinstance(parameters, dict):
             continue
@@ -69,7 +69,7 @@ def forbidden_places(records: Sequence[Record]) -> Iterator[Alert]:
 
 
 def _place_of(raw: str) -> str:
-    path = paths.parse(raw)
+    path = paths.parse_path(raw)
     if isinstance(path, paths.WorkspacePath):
         return "holds secrets or keys" if paths.protected(path) in ("secrets", "keys") else ""
     outside = raw.startswith(("/", "~", "\\")) or ".." in re.split(r"[/\\]", raw) or raw[1:2] == ":"
@@ -78,7 +78,7 @@ def _place_of(raw: str) -> str:
 
 def dangerous_commands(records: Sequence[Record]) -> Iterator[Alert]:
     """A command that does damage, in what a tool shall run; or a text too long to be looked at."""
-    for record in of(records, "MCP_REQUEST_FORMULATED"):
+    for record in records_of_type(records, "MCP_REQUEST_FORMULATED"):
         if record.details.get("tool_name") in _FILE_TOOLS:
             yield from _dangerous_files(record)
             continue
@@ -124,7 +124,7 @@ def _dangerous_files(record: Record) -> Iterator[Alert]:
 
 def credentials(records: Sequence[Record]) -> Iterator[Alert]:
     """Only the beginning is shown, or the log's mark: an alert must not spread what it warns of."""
-    for record in of(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT"):
+    for record in records_of_type(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT"):
         own = record.event_type == "LLM_RESPONSE"
         texts = [str(record.details.get("text", "")), *(texts_of(record.details.get("calls")) if own else ())]
         found = next((hit for text in texts if (hit := patterns.credential(text))), None)
@@ -141,7 +141,7 @@ def credentials(records: Sequence[Record]) -> Iterator[Alert]:
 
 def instructions_in_results(records: Sequence[Record]) -> Iterator[Alert]:
     """A text from outside that speaks to the agent."""
-    for record in of(records, "TOOL_EXECUTION_RESULT"):
+    for record in records_of_type(records, "TOOL_EXECUTION_RESULT"):
         found = patterns.instruction(str(record.details.get("text", "")))
         if found:
             yield alert(

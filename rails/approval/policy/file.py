@@ -11,10 +11,10 @@ from rails.approval.policy.rules import (
     KINDS,
     Circumstances,
     Conditions,
-    Item,
-    Kind,
+    ItemKind,
     Policy,
-    Rule,
+    PolicyItem,
+    PolicyRule,
     Ruling,
     Seen,
     minutes,
@@ -59,7 +59,7 @@ class Example:
 
     number: int
     source: str
-    item: Item
+    item: PolicyItem
     expect: Ruling
     model: str = ""
     interactive: bool = True
@@ -76,10 +76,10 @@ class _Mistake(Exception):
     pass
 
 
-def read_tables(data: object, source: str, first: int = 1) -> tuple[list[Rule], list[Example], list[str]]:
+def read_tables(data: object, source: str, first: int = 1) -> tuple[list[PolicyRule], list[Example], list[str]]:
     """Return the rules (numbered from ``first``), the examples, and a sentence for each mistake."""
     mistakes: list[str] = []
-    rules: list[Rule] = []
+    rules: list[PolicyRule] = []
     examples: list[Example] = []
     if not isinstance(data, Mapping):
         return rules, examples, [f"{source}: [policy] is not a table"]
@@ -112,7 +112,7 @@ def _tables(
     yield from enumerate(entries, start=1)
 
 
-def _rule(table: Mapping[str, object], number: int, source: str) -> Rule:
+def _rule(table: Mapping[str, object], number: int, source: str) -> PolicyRule:
     _require_known(table, _RULE_KEYS)
     decision = cast(Ruling, _choice(table, "decision", _RULINGS))
     tool, path, kind, verdict, agent = (_words(table, key, allowed) for key, allowed in _LISTS.items())
@@ -130,7 +130,7 @@ def _rule(table: Mapping[str, object], number: int, source: str) -> Rule:
         raise _Mistake("clean is true or false, and belongs to allow")
     name, reason = (_text(table, key) for key in _TEXTS)
     when = _conditions(table, decision)
-    return Rule(number, decision, source, name, reason, tool, path, kind, verdict, agent, lines, clean, when)
+    return PolicyRule(number, decision, source, name, reason, tool, path, kind, verdict, agent, lines, clean, when)
 
 
 def _conditions(table: Mapping[str, object], decision: Ruling) -> Conditions:
@@ -177,7 +177,7 @@ def _example(table: Mapping[str, object], number: int, source: str) -> Example:
     _require_known(table, _EXAMPLE_KEYS)
     expect = cast(Ruling, _choice(table, "expect", _RULINGS))
     path = _text(table, "path") or None
-    kind = cast(Kind, _choice(table, "kind", KINDS, default="modify" if path else "run"))
+    kind = cast(ItemKind, _choice(table, "kind", KINDS, default="modify" if path else "run"))
     verdict = cast(Status, _choice(table, "verdict", _STATUSES, default="pass")) if path else None
     lines = table.get("lines", 1)
     if not isinstance(lines, int) or isinstance(lines, bool):
@@ -185,7 +185,7 @@ def _example(table: Mapping[str, object], number: int, source: str) -> Example:
     rule, severity = _text(table, "finding"), _choice(table, "severity", _SEVERITIES, default="error")
     seen = Seen(((rule, severity),) if rule else (), _count(table, "bytes", 0) or 0)
     adjusted, interactive = _flag(table, "adjusted") or False, _flag(table, "interactive")
-    item = Item(_text(table, "agent"), _text(table, "tool"), kind, path, verdict, lines, adjusted, seen)
+    item = PolicyItem(_text(table, "agent"), _text(table, "tool"), kind, path, verdict, lines, adjusted, seen)
     at = _text(table, "at")
     if at and not _TIME.fullmatch(at):
         raise _Mistake('at has to be a local time, for example "09:30"')

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from rails.approval.decision import ApprovalRequest
-from rails.approval.policy.rules import Circumstances, Policy, Rule, items_of
+from rails.approval.policy.rules import Circumstances, Policy, PolicyRule, items_of
 from rails.core.dataclass import dataclass, replace
 
 _MOST_BYTES: Final = 100_000
@@ -28,7 +28,7 @@ EVERY: Final = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Posted:
+class PostedGrant:
     """A grant as another process sees it: whose it is, its number, and what it says in words."""
 
     process: int
@@ -36,7 +36,7 @@ class Posted:
     words: str
 
 
-class Board:
+class GrantsFile:
     """The board in ``folder``, from the side of this process."""
 
     def __init__(self, folder: Path) -> None:
@@ -68,7 +68,7 @@ class Board:
         return tuple(_read(self._revoked).split()) if self._up else ()
 
 
-def posted(folder: Path) -> Iterator[Posted]:
+def posted_grants(folder: Path) -> Iterator[PostedGrant]:
     """Yield the grants of every process that still runs."""
     names = sorted(path.name for path in folder.glob("*.json")) if folder.is_dir() else []
     for name in [name for name in names if _LIVE.fullmatch(name)][:_BOARDS]:
@@ -77,17 +77,17 @@ def posted(folder: Path) -> Iterator[Posted]:
             yield from _posted(process, _read(folder / name))
 
 
-def ask_to_revoke(folder: Path, grants: Iterable[Posted]) -> None:
+def ask_to_revoke(folder: Path, grants: Iterable[PostedGrant]) -> None:
     """Ask the processes of ``grants`` to revoke them; each does so before it lets anything through again."""
     for grant in grants:
         with (folder / f"{grant.process}.revoke").open("a", encoding="utf-8") as file:
             file.write(f"{grant.number}\n")
 
 
-def _posted(process: int, text: str) -> Iterator[Posted]:
+def _posted(process: int, text: str) -> Iterator[PostedGrant]:
     try:
         items = json.loads(text)
-        yield from [Posted(process, int(item["number"]), str(item["words"])) for item in items]
+        yield from [PostedGrant(process, int(item["number"]), str(item["words"])) for item in items]
     except (ValueError, TypeError, KeyError):
         return
 
@@ -121,7 +121,7 @@ class Grant:
     """A rule with an end: ``uses`` more approvals, until ``ends`` (seconds since the epoch)."""
 
     number: int
-    rule: Rule
+    rule: PolicyRule
     uses: int
     ends: float
 
@@ -150,14 +150,14 @@ class Granter(Protocol):
 class Grants:
     """The grants in force. With a ``board``, other processes can see and revoke them."""
 
-    def __init__(self, clock: Callable[[], float] = time.time, board: Board | None = None) -> None:
+    def __init__(self, clock: Callable[[], float] = time.time, board: GrantsFile | None = None) -> None:
         self._clock = clock
         self._board = board
         self._grants: dict[int, Grant] = {}
         self._given = 0
         self._changes: list[Change] = []
 
-    def add(self, rule: Rule, *, uses: int = USES, minutes: float = MINUTES) -> Grant:
+    def add(self, rule: PolicyRule, *, uses: int = USES, minutes: float = MINUTES) -> Grant:
         """Put ``rule`` in force for ``uses`` approvals and ``minutes``."""
         self._given += 1
         named = replace(rule, number=self._given, name="grant", source="this session")
@@ -189,7 +189,7 @@ class Grants:
         return changes
 
     def take(
-        self, request: ApprovalRequest, rules: Iterable[Rule] = (), around: Circumstances | None = None
+        self, request: ApprovalRequest, rules: Iterable[PolicyRule] = (), around: Circumstances | None = None
     ) -> tuple[Grant, ...]:
         """Use the grants that, with ``rules``, cover ``request``; return them, or nothing if they don't."""
         active = {grant.rule: grant for grant in self.active()}
@@ -214,7 +214,7 @@ class Grants:
             self._board.post({grant.number: str(grant) for grant in alive})
 
 
-def propose(request: ApprovalRequest) -> Rule | str:
+def propose(request: ApprovalRequest) -> PolicyRule | str:
     """Return the narrowest useful rule that would have allowed ``request``, or why it can't be granted."""
     if request.kind != "changes":
         return "Running a tool cannot be granted; it is asked about each time."
@@ -224,7 +224,7 @@ def propose(request: ApprovalRequest) -> Rule | str:
         return f"This cannot be granted, because something was adjusted: {request.notes[0]}"
     paths = sorted(str(change.path) for change in request.changes.changes)
     folders = {path.rpartition("/")[0] for path in paths}
-    rule = Rule(
+    rule = PolicyRule(
         number=0,
         decision="allow",
         source="this session",
@@ -241,7 +241,7 @@ def propose(request: ApprovalRequest) -> Rule | str:
     return rule
 
 
-def sentence(rule: Rule) -> str:
+def sentence(rule: PolicyRule) -> str:
     """Return what an allow rule allows, in words."""
     return (
         f"{' or '.join(rule.agent) or 'any agent'} may {' or '.join(rule.kind) or 'use'} "
@@ -252,7 +252,7 @@ def sentence(rule: Rule) -> str:
     )
 
 
-def as_toml(rule: Rule) -> str:
+def as_toml(rule: PolicyRule) -> str:
     """Return the rule as it would stand in a policy file."""
     lists = {key: getattr(rule, key) for key in ("tool", "path", "kind", "verdict", "agent")}
     lines = ["[[rule]]", f"decision = {json.dumps(rule.decision)}"]

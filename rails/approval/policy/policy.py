@@ -33,17 +33,17 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, cast
 
-from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Approver, Chooser, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Chooser, Decision
 from rails.approval.policy.file import Example, read_tables
 from rails.approval.policy.grants import Change, Grants
-from rails.approval.policy.rules import Circumstances, Judgement, Policy, Rule, items_of, minute_of
+from rails.approval.policy.rules import Circumstances, Judgement, Policy, PolicyRule, items_of, minute_of
 from rails.approval.terminal.batch import BatchApprover
 from rails.core.app_dirs import config_folder
-from rails.core.candidates import Offer
+from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import UsageError
 
-__all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load"]
+__all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load_policy"]
 
 POLICY_NAME: Final = "policy.toml"
 PROJECT_NAME: Final = ".rails.toml"
@@ -101,7 +101,7 @@ class PolicyApprover:
         judgement = self.policy.judge(request, around)
         by = f"policy: {' and '.join(map(str, judgement.rules))}"
 
-        def decided(answer: Answer, reason: str, by: str, scope: str = "once") -> Decision:
+        def decided(answer: Choice, reason: str, by: str, scope: str = "once") -> Decision:
             return Decision(answer, reason, by, seconds=time.monotonic() - started, scope=scope, of=request.digest)
 
         if judgement.ruling == "deny":
@@ -122,7 +122,7 @@ class PolicyApprover:
         human = _chooser(self.fallback)
         return human is not None and human.attended
 
-    def choose(self, offer: Offer) -> str:
+    def choose(self, offer: PlaceChoice) -> str:
         """Let the human choose a place, where there is one; no rule does."""
         human = _chooser(self.fallback)
         return human.choose(offer) if human else ""
@@ -132,7 +132,7 @@ def _chooser(approver: object) -> Chooser | None:
     return approver if isinstance(approver, Chooser) else None
 
 
-def load(project: Path | None = None, *, folder: Path | None = None) -> Policy:
+def load_policy(project: Path | None = None, *, folder: Path | None = None) -> Policy:
     """Read the user's policy and what ``project`` adds to it. A missing file means no rules.
 
     Raises UsageError that lists every mistake: unreadable files, unknown keys, rules that can't be meant,
@@ -153,7 +153,7 @@ def load(project: Path | None = None, *, folder: Path | None = None) -> Policy:
     return policy
 
 
-def _allowing(rules: Iterable[Rule]) -> list[Rule]:
+def _allowing(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     return [rule for rule in rules if rule.decision == "allow"]
 
 

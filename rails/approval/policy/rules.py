@@ -30,7 +30,7 @@ from rails.approval.linediff import changed_lines
 from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, field
-from rails.core.paths import WorkspacePath, parse, protected
+from rails.core.paths import WorkspacePath, parse_path, protected
 from rails.core.verdict import Status
 
 _SPAN: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
@@ -145,14 +145,14 @@ def minute_of(at: datetime | None = None) -> int:
 
 
 Ruling = Literal["deny", "ask", "allow"]
-Kind = Literal["create", "modify", "delete", "read", "run"]
+ItemKind = Literal["create", "modify", "delete", "read", "run"]
 
-KINDS: Final[tuple[Kind, ...]] = ("create", "modify", "delete", "read", "run")
+KINDS: Final[tuple[ItemKind, ...]] = ("create", "modify", "delete", "read", "run")
 _HARMLESS: Final = frozenset({"create", "modify", "read"})
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class PolicyItem:
     """One thing that would happen. ``path`` and ``verdict`` are ``None`` for a tool run; ``lines`` counts
     the added and removed lines of the whole change set; ``adjusted`` is whether something was repaired,
     converted or matched leniently on the way.
@@ -160,7 +160,7 @@ class Item:
 
     agent: str
     tool: str
-    kind: Kind
+    kind: ItemKind
     path: str | None = None
     verdict: Status | None = None
     lines: int = 0
@@ -169,7 +169,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PolicyRule:
     """One ``[[rule]]``. Empty tuples and ``None`` match everything, within the limits above."""
 
     number: int
@@ -189,7 +189,7 @@ class Rule:
     def __str__(self) -> str:
         return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
 
-    def matches(self, item: Item, around: Circumstances = UNKNOWN) -> bool:
+    def matches(self, item: PolicyItem, around: Circumstances = UNKNOWN) -> bool:
         """Say whether the rule speaks about ``item``; how often it did is not looked at."""
         return (
             _any_name(self.tool, item.tool)
@@ -205,19 +205,19 @@ class Rule:
         """What names the rule among those of all files."""
         return self.source, self.number
 
-    def speaks(self, items: Sequence[Item], around: Circumstances) -> tuple[Item, ...]:
+    def speaks(self, items: Sequence[PolicyItem], around: Circumstances) -> tuple[PolicyItem, ...]:
         """Return which of ``items`` the rule matches now, how often it has matched included."""
         found = tuple(item for item in items if self.matches(item, around))
         if found and self.when.counts and not self.when.count_holds(around.seen.get(self.key, 0), len(found)):
             return ()
         return found
 
-    def _kind(self, kind: Kind) -> bool:
+    def _kind(self, kind: ItemKind) -> bool:
         if self.kind:
             return kind in self.kind
         return self.decision != "allow" or kind in _HARMLESS
 
-    def _file(self, item: Item) -> bool:
+    def _file(self, item: PolicyItem) -> bool:
         if item.path is None:
             when = self.when
             of_files = self.path or self.verdict or when.finding or when.severity
@@ -235,7 +235,7 @@ class Judgement:
     """What a policy says: the ruling, the rules behind it (none: nothing matched) and why, in words."""
 
     ruling: Ruling
-    rules: tuple[Rule, ...]
+    rules: tuple[PolicyRule, ...]
     why: str
 
 
@@ -243,13 +243,13 @@ class Judgement:
 class Policy:
     """The rules in force. Without any, everything is asked about."""
 
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PolicyRule, ...] = ()
 
     def judge(self, request: ApprovalRequest, around: Circumstances = UNKNOWN) -> Judgement:
         """Say what is to happen with ``request``."""
         return self.judge_items(items_of(request), request.doubts, around)
 
-    def counted(self, items: Sequence[Item], around: Circumstances) -> dict[tuple[str, int], int]:
+    def counted(self, items: Sequence[PolicyItem], around: Circumstances) -> dict[tuple[str, int], int]:
         """Return how often each rule that counts has matched, once all of ``items`` were approved."""
         counts = dict(around.seen)
         for rule in (rule for rule in self.rules if rule.when.counts):
@@ -258,7 +258,7 @@ class Policy:
 
     def judge_items(
         self,
-        items: Iterable[Item],
+        items: Iterable[PolicyItem],
         doubts: Sequence[str] = (),
         around: Circumstances = UNKNOWN,
     ) -> Judgement:
@@ -274,8 +274,8 @@ class Policy:
             return Judgement("ask", (), doubts[0])
         return self._allowed(items, around)
 
-    def _allowed(self, items: tuple[Item, ...], around: Circumstances) -> Judgement:
-        used: list[Rule] = []
+    def _allowed(self, items: tuple[PolicyItem, ...], around: Circumstances) -> Judgement:
+        used: list[PolicyRule] = []
         allowing = [(rule, rule.speaks(items, around)) for rule in self.rules if rule.decision == "allow"]
         for item in items:
             rule = next((rule for rule, covered in allowing if item in covered), None)
@@ -288,12 +288,12 @@ class Policy:
         return Judgement("allow", rules, " and ".join(str(rule) for rule in rules))
 
 
-def items_of(request: ApprovalRequest) -> tuple[Item, ...]:
+def items_of(request: ApprovalRequest) -> tuple[PolicyItem, ...]:
     """Split ``request`` into what would happen, one item for each tool and file."""
     return tuple(_change_items(request) if request.kind == "changes" else _tool_items(request))
 
 
-def _change_items(request: ApprovalRequest) -> Iterator[Item]:
+def _change_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
     lines = sum(_lines_of(change) for change in request.changes.changes)
     status = request.verdict.status if request.verdict else None
     found = request.verdict.findings if request.verdict else ()
@@ -301,16 +301,16 @@ def _change_items(request: ApprovalRequest) -> Iterator[Item]:
     seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), size)
     for tool in request.tools or ("",):
         for change in request.changes.changes:
-            kind: Kind = "delete" if is_emptied(change) else change.kind
-            yield Item(request.agent, tool, kind, str(change.path), status, lines, bool(request.notes), seen)
+            kind: ItemKind = "delete" if is_emptied(change) else change.kind
+            yield PolicyItem(request.agent, tool, kind, str(change.path), status, lines, bool(request.notes), seen)
 
 
-def _tool_items(request: ApprovalRequest) -> Iterator[Item]:
+def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
     effect = request.tool_request.effect if request.tool_request else "run"
     # An edit tool is asked about through its change set; asked about as a run, it is treated as one.
-    kind: Kind = "read" if effect == "read" else "run"
+    kind: ItemKind = "read" if effect == "read" else "run"
     for tool in request.tools or ("",):
-        yield Item(request.agent, tool, kind, adjusted=bool(request.notes))
+        yield PolicyItem(request.agent, tool, kind, adjusted=bool(request.notes))
 
 
 def _lines_of(change: FileChange) -> int:
@@ -344,9 +344,9 @@ def _any_name(globs: tuple[str, ...], name: str) -> bool:
     return not globs or any(fnmatchcase(name, glob) for glob in globs)
 
 
-def _protected(item: Item) -> str | None:
+def _protected(item: PolicyItem) -> str | None:
     if item.path is None:
         return None
-    path = parse(item.path)
+    path = parse_path(item.path)
     reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
     return f"{item.path} is protected ({reason})" if reason else None

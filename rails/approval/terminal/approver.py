@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, TextIO, Unpack
 
-from rails.approval.decision import NO_HUMAN, Answer, ApprovalRequest, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Choice, Decision
 from rails.approval.diff_view import file_diff, show
 from rails.approval.edit import (
     Contents,
-    EditError,
     Editor,
+    HumanEditError,
     Judge,
     Revalidate,
     edited,
@@ -22,11 +22,11 @@ from rails.approval.edit import (
     without_hunks,
 )
 from rails.approval.policy.grants import EVERY, MINUTES, USES, Grants, as_toml, propose
-from rails.approval.policy.rules import Rule
+from rails.approval.policy.rules import PolicyRule
 from rails.approval.terminal.batch import decide_batch
 from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer
 from rails.approval.terminal.screen import Look, draw, styled, wrap
-from rails.core.candidates import Offer, Place
+from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath
@@ -38,7 +38,7 @@ _PLACE_LINES: Final = 40
 _PLACE_TRIES: Final = 20
 
 
-def choose_place(console: Console, offer: Offer) -> str:
+def choose_place(console: Console, offer: PlaceChoice) -> str:
     """Return the handle of the place that the human takes, or an empty text. Whatever goes wrong takes none."""
     try:
         return _ask(console, offer)
@@ -47,7 +47,7 @@ def choose_place(console: Console, offer: Offer) -> str:
         return ""
 
 
-def _ask(console: Console, offer: Offer) -> str:
+def _ask(console: Console, offer: PlaceChoice) -> str:
     number = 0
     for _ in range(_PLACE_TRIES):
         place = offer.places[number]
@@ -67,7 +67,7 @@ def _ask(console: Console, offer: Offer) -> str:
     return ""
 
 
-def _lines(offer: Offer, place: Place, number: int, look: Look) -> Iterator[str]:
+def _lines(offer: PlaceChoice, place: CandidatePlace, number: int, look: Look) -> Iterator[str]:
     title = "Is this the place?"
     yield styled(title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─"), "title", look.colour)
     for line in wrap(one_line(f"{offer.path}: {offer.message}", 600), look.width):
@@ -112,7 +112,7 @@ def _list(console: Console, request: ApprovalRequest) -> None:
                 console.put("".join(f"   | {piece}\n" for piece in wrap(line.expandtabs(4), 90)))
 
 
-def grant_words(grants: Grants | None) -> list[str]:
+def grants_in_words(grants: Grants | None) -> list[str]:
     """Return what the question says of revoking: nothing, unless there is something to revoke."""
     active = grants.active() if grants else ()
     if not active:
@@ -120,8 +120,8 @@ def grant_words(grants: Grants | None) -> list[str]:
     return ["[r]evoke the grant" if len(active) == 1 else f"[r]evoke one of {len(active)} grants"]
 
 
-def give(
-    console: Console, grants: Grants | None, request: ApprovalRequest, dry_run: Callable[[Rule], str] | None
+def ask_for_grant(
+    console: Console, grants: Grants | None, request: ApprovalRequest, dry_run: Callable[[PolicyRule], str] | None
 ) -> str:
     """Show the rule and what it would have let through; return the grant in words once "grant" is typed."""
     rule = propose(request)
@@ -173,7 +173,7 @@ class Choices:
     judge: Judge | None = None
     revalidate: Revalidate | None = None
     grants: Grants | None = None
-    dry_run: Callable[[Rule], str] | None = None
+    dry_run: Callable[[PolicyRule], str] | None = None
     from_project: Collection[str] = ()
     editor: Editor | None = None
 
@@ -205,7 +205,7 @@ class TerminalApprover:
         if not self.attended:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
-        answer: Answer = "deny"
+        answer: Choice = "deny"
         scope, final = "once", request
         try:
             answer, reason, scope, final = _Question(self._console, self._choices, request).ask()
@@ -233,14 +233,14 @@ class TerminalApprover:
         """Whether a human can answer: input that is not a terminal is not a human."""
         return self._console.attended
 
-    def choose(self, offer: Offer) -> str:
+    def choose(self, offer: PlaceChoice) -> str:
         """Show where a refused edit could go, and return the handle that the human takes, or an empty text."""
         if not self.attended:
             return ""
         return choose_place(self._console, offer)
 
 
-_Answered = tuple[Answer, str, str, ApprovalRequest]
+_Answered = tuple[Choice, str, str, ApprovalRequest]
 
 
 class _Question:
@@ -290,7 +290,7 @@ class _Question:
         words += ["[e]dit"] if "e" in self._commands else []
         words += ["[l]eave parts out"] if "l" in self._commands else []
         words += ["[g]rant"] if "g" in self._commands else []
-        words += grant_words(self._choices.grants)
+        words += grants_in_words(self._choices.grants)
         self._console.put("  ".join([*words, "[v]iew everything"]) + ", then Enter: ")
 
     def _short_yes(self, rest: str) -> _Answered | None:
@@ -335,7 +335,7 @@ class _Question:
         del rest
         try:
             if self._choices.revalidate is None:
-                raise EditError("There is nothing here that could check an edit.")
+                raise HumanEditError("There is nothing here that could check an edit.")
             text = parameters_in_editor(self.request, self._choices.editor)
             self.request = edited_run(self.request, text, self._choices.revalidate)
         except RailsError as error:
@@ -354,14 +354,14 @@ class _Question:
     def _replace(self, contents: Contents) -> None:
         """Have the edited proposal checked, and show it: from now on it is what is asked about."""
         if self._choices.judge is None:
-            raise EditError("There is nothing here that could check an edit.")
+            raise HumanEditError("There is nothing here that could check an edit.")
         self._console.put("Checking your version.\n")
         self.request = edited(self.request, contents, self._choices.judge, self._choices.from_project)
         self._hidden = self._console.show(self.request, full=False)
 
     def _grant(self, rest: str) -> _Answered | None:
         del rest
-        scope = give(self._console, self._choices.grants, self.request, self._choices.dry_run)
+        scope = ask_for_grant(self._console, self._choices.grants, self.request, self._choices.dry_run)
         return ("approve", "", scope, self.request) if scope else None
 
     def _revoke(self, rest: str) -> None:

@@ -14,8 +14,8 @@ from typing import Final
 
 from rails.approval.audit import LoggedCall, LoggedRequest
 from rails.approval.decision import ApprovalRequest
-from rails.approval.diff_view import FILE_LINES, FileDiff, Line, Style, file_diff, show
-from rails.core.change_summary import Outline, OutlineStyle
+from rails.approval.diff_view import FILE_LINES, DiffLine, DiffStyle, FileDiff, file_diff, show
+from rails.core.change_summary import ChangeSummary, SummaryStyle
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
 from rails.core.paths import protected
@@ -23,14 +23,14 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest
 from rails.core.verdict import Verdict
 
-_MARKS: Final[dict[Style, str]] = {
+_MARKS: Final[dict[DiffStyle, str]] = {
     "add": "+ ",
     "remove": "- ",
     "tool_add": "+~",
     "tool_remove": "-~",
     "finding": "^ ",
 }
-_OUTLINE_MARKS: Final[dict[OutlineStyle, str]] = {"add": "+", "remove": "-", "change": "~", "note": " "}
+_OUTLINE_MARKS: Final[dict[SummaryStyle, str]] = {"add": "+", "remove": "-", "change": "~", "note": " "}
 #: Select Graphic Rendition codes (ECMA-48).
 SGR: Final[dict[str, str]] = {
     "add": "32",
@@ -66,12 +66,12 @@ def draw(diff: FileDiff, *, colour: bool = False, width: int = 100) -> list[str]
     ]
 
 
-def draw_lines(lines: Iterable[Line], colour: bool = False, width: int = 100) -> list[str]:
+def draw_lines(lines: Iterable[DiffLine], colour: bool = False, width: int = 100) -> list[str]:
     """Return diff lines with their gutters: line number, mark, text."""
     return [drawn for line in lines for drawn in _drawn(line, colour, width)]
 
 
-def draw_outline(outline: Outline, colour: bool = False, width: int = 100) -> list[str]:
+def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100) -> list[str]:
     """Return what a change means as terminal lines: a title, then each thing with its details set in."""
     title = f"{one_line(outline.path, 1000)}: {one_line(outline.title, 300)}"
     lines = [styled(piece, "title", colour) for piece in wrap(title, width)]
@@ -85,7 +85,7 @@ def draw_outline(outline: Outline, colour: bool = False, width: int = 100) -> li
     return lines
 
 
-def _drawn(line: Line, colour: bool, width: int) -> Iterator[str]:
+def _drawn(line: DiffLine, colour: bool, width: int) -> Iterator[str]:
     number = str(line.new or line.old or "")
     first = f"{'' if line.style == 'finding' else number:>5} {_MARKS.get(line.style, '  ')} "
     for position, piece in enumerate(wrap(line.text.expandtabs(4), max(_MIN_WIDTH, width - _GUTTER))):
@@ -144,20 +144,22 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True)
-class Screen:
+class ApprovalScreen:
     """The lines to show, and how many lines of the change they leave out."""
 
     lines: tuple[str, ...]
     hidden: int
 
 
-def draw_request(request: ApprovalRequest | LoggedRequest, look: Look | None = None, *, full: bool = False) -> Screen:
+def draw_request(
+    request: ApprovalRequest | LoggedRequest, look: Look | None = None, *, full: bool = False
+) -> ApprovalScreen:
     """Draw ``request``. ``full`` leaves nothing out and adds the parameters as the agent sent them."""
     look = look or Look()
     diffs = _diffs(request, full)
     lines = [*_head(request, look), ""]
     for outline in request.verdict.outlines if request.verdict else ():
-        lines += [*draw_outline(outline, look.colour, look.width), ""]
+        lines += [*draw_summary(outline, look.colour, look.width), ""]
     for diff in diffs:
         lines += [*draw(diff, colour=look.colour, width=look.width), ""]
     if any(diff.by_tools for diff in diffs):
@@ -169,7 +171,7 @@ def draw_request(request: ApprovalRequest | LoggedRequest, look: Look | None = N
         hidden += left_out
     if request.verdict is not None:
         lines += [*_gate(request.verdict, {diff.path for diff in diffs}, look), ""]
-    return Screen(tuple(lines), hidden)
+    return ApprovalScreen(tuple(lines), hidden)
 
 
 def _diffs(request: ApprovalRequest | LoggedRequest, full: bool) -> list[FileDiff]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
-from rails.approval.decision import Answer, ApprovalRequest, Decision
+from rails.approval.decision import ApprovalRequest, Choice, Decision
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 
@@ -52,4 +52,4 @@ def _parse(text: str) -> Decision:
     answer, _, reason = text.partition(":")
     if answer.strip() not in _ANSWERS:
         raise UsageError(f'{one_line(text)!r} is not an answer. Write "approve", "deny: reason" or "abort".')
-    return Decision(cast(Answer, answer.strip()), reason.strip(), "script")
+    return Decision(cast(Choice, answer.strip()), reason.strip(), "script")

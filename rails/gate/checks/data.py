@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rails.core.text import decode, line_column, one_line
+from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.data_formats import positions
 from rails.gate.checks.text import cause
-from rails.gate.support.check import Desk, Job, Outcome, Report
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -36,7 +36,7 @@ _COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?:
 _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-def run(jobs: Sequence[Job], desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], desk: CheckContext) -> CheckReport:
     """Parse each file, before and after."""
     start = time.perf_counter()
     workflows: set[str] = set()
@@ -48,10 +48,10 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
 
         # The time is in the line above: a workflow is parsed and judged in one go.
         runs.append(CheckRun("n8n", version(), 0.0, f"profile {desk.profile}", len(workflows)))
-    return Report(outcomes, tuple(runs))
+    return CheckReport(outcomes, tuple(runs))
 
 
-def _outcome(job: Job, desk: Desk, workflows: set[str]) -> Outcome:
+def _outcome(job: CheckJob, desk: CheckContext, workflows: set[str]) -> CheckResult:
     found, missing = _check(job.path, job.after, desk, workflows)
     after, fixed = job.after, tuple[Fixed, ...]()
     if desk.fix and job.path in workflows:
@@ -63,10 +63,10 @@ def _outcome(job: Job, desk: Desk, workflows: set[str]) -> Outcome:
         from rails.gate.checks.n8n import unjudged
 
         not_checked += [NotChecked(job.path, "n8n parameters", why, required=False) for why in unjudged()]
-    return Outcome(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
+    return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
-def _tidied(job: Job) -> tuple[bytes, tuple[Fixed, ...]]:
+def _tidied(job: CheckJob) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return an n8n workflow in n8n's own form with what is missing filled in, and what was done.
 
     An older file of another form is left as it is: a small edit must not become a change of every line.
@@ -84,12 +84,14 @@ class _Missing(NamedTuple):
     required: bool = True
 
 
-def _check(path: str, data: bytes, desk: Desk, workflows: set[str]) -> tuple[Sequence[Finding], _Missing | None]:
+def _check(
+    path: str, data: bytes, desk: CheckContext, workflows: set[str]
+) -> tuple[Sequence[Finding], _Missing | None]:
     """Return the findings of one file and, when it could not be checked, why.
 
     The path of a file that was judged as an n8n workflow is added to ``workflows``.
     """
-    decoded = decode(data)
+    decoded = decode_text(data)
     if decoded is None:
         return (), _Missing("it is not UTF-8 text")
     suffix, text = _suffix(path), decoded.text
@@ -107,7 +109,7 @@ def _check(path: str, data: bytes, desk: Desk, workflows: set[str]) -> tuple[Seq
 
 
 def _json_file(
-    path: str, data: bytes, text: str, desk: Desk, workflows: set[str]
+    path: str, data: bytes, text: str, desk: CheckContext, workflows: set[str]
 ) -> tuple[Sequence[Finding], _Missing | None]:
     if _suffix(path) in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text)), None
@@ -134,11 +136,11 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 400 else float(digits)
 
 
-def _has_schema(text: str, desk: Desk) -> bool:
+def _has_schema(text: str, desk: CheckContext) -> bool:
     return "$schema" in text or ":schema" in text or bool(desk.options.schemas)
 
 
-def _yaml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _Missing | None]:
+def _yaml_schema(path: str, text: str, desk: CheckContext) -> tuple[Sequence[Finding], _Missing | None]:
     if not _has_schema(text, desk):
         return (), None
     import yaml
@@ -159,7 +161,7 @@ def _yaml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _
     return findings, None
 
 
-def _toml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _Missing | None]:
+def _toml_schema(path: str, text: str, desk: CheckContext) -> tuple[Sequence[Finding], _Missing | None]:
     if not _has_schema(text, desk):
         return (), None
     import tomllib
@@ -168,14 +170,14 @@ def _toml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _
 
 
 def _schema(
-    path: str, text: str, value: object, desk: Desk, locate: Callable[[], positions.Places]
+    path: str, text: str, value: object, desk: CheckContext, locate: Callable[[], positions.Places]
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Compare with the file's JSON Schema, if it has one."""
     if not _has_schema(text, desk):
         return (), None
     from rails.gate.checks import schemas
 
-    found, missing = schemas.check(schemas.Document(path, text, value, locate), desk)
+    found, missing = schemas.findings_of_schema(schemas.SchemaDocument(path, text, value, locate), desk)
     return found, _Missing(missing.reason, "schema", missing.required) if missing else None
 
 
@@ -190,7 +192,7 @@ def _n8n(
     if not n8n.looks_like_workflow(value):
         return (), None
     workflows.add(path)
-    return list(n8n.check(data, path, profile)), None
+    return list(n8n.check_workflow(data, path, profile)), None
 
 
 def _may_be_workflow(value: object) -> bool:

@@ -9,20 +9,20 @@ from rails.gate.languages.javascript import config as jssettings
 from rails.gate.languages.javascript.biome import BiomeTools
 from rails.gate.languages.javascript.node_tools import NodeTools
 from rails.gate.languages.python import config as settings
-from rails.gate.support.check import Desk, Job, Report
-from rails.gate.support.fix_and_lint import Road
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport
+from rails.gate.support.fix_and_lint import FixAndLint
 from rails.gate.support.settings import PROJECT_FILE
 from rails.trust import gate
 
 
-def run(jobs: Sequence[Job], desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], desk: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
-    config = jssettings.read(desk.project)
+    config = jssettings.read_script_settings(desk.project)
     if config.eslint_code and not desk.trusted:
-        desk.trusted = gate.given(desk.project, settings.read_file(desk.project / PROJECT_FILE))
+        desk.trusted = gate.has_consent(desk.project, settings.read_config_file(desk.project / PROJECT_FILE))
     tools = BiomeTools(desk, config) if config.biome else NodeTools(desk, config)
     clocks: dict[str, list[float]] = {}
-    outcomes = tuple(Road(job, tools, desk, clocks).outcome() for job in jobs)
+    outcomes = tuple(FixAndLint(job, tools, desk, clocks).outcome() for job in jobs)
     own = desk.trusted and tools.config.eslint
     rules = {
         "eslint": tools.config.eslint_code if own else "ESLint's recommended rules",
@@ -35,4 +35,4 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
         for name, times in clocks.items()
         if tools.version(name)
     )
-    return Report(outcomes, tuple(runs))
+    return CheckReport(outcomes, tuple(runs))

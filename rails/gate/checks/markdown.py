@@ -12,8 +12,8 @@ from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.checks.text import marker_findings
-from rails.gate.support.check import Desk, Job, Outcome, Report
-from rails.gate.support.diagnostics import plain
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.diagnostics import plain_text
 from rails.gate.support.settings import PROJECT_FILE, matches
 
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
@@ -30,25 +30,25 @@ _FILE: Final = re.compile(
 _ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
 
 
-def run(jobs: Sequence[Job], desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], desk: CheckContext) -> CheckReport:
     """Look at each file, before and after."""
     start = time.perf_counter()
     outcomes = tuple(_outcome(job, desk) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
-    return Report(outcomes, (CheckRun("markdown", "", duration, "links to files, headings, markers", len(jobs)),))
+    return CheckReport(outcomes, (CheckRun("markdown", "", duration, "links to files, headings, markers", len(jobs)),))
 
 
-def _outcome(job: Job, desk: Desk) -> Outcome:
-    text = plain(job.after)
+def _outcome(job: CheckJob, desk: CheckContext) -> CheckResult:
+    text = plain_text(job.after)
     if text is None:
         missed = NotChecked(job.path, "markdown", "it is not UTF-8 text")
-        return Outcome(job.path, job.after, not_checked=(missed,))
-    before = plain(job.before) if job.before is not None else None
+        return CheckResult(job.path, job.after, not_checked=(missed,))
+    before = plain_text(job.before) if job.before is not None else None
     old = tuple(_findings(job.path, before, desk, changed=False)) if before is not None else ()
-    return Outcome(job.path, job.after, tuple(_findings(job.path, text, desk, changed=True)), old)
+    return CheckResult(job.path, job.after, tuple(_findings(job.path, text, desk, changed=True)), old)
 
 
-def _findings(path: str, text: str, desk: Desk, *, changed: bool) -> Iterator[Finding]:
+def _findings(path: str, text: str, desk: CheckContext, *, changed: bool) -> Iterator[Finding]:
     yield from marker_findings(path, text)
     yield from _missing_headings(path, text, desk)
     for line, column, target in _targets(text):
@@ -59,7 +59,7 @@ def _findings(path: str, text: str, desk: Desk, *, changed: bool) -> Iterator[Fi
             )
 
 
-def _missing_headings(path: str, text: str, desk: Desk) -> Iterator[Finding]:
+def _missing_headings(path: str, text: str, desk: CheckContext) -> Iterator[Finding]:
     """Yield the headings that the settings ask for and that are not there, or not in their order."""
     for contract in desk.options.headings:
         if not any(matches(path, pattern) for pattern in contract.path):
@@ -120,7 +120,7 @@ def _targets(text: str) -> Iterator[tuple[int, int, str]]:
                 yield number, found.start(1) + 1, target
 
 
-def _exists(path: str, target: str, desk: Desk, *, changed: bool) -> bool:
+def _exists(path: str, target: str, desk: CheckContext, *, changed: bool) -> bool:
     """Whether the target is there: for new text after the change, for old text before it."""
     parts: list[str] = []
     for part in (*PurePosixPath(path).parent.parts, *PurePosixPath(_unquoted(target)).parts):

@@ -1,6 +1,6 @@
 """n8n workflows: a pass here means that n8n imports, opens and runs the file.
 
-``check`` yields findings for any bytes and never raises on any JSON. The order of the work:
+``check_workflow`` yields findings for any bytes and never raises on any JSON. The order of the work:
 
     recognise, document            is it a workflow; read the JSON as n8n does
     structure                      n8n's own structural rules; ``model`` is what is sound of it
@@ -28,8 +28,16 @@ from rails.core.text import line_column
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.n8n import json_file, model
-from rails.n8n.json_file import Document, Lines, Place, Unreadable, inside, locate, repeated_keys
-from rails.n8n.model import Issue, JsonPath, format_path, shown
+from rails.n8n.json_file import (
+    Lines,
+    Unreadable,
+    ValuePosition,
+    WorkflowFile,
+    locate_values,
+    offset_inside,
+    repeated_keys,
+)
+from rails.n8n.model import Issue, JsonPath, format_path, shown_value
 from rails.n8n.nodes import catalogue, ports
 from rails.n8n.nodes.build import CatalogueInfo, build_catalogue, catalogue_info
 from rails.n8n.nodes.catalogue import Catalogue
@@ -46,7 +54,7 @@ from rails.n8n.rules import (
     structure,
     triggers,
 )
-from rails.n8n.rules.all_rules import RULES, Rule
+from rails.n8n.rules.all_rules import RULES, WorkflowRule
 from rails.n8n.rules.destination import PROFILES
 
 TOOL: Final = "n8n"
@@ -59,7 +67,7 @@ def at_offset(read: Unreadable, path: str) -> Finding:
     return _finding(read.issue, path, (*line_column(read.text, read.offset), 0, 0))
 
 
-def placed_findings(read: Document, path: str, issues: Iterable[Issue]) -> Iterator[Finding]:
+def placed_findings(read: WorkflowFile, path: str, issues: Iterable[Issue]) -> Iterator[Finding]:
     """Yield a finding for each issue, and one for each key that its object already had.
 
     An issue about something that is not there is put on the first character of the nearest parent.
@@ -70,16 +78,15 @@ def placed_findings(read: Document, path: str, issues: Iterable[Issue]) -> Itera
         return
     lines = Lines(read.text)
     wanted = {anchor for _, anchor in anchors if anchor}
-    places = locate(read.text, wanted, unique=not read.repeated_keys)
+    places = locate_values(read.text, wanted, unique=not read.repeated_keys)
     top = len(read.text) - len(read.text.lstrip())
-    places[()] = Place(top, top + 1, top, top + 1)
+    places[()] = ValuePosition(top, top + 1, top, top + 1)
     for issue, anchor in anchors:
         start, end = _span(read.text, places, issue, anchor)
         yield _finding(issue, path, (*lines.at(start), *lines.at(end)))
     for key_path, place in repeated:
-        message = (
-            f"The key {shown(key_path[-1])} occurs twice in one object: n8n keeps the last and drops what is before"
-        )
+        key = shown_value(key_path[-1])
+        message = f"The key {key} occurs twice in one object: n8n keeps the last and drops what is before"
         issue = Issue("N8N003", key_path, message, "Merge the two, or rename one.")
         yield _finding(issue, path, (*lines.at(place.start), *lines.at(place.end)))
 
@@ -98,12 +105,12 @@ def _existing(value: Json, path: JsonPath) -> JsonPath:
     return path
 
 
-def _span(text: str, places: Mapping[JsonPath, Place], issue: Issue, anchor: JsonPath) -> tuple[int, int]:
+def _span(text: str, places: Mapping[JsonPath, ValuePosition], issue: Issue, anchor: JsonPath) -> tuple[int, int]:
     place = places.get(anchor, places[()])
     if anchor != issue.path:
         return place.start, place.start + 1
     if issue.start >= 0:
-        return inside(text, place, issue.start), inside(text, place, max(issue.end, issue.start))
+        return offset_inside(text, place, issue.start), offset_inside(text, place, max(issue.end, issue.start))
     return (place.key_start, place.key_end) if issue.on_key else (place.start, place.end)
 
 
@@ -128,10 +135,10 @@ __all__ = [
     "PROFILES",
     "RULES",
     "CatalogueInfo",
-    "Rule",
+    "WorkflowRule",
     "build_catalogue",
     "catalogue_info",
-    "check",
+    "check_workflow",
     "looks_like_workflow",
     "rules_table",
     "unjudged",
@@ -139,7 +146,9 @@ __all__ = [
 ]
 
 
-def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue | None = None) -> Iterable[Finding]:
+def check_workflow(
+    data: bytes, path: str, profile: str = "import", *, known: Catalogue | None = None
+) -> Iterable[Finding]:
     """Return the findings on one workflow file, in the order of their places in it.
 
     ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one of ``PROFILES``,
@@ -148,7 +157,7 @@ def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue |
     """
     if profile not in PROFILES:
         raise UsageError(f"Unknown n8n profile {profile!r}: use one of {', '.join(PROFILES)}.")
-    read = json_file.read(data)
+    read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable):
         return [at_offset(read, path)]
     known = known or catalogue.current()
@@ -158,7 +167,7 @@ def check(data: bytes, path: str, profile: str = "import", *, known: Catalogue |
 
 
 def version() -> str:
-    """Return which n8n ``check`` judges by, and how much of it is known: "2.30.7", or "2.30 names only"."""
+    """Return which n8n ``check_workflow`` judges by, and how much of it is known: "2.30.7", or "2.30 names only"."""
     known = catalogue.current()
     return known.n8n if known.is_full else f"{known.n8n} names only"
 
@@ -176,14 +185,14 @@ def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
         yield from _workflow_issues(value, profile, known)
         return
     if not value:
-        yield from structure.validate(value)
+        yield from structure.validate_structure(value)
     for index, item in enumerate(value):
         for issue in _workflow_issues(item, profile, known):
             yield replace(issue, path=(index, *issue.path))
 
 
 def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
-    broken = list(structure.validate(value))
+    broken = list(structure.validate_structure(value))
     yield from broken
     if not isinstance(value, dict):
         return

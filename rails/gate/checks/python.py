@@ -10,8 +10,8 @@ from rails.core.verdict import CheckRun
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python.syntax import CompileAhead
 from rails.gate.languages.python.tools import PythonTools
-from rails.gate.support.check import Desk, Job, Outcome, Report
-from rails.gate.support.fix_and_lint import Road, taking_turns
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.fix_and_lint import FixAndLint, taking_turns
 from rails.gate.support.warm_processes import side_by_side
 
 #: Two workers, and as many threads again that talk to ruff meanwhile.
@@ -22,11 +22,11 @@ _AHEAD: Final = 16
 _MANY: Final = 100
 
 
-def run(jobs: Sequence[Job], desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], desk: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError for unreadable configuration."""
-    tools = PythonTools(desk, settings.read(desk.project))
+    tools = PythonTools(desk, settings.read_python_settings(desk.project))
     clocks: dict[str, list[float]] = {}
-    outcomes: list[Outcome] = []
+    outcomes: list[CheckResult] = []
     tools.expect(jobs[:_AHEAD])
     many = CompileAhead(jobs, desk, _known_to_compile) if len(jobs) >= _MANY else None
     try:
@@ -35,20 +35,20 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
             some = jobs[start : start + _AHEAD]
             if many is not None:
                 many.wait_for(some)
-            roads = [Road(job, tools, desk, clocks, tools.ahead) for job in some]
+            roads = [FixAndLint(job, tools, desk, clocks, tools.ahead) for job in some]
             # Threads pay where the Python workers do the work; beside ruff they only get in each other's way.
             if tools.uses_workers:
-                outcomes += side_by_side(Road.outcome, roads, _THREADS)
+                outcomes += side_by_side(FixAndLint.outcome, roads, _THREADS)
             else:
                 outcomes += taking_turns(road.steps() for road in roads)
     finally:
         tools.forget()
         if many is not None:
             many.stop()
-    return Report(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
+    return CheckReport(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
 
 
-def _known_to_compile(job: Job) -> tuple[object, ...]:
+def _known_to_compile(job: CheckJob) -> tuple[object, ...]:
     return PythonTools.parser, job.path, job.after
 
 

@@ -22,7 +22,7 @@ from rails.data_formats import positions
 from rails.gate.support import settings
 
 if TYPE_CHECKING:
-    from rails.gate.support.check import Desk
+    from rails.gate.support.check import CheckContext
 
 #: A schema file. Larger ones are no schema that anybody wrote for this project.
 _BYTES: Final = 4_000_000
@@ -34,7 +34,7 @@ _META: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class SchemaDocument:
     """A parsed file: its text without comments, its value, and how to find places in it."""
 
     path: str
@@ -51,7 +51,7 @@ class Missing:
     required: bool = True
 
 
-def check(document: Document, desk: Desk) -> tuple[list[Finding], Missing | None]:
+def findings_of_schema(document: SchemaDocument, desk: CheckContext) -> tuple[list[Finding], Missing | None]:
     """Return what the file's schema finds, and why it was not asked, if it has one."""
     try:
         schema = _schema_of(document, desk)
@@ -69,7 +69,7 @@ def check(document: Document, desk: Desk) -> tuple[list[Finding], Missing | None
     return [_finding(document.path, error, found) for error in known], None
 
 
-def _schema_of(document: Document, desk: Desk) -> str | Missing | None:
+def _schema_of(document: SchemaDocument, desk: CheckContext) -> str | Missing | None:
     """Return a schema's path in the project, "" for a schema about schemas, ``None`` where there is none."""
     for entry in desk.options.schemas:
         if any(settings.matches(document.path, pattern) for pattern in entry.path):
@@ -88,7 +88,7 @@ def _schema_of(document: Document, desk: Desk) -> str | Missing | None:
     return _local(document.path, name, desk)
 
 
-def _local(path: str, name: str, desk: Desk) -> str | Missing:
+def _local(path: str, name: str, desk: CheckContext) -> str | Missing:
     parts: list[str] = []
     for part in (*path.split("/")[:-1], *name.partition("#")[0].split("/")):
         if part == "..":
@@ -118,7 +118,7 @@ def _read(project: Path, schema: str) -> str:
         raise CheckError(f"the schema {one_line(schema, 80)} cannot be read") from error
 
 
-def _validated(desk: Desk, schema: str, base: Path, value: object) -> list[Mapping[str, object]]:
+def _validated(desk: CheckContext, schema: str, base: Path, value: object) -> list[Mapping[str, object]]:
     request = {"op": "schema", "schema": schema, "base": str(base), "root": str(desk.project), "value": value}
     answer = desk.pool.ask(json.loads(json.dumps(request, default=str)))
     if not answer.get("ok"):
@@ -132,7 +132,7 @@ def _validated(desk: Desk, schema: str, base: Path, value: object) -> list[Mappi
 def _finding(path: str, error: Mapping[str, object], found: positions.Places) -> Finding:
     where = error["path"]
     steps = tuple(where) if isinstance(where, list) else ()
-    line, column = positions.at(found, steps)
+    line, column = positions.place_of(found, steps)
     shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     words = f"{one_line(str(error['message']), 240)} (at ${one_line(shown, 120)})"
     advice = one_line(str(error["says"]), 200)

@@ -12,7 +12,7 @@ import rails
 from rails.core.text import printable
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding, NotChecked, Verdict
-from rails.gate.baseline import masked
+from rails.gate.baseline import without_numbers
 
 _SARIF_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
@@ -50,7 +50,7 @@ def _sarif_rule(rule: str, findings: Sequence[Finding]) -> Json:
 
         about, help_text = RULES[rule].reason, f"For example: {RULES[rule].example}"
     else:
-        about, help_text = masked(first.message), first.remedy
+        about, help_text = without_numbers(first.message), first.remedy
     described: dict[str, Json] = {"id": rule, "shortDescription": {"text": about or rule}}
     if help_text:
         described["help"] = {"text": help_text}
@@ -77,7 +77,7 @@ def _result(finding: Finding, rule_index: int) -> Json:
         place["region"] = _region(finding)
     source = "".join(finding.source.split())
     print_of = hashlib.sha256(
-        f"{finding.path}\0{finding.rule}\0{masked(finding.message)}\0{source}".encode()
+        f"{finding.path}\0{finding.rule}\0{without_numbers(finding.message)}\0{source}".encode()
     ).hexdigest()
     return {
         "ruleId": finding.rule,

@@ -39,7 +39,7 @@ _WIDTH: Final = 160
 _NAMED: Final = 3
 
 
-def as_json(verdict: Verdict) -> dict[str, Json]:
+def verdict_as_json(verdict: Verdict) -> dict[str, Json]:
     """Return the verdict as the JSON object that ``ai-rails gate --format json`` prints."""
     return {
         "verdict": verdict.status,
@@ -56,9 +56,9 @@ def render(verdict: Verdict, form: str, *, colour: bool = False, explain: bool =
     Raises UsageError for an unknown form.
     """
     if form == "text":
-        return as_text(verdict, colour) + (f"\n{as_explanation(verdict)}" if explain else "")
+        return verdict_as_text(verdict, colour) + (f"\n{as_explanation(verdict)}" if explain else "")
     if form == "json":
-        return json.dumps(as_json(verdict), indent=2)
+        return json.dumps(verdict_as_json(verdict), indent=2)
     from rails.gate.report import formats
 
     writers = {"sarif": formats.sarif, "github": formats.github, "junit": formats.junit, "rdjson": formats.rdjson}
@@ -84,7 +84,7 @@ def as_explanation(verdict: Verdict) -> str:
     return "\n".join(lines) + "\n"
 
 
-def as_text(verdict: Verdict, colour: bool = False) -> str:
+def verdict_as_text(verdict: Verdict, colour: bool = False) -> str:
     """Return the verdict for a person: findings by file with their source line, fixes, what was not checked.
 
     Everything quoted passes :func:`rails.core.text.printable`; ``colour`` adds ANSI colours.

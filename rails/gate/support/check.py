@@ -14,8 +14,8 @@ from typing import Any, Final, Protocol, TypeVar
 
 from rails.core.dataclass import dataclass, field
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
-from rails.gate.support.deadline import Patience
-from rails.gate.support.settings import Options
+from rails.gate.support.deadline import Deadline
+from rails.gate.support.settings import GateSettings
 from rails.gate.support.warm_processes import PythonPool
 
 T = TypeVar("T")
@@ -26,7 +26,7 @@ _KNOWN: Final = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class CheckJob:
     """One file to check. ``before`` is ``None`` for a new file, or when there is nothing to compare with."""
 
     path: str
@@ -35,7 +35,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckResult:
     """What a check says about one file.
 
     ``after`` is the content with safe fixes and formatting. ``found`` is about ``after``, ``before`` is
@@ -53,15 +53,15 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CheckReport:
     """What a check says about all its files, and which tools it ran for that."""
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[CheckResult, ...]
     runs: tuple[CheckRun, ...] = ()
 
 
 @dataclass(slots=True)
-class Desk:
+class CheckContext:
     """What checks share: the project, warm tools, and answers that are already known.
 
     ``fix`` is whether fixes and formatting may change the text. ``patience`` is how long slow tools are waited
@@ -78,11 +78,11 @@ class Desk:
     project: Path
     pool: PythonPool
     fix: bool = True
-    patience: Patience = field(default_factory=Patience)
+    patience: Deadline = field(default_factory=Deadline)
     exclusions_stand: bool = True
     trusted: bool = False
     profile: str = "import"
-    options: Options = field(default_factory=Options)
+    options: GateSettings = field(default_factory=GateSettings)
     created: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
     overlay: str = ""
@@ -107,5 +107,5 @@ class Desk:
 class Check(Protocol):
     """What a module of this folder offers: one function, told which files and where the shared things are."""
 
-    def run(self, jobs: Sequence[Job], desk: Desk, /) -> Report:
+    def run(self, jobs: Sequence[CheckJob], desk: CheckContext, /) -> CheckReport:
         """Check the files. Raises CheckError when the check as a whole cannot run."""

@@ -19,7 +19,7 @@ from rails.gate.support.language import PendingError
 T = TypeVar("T")
 
 
-class Patience:
+class Deadline:
     """Unlimited until :meth:`end` is called, if it is ``limited`` at all. May be shared between threads."""
 
     def __init__(self, *, limited: bool = False) -> None:

@@ -12,7 +12,7 @@ from rails.core.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class FixEdit:
     """Replace the text from one 1-based (line, column) to another with ``content``."""
 
     start: tuple[int, int]
@@ -28,7 +28,7 @@ class Diagnostic:
     message: str
     start: tuple[int, int]
     end: tuple[int, int]
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[FixEdit, ...] = ()
     safe: bool = False
     remedy: str = ""
 
@@ -39,10 +39,10 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 SYNTAX: Final = "invalid-syntax"
 
 
-def plain(data: bytes) -> str | None:
+def plain_text(data: bytes) -> str | None:
     """Return the text of ``data`` without a byte-order mark, or ``None`` when it is not text.
 
-    The same answer as :func:`rails.core.text.decode` gives, without the census of line endings.
+    The same answer as :func:`rails.core.text.decode_text` gives, without the census of line endings.
     """
     if b"\0" in data:
         return None
@@ -52,7 +52,7 @@ def plain(data: bytes) -> str | None:
         return None
 
 
-def apply(text: str, chosen: Sequence[Diagnostic]) -> tuple[str, list[Diagnostic]]:
+def apply_fixes(text: str, chosen: Sequence[Diagnostic]) -> tuple[str, list[Diagnostic]]:
     """Apply the fixes of ``chosen`` that don't overlap, first come first served; return what was applied.
 
     Several findings can share one fix (two unused names of one import line): it is applied once and

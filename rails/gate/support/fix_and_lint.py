@@ -17,12 +17,12 @@ from typing import Final, TypeVar
 
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import CheckError
-from rails.core.text import Decoded, decode
+from rails.core.text import Decoded, decode_text
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import lines_of, masked
-from rails.gate.baseline_cache import Brought
-from rails.gate.support.check import Desk, Job, Outcome
-from rails.gate.support.diagnostics import SYNTAX, Diagnostic, apply, plain
+from rails.gate.baseline import lines_of, without_numbers
+from rails.gate.baseline_cache import NewFindings
+from rails.gate.support.check import CheckContext, CheckJob, CheckResult
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic, apply_fixes, plain_text
 from rails.gate.support.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
 
 T = TypeVar("T")
@@ -65,25 +65,25 @@ def _nothing(_path: str, _data: bytes, _to_format: bool) -> None:
 
 
 @dataclass(slots=True)
-class Road:
+class FixAndLint:
     """One file on its way through the tools. ``clocks`` collects milliseconds by tool.
 
     ``ahead`` is told of a text that will be linted, and formatted, too, if so; it may have the tools begin.
     """
 
-    job: Job
+    job: CheckJob
     tools: Language
-    desk: Desk
+    desk: CheckContext
     clocks: dict[str, list[float]]
     ahead: Callable[[str, bytes, bool], None] = _nothing
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> CheckResult:
         """Go the whole road."""
         return taking_turns([self.steps()])[0]
 
-    def steps(self) -> Steps[Outcome]:
+    def steps(self) -> Steps[CheckResult]:
         """Go the whole road, and stop wherever a tool has begun with what is asked of it next."""
         before, after = self.job.before, self.job.after
         try:
@@ -95,17 +95,17 @@ class Road:
         if broken:
             return self._broken(broken)
         yield
-        if plain(after) is None:
+        if plain_text(after) is None:
             self._miss(self.tools.linter, "it is not UTF-8 text")
             return self._result(after, (), ())
         old = b"" if before is None or unknown else before
         before_found = self._lint(old) if old else Findings(())
-        brought = Brought(before, before_found.findings, before_is_broken=unknown)
-        decoded = decode(after) if self.desk.fix else None
+        brought = NewFindings(before, before_found.findings, before_is_broken=unknown)
+        decoded = decode_text(after) if self.desk.fix else None
         data = after if decoded is None else (yield from self._repaired(decoded, brought))
         return self._finish(data, old, before_found, unknown)
 
-    def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> Outcome:
+    def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> CheckResult:
         if self.tools.excused(data):
             self._miss(self.tools.linter, "a comment excuses the whole file from it")
         findings, earlier = self._lint(data).findings, before.findings
@@ -118,7 +118,7 @@ class Road:
             self._miss(check, reason, required=False)
         return replace(self._result(data, findings, earlier), before_is_broken=unknown)
 
-    def _broken(self, error: Finding) -> Outcome:
+    def _broken(self, error: Finding) -> CheckResult:
         """One finding, whatever the linters would say about the rest of the file."""
         self.desk.patience.end()
         was = self._syntax(self.job.before) if self.job.before is not None else None
@@ -126,13 +126,13 @@ class Road:
             self._miss(self.tools.linter, "the file does not parse, as before this change")
         return self._result(self.job.after, (error,), (was,) if was else ())
 
-    def _result(self, data: bytes, found: tuple[Finding, ...], before: tuple[Finding, ...]) -> Outcome:
+    def _result(self, data: bytes, found: tuple[Finding, ...], before: tuple[Finding, ...]) -> CheckResult:
         fixed, missed = tuple(self.fixed), tuple(self.not_checked)
-        return Outcome(self.job.path, data, found, before, fixed=fixed, not_checked=missed)
+        return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed)
 
     # -- repairs ----------------------------------------------------------------------------------
 
-    def _repaired(self, decoded: Decoded, brought: Brought) -> Steps[bytes]:
+    def _repaired(self, decoded: Decoded, brought: NewFindings) -> Steps[bytes]:
         """Fix and format until neither changes anything; keep the agent's text when that does harm."""
         if (laid_out := self._only_laid_out(brought)) is not None:
             return laid_out
@@ -160,7 +160,7 @@ class Road:
             return self.job.after
         return data
 
-    def _only_laid_out(self, brought: Brought) -> bytes | None:
+    def _only_laid_out(self, brought: NewFindings) -> bytes | None:
         """Return the formatted text when layout is all there is to repair: then one look of the linter is enough."""
         if not self.tools.fixes_outlive_layout(self.job.after):
             return None
@@ -187,11 +187,11 @@ class Road:
             self.ahead(self.job.path, data, to_format)
             yield
 
-    def _fixes(self, data: bytes, decoded: Decoded, brought: Brought) -> Steps[bytes]:
+    def _fixes(self, data: bytes, decoded: Decoded, brought: NewFindings) -> Steps[bytes]:
         counts: Counter[str] = Counter()
         for _ in range(_FIX_ROUNDS):
             chosen = self._new_and_safe(data, brought)
-            text, applied = self._applied(plain(data) or "", chosen) if chosen else ("", [])
+            text, applied = self._applied(plain_text(data) or "", chosen) if chosen else ("", [])
             if not applied:
                 break
             counts.update(diagnostic.rule for diagnostic in applied)
@@ -200,24 +200,24 @@ class Road:
         self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
         return data
 
-    def _new_and_safe(self, data: bytes, brought: Brought) -> list[Diagnostic]:
+    def _new_and_safe(self, data: bytes, brought: NewFindings) -> list[Diagnostic]:
         safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
         return self._new(safe, data, brought)
 
-    def _new(self, some: list[Diagnostic], data: bytes, brought: Brought) -> list[Diagnostic]:
+    def _new(self, some: list[Diagnostic], data: bytes, brought: NewFindings) -> list[Diagnostic]:
         """Return those of ``some``, diagnostics of ``data``, that the change brought."""
         return brought.among(some, data, self._lint(data).findings)
 
-    def _hurry(self, data: bytes, brought: Brought) -> None:
+    def _hurry(self, data: bytes, brought: NewFindings) -> None:
         """Say so when it is plain already that the change goes back: what no layout can correct."""
         wrong = [one for one in self._lint(data).diagnostics if not one.rule.startswith(_LAYOUT)]
         if wrong and not self.desk.patience.ended and self._new(wrong, data, brought):
             self.desk.patience.end()
 
-    def _shortened(self, data: bytes, brought: Brought) -> bytes:
+    def _shortened(self, data: bytes, brought: NewFindings) -> bytes:
         """Break the long lines that the change brought and that neither a fix nor the formatter can break."""
         long = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.rule == _LONG]
-        decoded = decode(data) if long else None
+        decoded = decode_text(data) if long else None
         if decoded is None:
             return data
         new = self._new(long, data, brought)
@@ -234,7 +234,7 @@ class Road:
     def _applied(self, text: str, chosen: list[Diagnostic]) -> tuple[str, list[Diagnostic]]:
         """Apply fixes; when all together break the file (an emptied block), apply the first that does not."""
         for some in (chosen, *([diagnostic] for diagnostic in chosen)):
-            fixed, applied = apply(text, some)
+            fixed, applied = apply_fixes(text, some)
             if fixed != text and not self._unreadable(fixed.encode()):
                 return fixed, applied
         return text, []
@@ -251,9 +251,9 @@ class Road:
     def _wanted(self, data: bytes) -> bytes:
         """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
         formatted, before = self._format(data), self.job.before
-        if formatted == data or before is None or (decoded := decode(data)) is None:
+        if formatted == data or before is None or (decoded := decode_text(data)) is None:
             return formatted
-        texts = plain(before) or "", decoded.text, plain(formatted) or ""
+        texts = plain_text(before) or "", decoded.text, plain_text(formatted) or ""
         from rails.gate.support.partial_format import touched_only
 
         partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
@@ -322,7 +322,7 @@ class Road:
 
 
 def _meaning(found: Diagnostic) -> tuple[str, str]:
-    return found.rule, masked(found.message)
+    return found.rule, without_numbers(found.message)
 
 
 def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:

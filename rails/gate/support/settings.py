@@ -43,11 +43,11 @@ from rails.trust import gate
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
     from rails.core.verdict import Finding
-    from rails.gate.command_checks import Command, Reads
+    from rails.gate.command_checks import CheckCommand, OutputFormat
 
 PROJECT_FILE: Final = ".rails.toml"
 USER_FILE: Final = "gate.toml"
-Kind = Literal["blocking", "retry", "advisory"]
+Enforcement = Literal["blocking", "retry", "advisory"]
 _KINDS: Final = ("blocking", "retry", "advisory")
 _KEYS: Final[Mapping[str, frozenset[str]]] = {
     "mode": frozenset({"mode", "path", "agent", "rule", "attempts"}),
@@ -67,7 +67,7 @@ T = TypeVar("T")
 class Mode:
     """How much a new finding counts, where it fits. Empty tuples fit everything."""
 
-    mode: Kind
+    mode: Enforcement
     path: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     rule: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Mode:
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class FileSchema:
     """A JSON Schema (a path in the project) for files at ``path``, or for those that name ``url``."""
 
     schema: str
@@ -100,14 +100,14 @@ class Headings:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class GateSettings:
     """All of it. ``held_back`` names the project's commands that nobody has agreed to."""
 
     modes: tuple[Mode, ...] = ()
-    schemas: tuple[Schema, ...] = ()
+    schemas: tuple[FileSchema, ...] = ()
     headings: tuple[Headings, ...] = ()
-    commands: tuple[Command, ...] = ()
-    held_back: tuple[Command, ...] = ()
+    commands: tuple[CheckCommand, ...] = ()
+    held_back: tuple[CheckCommand, ...] = ()
 
     def mode_of(self, finding: Finding, agent: str) -> Mode:
         """Return the mode that counts for a finding. What an agent does to the gate itself always blocks."""
@@ -120,18 +120,18 @@ class Options:
 
 
 _BLOCKING: Final = Mode("blocking")
-_NOTHING: Final = Options()
+_NOTHING: Final = GateSettings()
 
 
-def read(project: Path) -> Options:
+def read_gate_settings(project: Path) -> GateSettings:
     """Return what counts for ``project`` now. Raises CheckError that names a mistake and its place."""
-    own = config.read_file(project / PROJECT_FILE)
-    users = config.read_file(config_folder() / USER_FILE)
+    own = config.read_config_file(project / PROJECT_FILE)
+    users = config.read_config_file(config_folder() / USER_FILE)
     if not own and not users:
         return _NOTHING
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
-    agreed = not mine.commands or gate.given(project, own)
-    return Options(
+    agreed = not mine.commands or gate.has_consent(project, own)
+    return GateSettings(
         (*mine.modes, *theirs.modes),
         (*theirs.schemas, *mine.schemas),
         (*mine.headings, *theirs.headings),
@@ -140,19 +140,19 @@ def read(project: Path) -> Options:
     )
 
 
-def commands_of(project: Path) -> tuple[Command, ...]:
+def commands_of(project: Path) -> tuple[CheckCommand, ...]:
     """Return the commands of the project's own file, agreed to or not. Raises CheckError."""
-    return _parsed(config.read_file(project / PROJECT_FILE), PROJECT_FILE, str(project)).commands
+    return _parsed(config.read_config_file(project / PROJECT_FILE), PROJECT_FILE, str(project)).commands
 
 
 @lru_cache(maxsize=32)
-def _parsed(data: bytes, name: str, project: str) -> Options:
+def _parsed(data: bytes, name: str, project: str) -> GateSettings:
     whole = config.parse_toml(data, name)
     tables = config.table(whole, "gate") if name == PROJECT_FILE else whole
     if unknown := sorted(set(tables) - set(_KEYS)):
         raise CheckError(f"{name}: {one_line(unknown[0])} is not known; there are {', '.join(_KEYS)}.")
     reader = _Reader(name, Path(project))
-    return Options(
+    return GateSettings(
         tuple(reader.each(tables, "mode", _mode)),
         tuple(reader.each(tables, "schema", _schema)),
         tuple(reader.each(tables, "headings", _headings)),
@@ -207,15 +207,15 @@ def _mode(entry: Mapping[str, Json], _project: Path) -> Mode:
     return Mode(_kind(entry), path, agent, rule, attempts)
 
 
-def _kind(entry: Mapping[str, Json]) -> Kind:
+def _kind(entry: Mapping[str, Json]) -> Enforcement:
     kind = entry.get("mode", "blocking")
     if kind not in _KINDS:
         raise _Mistake(f"mode is one of {', '.join(_KINDS)}, not {one_line(repr(kind), 40)}")
-    return cast("Kind", kind)
+    return cast("Enforcement", kind)
 
 
-def _schema(entry: Mapping[str, Json], _project: Path) -> Schema:
-    schema = Schema(_text(entry, "schema"), _texts(entry, "path"), _text(entry, "url", ""))
+def _schema(entry: Mapping[str, Json], _project: Path) -> FileSchema:
+    schema = FileSchema(_text(entry, "schema"), _texts(entry, "path"), _text(entry, "url", ""))
     if not (schema.path or schema.url):
         raise _Mistake("say for which path or url it is")
     return schema
@@ -228,12 +228,12 @@ def _headings(entry: Mapping[str, Json], _project: Path) -> Headings:
     return made
 
 
-def _command(entry: Mapping[str, Json], project: Path) -> Command:
+def _command(entry: Mapping[str, Json], project: Path) -> CheckCommand:
     from rails.gate import command_checks
 
     name, run = _text(entry, "name"), _texts(entry, "run")
     if run:
-        command = command_checks.Command(name, (command_checks.program(run[0], project), *run[1:]))
+        command = command_checks.CheckCommand(name, (command_checks.program(run[0], project), *run[1:]))
     elif name in command_checks.SHIPPED:
         command = command_checks.SHIPPED[name](command_checks.program("python", project))
     else:
@@ -250,7 +250,7 @@ def _command(entry: Mapping[str, Json], project: Path) -> Command:
         raise _Mistake("environment is a table of texts")
     return replace(
         command,
-        reads=cast("Reads", reads),
+        reads=cast("OutputFormat", reads),
         pattern=_pattern(_text(entry, "pattern", command.pattern)),
         report=_text(entry, "report", command.report),
         ok_codes=frozenset(cast("list[int]", codes)),

@@ -11,7 +11,7 @@ from typing import Final
 from rails.core.text import one_line
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
-from rails.gate.support.diagnostics import plain
+from rails.gate.support.diagnostics import plain_text
 
 _PYTHON: Final = (
     r"#\s*(?:(?:ruff|flake8)\s*:\s*(?:noqa|disable|ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
@@ -50,7 +50,7 @@ def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:
     return findings
 
 
-def whole_file(data: bytes, tool: str) -> bool:
+def excuses_whole_file(data: bytes, tool: str) -> bool:
     """Whether a comment excuses the whole file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
     if b"noqa" not in data.lower():
         return False
@@ -66,7 +66,7 @@ def _key(comment: str) -> str:
 
 def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
     """Yield line, column (1-based) and text of each suppression comment."""
-    text = plain(data)
+    text = plain_text(data)
     if text is None:
         return
     suffix = f".{path.rpartition('.')[2].lower()}"

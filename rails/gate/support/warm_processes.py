@@ -49,7 +49,7 @@ class Pipe:
         started: subprocess.Popen[bytes] | None = None,
     ) -> None:
         self.name = name
-        self._process = started or programs.start(argv)
+        self._process = started or programs.start_tool(argv)
         self._input, output = programs.pipes(self._process)
         self._ended = False
         _widen(self._input)
@@ -96,7 +96,7 @@ class Pipe:
 
     def close(self) -> None:
         """Stop the process and everything it started."""
-        programs.kill(self._process)
+        programs.kill_tool(self._process)
 
     def _read(self, output: IO[bytes], frame: Callable[[IO[bytes]], bytes | None]) -> None:
         message: bytes | None = b""

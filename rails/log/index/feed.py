@@ -18,9 +18,9 @@ from rails.core.events import Record
 from rails.log import blobs, files
 from rails.log.index.query import EVERY_RECORD, facet_word
 from rails.log.index.search import blob_text, session_ids
-from rails.log.index.terms import words_of
-from rails.log.reader import LOG_NAME, Damage, Position, Row, Tail
-from rails.log.session_stats import Card
+from rails.log.index.terms import searchable_words
+from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail
+from rails.log.session_stats import SessionStats
 
 #: Changes with every change of the tables, of the cards or of what is searchable; another version is built again.
 VERSION: Final = 2
@@ -52,10 +52,10 @@ class _Session:
     session_id: str
     inode: int
     position: Position
-    card: Card
+    card: SessionStats
 
 
-def connect(path: Path | None, *, words: bool) -> sqlite3.Connection:
+def open_index(path: Path | None, *, words: bool) -> sqlite3.Connection:
     """Open the index file, or one in memory for ``None``; make its tables if it is new.
 
     Raises StaleIndexError for another version's file, OSError where a link stands in its place, and
@@ -103,7 +103,9 @@ def feed(db: sqlite3.Connection, state: Path, deadline: float) -> bool:
         session = known.get(session_id)
         if session is None:
             inode = _log(state, session_id).stat().st_ino
-            session = known[session_id] = _Session(len(known) + 1, session_id, inode, Position(), Card(session_id))
+            session = known[session_id] = _Session(
+                len(known) + 1, session_id, inode, Position(), SessionStats(session_id)
+            )
         if not feeder.feed(session, deadline):
             return False
     return True
@@ -130,7 +132,7 @@ def _fts_exists() -> bool:
 def _sessions(db: sqlite3.Connection) -> list[_Session]:
     rows = db.execute("SELECT number, session_id, inode, offset, line, seq, hash, card FROM sessions").fetchall()
     return [
-        _Session(number, name, inode, Position(offset, line, seq, digest), Card(**json.loads(card)))
+        _Session(number, name, inode, Position(offset, line, seq, digest), SessionStats(**json.loads(card)))
         for number, name, inode, offset, line, seq, digest, card in rows
     ]
 
@@ -166,14 +168,14 @@ class _Feeder:
             self._store(session, batch)
         return True
 
-    def _store(self, session: _Session, batch: Sequence[Row | Damage]) -> None:
+    def _store(self, session: _Session, batch: Sequence[LogRow | Damage]) -> None:
         rows, words = [], []
         for item in batch:
             if isinstance(item, Damage):
                 session.card.damage += 1
                 continue
             record = self._whole(item.record)
-            found = words_of(record, self._load)
+            found = searchable_words(record, self._load)
             number = session.number << SHIFT | record.seq
             failed = ("is", "failed") in found.facets
             rows.append((number, item.offset, item.length, clock(record.timestamp), failed))

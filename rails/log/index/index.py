@@ -30,10 +30,10 @@ from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.log import event_codec, files
 from rails.log.index import feed
-from rails.log.index.query import Query, parse, to_fts
-from rails.log.index.search import Hit, scan, session_ids
-from rails.log.reader import LOG_NAME, SESSION_ID, Position, Row, Tail, summary
-from rails.log.session_stats import Card
+from rails.log.index.query import Query, parse_query, to_fts
+from rails.log.index.search import SearchHit, scan, session_ids
+from rails.log.reader import LOG_NAME, SESSION_ID, LogRow, Position, Tail, session_summary
+from rails.log.session_stats import SessionStats
 
 _NAME: Final = "index.db"
 _LOCK: Final = "index.lock"
@@ -42,10 +42,10 @@ _LAST: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchPage:
     """One page of a search. ``next`` is what to pass as ``before`` for the page after it, "" at the end."""
 
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchHit, ...]
     next: str
 
 
@@ -84,7 +84,7 @@ class Index:
                 self.complete = feed.feed(self._db, self.state, deadline)
             return self.complete
 
-    def cards(self, limit: int = limits.PAGE_ROWS) -> tuple[Card, ...]:
+    def cards(self, limit: int = limits.PAGE_ROWS) -> tuple[SessionStats, ...]:
         """Return the cards of the newest sessions, the newest first.
 
         A session that is not taken in yet has a card with its task, times and outcome only.
@@ -92,22 +92,22 @@ class Index:
         newest = session_ids(self.state)[::-1][:limit]
         known = dict(self._rows("SELECT session_id, card FROM sessions"))
         return tuple(
-            Card(**json.loads(known[session_id])) if session_id in known else self._bare_card(session_id)
+            SessionStats(**json.loads(known[session_id])) if session_id in known else self._bare_card(session_id)
             for session_id in newest
         )
 
-    def card(self, session_id: str) -> Card | None:
+    def card(self, session_id: str) -> SessionStats | None:
         """Return the card of one session."""
         rows = self._rows("SELECT card FROM sessions WHERE session_id = ?", session_id)
-        return Card(**json.loads(rows[0][0])) if rows else None
+        return SessionStats(**json.loads(rows[0][0])) if rows else None
 
-    def window(self, session_id: str, first: int, count: int = 200) -> tuple[Hit, ...]:
+    def window(self, session_id: str, first: int, count: int = 200) -> tuple[SearchHit, ...]:
         """Return the records of a session from number ``first`` on, at most ``count``, large values as pointers.
 
         What is not taken in yet is read from the log.
         """
         first, count = max(first, 1), min(count, limits.PAGE_ROWS)
-        hits: list[Hit] = []
+        hits: list[SearchHit] = []
         base = self._base(session_id)
         if base is not None:
             sql = "SELECT id, offset, length FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
@@ -141,23 +141,23 @@ class Index:
         rows = self._rows(sql, low, high)
         return int(rows[0][0]) - base if rows else None
 
-    def search(self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2) -> Found:
+    def search(self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2) -> SearchPage:
         """Return the newest records that match a search line (see :mod:`rails.log.index.query`), from ``before`` on.
 
         What is new is taken in first, for at most about ``refresh_s`` seconds; if that is not enough, the
         logs themselves are searched, so that the answer is never short. Raises UsageError for a line that
         cannot be understood.
         """
-        query, limit = parse(line), min(limit, limits.PAGE_ROWS)
+        query, limit = parse_query(line), min(limit, limits.PAGE_ROWS)
         if refresh_s > 0 and not query.pieces:
             self.refresh(refresh_s)
-        hits: list[Hit] | None = None
+        hits: list[SearchHit] | None = None
         if self.complete and self.has_words and not query.pieces:
             with contextlib.suppress(sqlite3.DatabaseError):
                 hits = self._search(query, limit, before)
         if hits is None:
             hits = list(scan(self.state, query, limit=limit, before=before))
-        return Found(tuple(hits), hits[-1].place if hits and len(hits) == limit else "")
+        return SearchPage(tuple(hits), hits[-1].place if hits and len(hits) == limit else "")
 
     def close(self) -> None:
         """Close the file."""
@@ -176,12 +176,12 @@ class Index:
         try:
             with self._making():
                 try:
-                    return feed.connect(self._path, words=self._words)
+                    return feed.open_index(self._path, words=self._words)
                 except (feed.StaleIndexError, sqlite3.DatabaseError):
                     return self._rebuilt()
         except (OSError, sqlite3.DatabaseError):  # no such folder, or no file to be had: the index lives in memory
             self._path = None
-            return feed.connect(None, words=self._words)
+            return feed.open_index(None, words=self._words)
 
     @contextlib.contextmanager
     def _making(self) -> Iterator[None]:
@@ -196,7 +196,7 @@ class Index:
     def _rebuilt(self) -> sqlite3.Connection:
         if self._path is not None:
             feed.remove(self._path)
-        return feed.connect(self._path, words=self._words)
+        return feed.open_index(self._path, words=self._words)
 
     def _rebuild(self) -> None:
         self._db.close()
@@ -230,7 +230,7 @@ class Index:
         rows = self._rows("SELECT number FROM sessions WHERE session_id = ?", session_id)
         return int(rows[0][0]) << feed.SHIFT if rows else None
 
-    def _search(self, query: Query, limit: int, before: str) -> list[Hit]:
+    def _search(self, query: Query, limit: int, before: str) -> list[SearchHit]:
         match = to_fts(query)
         source, row = ("words w JOIN records r ON r.id = w.rowid", "w.rowid") if match else ("records r", "r.id")
         where = [f"{row} < ?"]
@@ -256,7 +256,7 @@ class Index:
         base = self._base(session_id)
         return base + int(number) if base is not None and number.isdecimal() else _LAST
 
-    def _hits(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[Hit]:
+    def _hits(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[SearchHit]:
         """Read the records of rows (number, offset, length); what is no longer in its log is left out."""
         with contextlib.ExitStack() as stack:
             logs: dict[int, tuple[str, int]] = {}
@@ -266,11 +266,11 @@ class Index:
                     logs[base] = self._log(base, stack)
                 session_id, descriptor = logs[base]
                 line = os.pread(descriptor, length, offset) if descriptor >= 0 else b""
-                decoded = event_codec.decode(line) if line else ""
+                decoded = event_codec.decode_record(line) if line else ""
                 if not isinstance(decoded, str) and decoded[0].seq == seq:
-                    yield Hit(session_id, offset, length, decoded[0], b'"blob":' not in line)
+                    yield SearchHit(session_id, offset, length, decoded[0], b'"blob":' not in line)
 
-    def _beyond(self, session_id: str, first: int) -> Iterator[Hit]:
+    def _beyond(self, session_id: str, first: int) -> Iterator[SearchHit]:
         """Yield the records from number ``first`` on that the log has and the index has not."""
         log = self.state / "sessions" / session_id / LOG_NAME
         if not SESSION_ID.fullmatch(session_id) or not log.is_file():
@@ -278,15 +278,15 @@ class Index:
         rows = self._rows("SELECT offset, line, seq, hash FROM sessions WHERE session_id = ?", session_id)
         tail = Tail(log, Position(*rows[0]) if rows else None)
         for item in tail.read():
-            if isinstance(item, Row) and item.record.seq >= first:
-                yield Hit(session_id, item.offset, item.length, item.record)
+            if isinstance(item, LogRow) and item.record.seq >= first:
+                yield SearchHit(session_id, item.offset, item.length, item.record)
 
-    def _bare_card(self, session_id: str) -> Card:
-        found = summary(self.state / "sessions" / session_id / LOG_NAME)
+    def _bare_card(self, session_id: str) -> SessionStats:
+        found = session_summary(self.state / "sessions" / session_id / LOG_NAME)
         if found is None:
-            return Card(session_id)
+            return SessionStats(session_id)
         outcome = "ended" if found.outcome else ""
-        return Card(session_id, found.started, found.last, found.task, outcome, found.outcome, found.records)
+        return SessionStats(session_id, found.started, found.last, found.task, outcome, found.outcome, found.records)
 
     def _log(self, number: int, stack: contextlib.ExitStack) -> tuple[str, int]:
         session_id = str(self._rows("SELECT session_id FROM sessions WHERE number = ?", number)[0][0])

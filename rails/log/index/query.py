@@ -17,7 +17,7 @@ from typing import Final
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
-from rails.log.index.terms import Words, split
+from rails.log.index.terms import Words, folded_words
 
 FACETS: Final = ("type", "role", "model", "tool", "path", "rule", "code", "by", "is")
 #: A word that every record has in the index, because FTS5 has no NOT without something before it.
@@ -72,7 +72,7 @@ class Query:
         )
 
 
-def parse(line: str) -> Query:
+def parse_query(line: str) -> Query:
     """Understand a search line. Raises UsageError for a time that is none, and for a line that is too long."""
     if len(line) > limits.QUERY_CHARS:
         raise UsageError(f"The search has {len(line)} characters; {limits.QUERY_CHARS} are allowed.")
@@ -102,7 +102,7 @@ def parse(line: str) -> Query:
 
 
 def _phrases(text: str, begin: bool, negative: bool) -> Iterator[Phrase]:
-    if words := split(text):
+    if words := folded_words(text):
         yield Phrase(tuple(words), begin, negative)
 
 

@@ -21,7 +21,7 @@ from rails.core.errors import LogError
 from rails.core.events import Record
 from rails.log import blobs, event_codec, files
 from rails.log.index.query import Query
-from rails.log.index.terms import fold, words_of
+from rails.log.index.terms import folded_text, searchable_words
 from rails.log.reader import LOG_NAME
 
 #: How much of a log is looked at at once.
@@ -30,7 +30,7 @@ _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A record that was found, and where its line is, in bytes. ``whole``: no value of it lives in a blob."""
 
     session_id: str
@@ -45,7 +45,7 @@ class Hit:
         return f"{self.session_id}:{self.record.seq}"
 
 
-def scan(state: Path, query: Query, *, limit: int = 50, before: str = "") -> Iterator[Hit]:
+def scan(state: Path, query: Query, *, limit: int = 50, before: str = "") -> Iterator[SearchHit]:
     """Yield the records that match, the newest first, at most ``limit``; ``before`` is the place of a hit.
 
     Pieces of text (``text:``) are looked for in the log's lines only, not in values that blobs hold.
@@ -63,7 +63,7 @@ def scan(state: Path, query: Query, *, limit: int = 50, before: str = "") -> Ite
         if data.isascii():
             folded = data.lower()
         elif one_line:
-            folded = fold(data.decode("utf-8", "replace")).encode("utf-8", "replace")
+            folded = folded_text(data.decode("utf-8", "replace")).encode("utf-8", "replace")
         else:
             return False
         return not all(needle in folded for needle in needles)
@@ -73,7 +73,7 @@ def scan(state: Path, query: Query, *, limit: int = 50, before: str = "") -> Ite
             said = event_codec.dumps([record.agent_role, record.llm_model_used, record.message, record.details])
             if any(piece not in said for piece in texts):
                 return False
-        return query.takes_time(record.timestamp) and query.matches(words_of(record, load))
+        return query.takes_time(record.timestamp) and query.matches(searchable_words(record, load))
 
     yield from _search(_newest_first(state, query.takes_session, lacks, before), matches, limit)
 
@@ -83,7 +83,7 @@ def blob_text(state: Path) -> Callable[[str], str]:
 
     def load(name: str) -> str:
         try:
-            return blobs.load(state, name)[: limits.INDEX_CHARS].decode("utf-8", "replace")
+            return blobs.load_blob(state, name)[: limits.INDEX_CHARS].decode("utf-8", "replace")
         except LogError:
             return ""
 
@@ -124,15 +124,15 @@ def _newest_first(state: Path, takes: Callable[[str], bool], lacks: _Lacks, befo
             yield _Line(session_id, offset, data, below)
 
 
-def _search(found: Iterator[_Line], matches: Callable[[Record], bool], limit: int) -> Iterator[Hit]:
+def _search(found: Iterator[_Line], matches: Callable[[Record], bool], limit: int) -> Iterator[SearchHit]:
     left = min(limit, limits.PAGE_ROWS)
     for line in found:
         if left <= 0:
             return
-        decoded = event_codec.decode(line.data)
+        decoded = event_codec.decode_record(line.data)
         if not isinstance(decoded, str) and decoded[0].seq < line.below and matches(decoded[0]):
             left -= 1
-            yield Hit(line.session_id, line.offset, len(line.data), decoded[0])
+            yield SearchHit(line.session_id, line.offset, len(line.data), decoded[0])
 
 
 def _backwards(path: Path, lacks: _Lacks) -> Iterator[tuple[int, bytes]]:

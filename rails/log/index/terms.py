@@ -54,7 +54,7 @@ class Words:
     facets: frozenset[tuple[str, str]]
 
 
-def fold(text: str) -> str:
+def folded_text(text: str) -> str:
     """Return ``text`` as search compares it."""
     if text.isascii():
         return text.lower()
@@ -68,12 +68,12 @@ def _marks() -> re.Pattern[str]:
     return re.compile(f"[{''.join(filter(unicodedata.combining, map(chr, range(0x300, 0x10000))))}]")
 
 
-def split(text: str) -> list[str]:
+def folded_words(text: str) -> list[str]:
     """Return the folded words of ``text`` in order."""
-    return [word for word in _WORD.findall(fold(text)) if len(word) <= _WORD_CHARS]
+    return [word for word in _WORD.findall(folded_text(text)) if len(word) <= _WORD_CHARS]
 
 
-def words_of(record: Record, load: Callable[[str], str] | None = None) -> Words:
+def searchable_words(record: Record, load: Callable[[str], str] | None = None) -> Words:
     """Return what of ``record`` can be searched. ``load`` reads a blob's beginning by its name."""
     texts: list[str] = [record.message]
     facets = {("type", record.event_type.lower())}
@@ -88,8 +88,8 @@ def words_of(record: Record, load: Callable[[str], str] | None = None) -> Words:
         if not (word.islower() and "_" not in word) and len(word) <= 99 and _SEAM.search(word)
     ]
     # A bar between them, so that no phrase reaches from one identifier into the next.
-    parts = " _ ".join(" ".join(split(" ".join(_CAMEL.findall(compound)))) for compound in compounds)
-    return Words(f" {' '.join(split(text))} ", f" {parts} ", frozenset(facets))
+    parts = " _ ".join(" ".join(folded_words(" ".join(_CAMEL.findall(compound)))) for compound in compounds)
+    return Words(f" {' '.join(folded_words(text))} ", f" {parts} ", frozenset(facets))
 
 
 def _walk(

@@ -15,7 +15,7 @@ from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.model import Node, Workflow
 
-Kind = Literal["add", "remove", "change", "same"]
+DifferenceKind = Literal["add", "remove", "change", "same"]
 #: Where a value is: keys and list indexes.
 _Path = tuple[str | int, ...]
 
@@ -30,7 +30,7 @@ _MISSING: Final = object()
 class Detail:
     """One value that differs. ``path`` starts at its owner: a node or the workflow."""
 
-    kind: Kind
+    kind: DifferenceKind
     path: _Path
     before: Json = None
     after: Json = None
@@ -40,7 +40,7 @@ class Detail:
 class NodeChange:
     """A node before and after; one of them is ``None`` for a node that is added or removed."""
 
-    kind: Kind
+    kind: DifferenceKind
     before: Node | None
     after: Node | None
     details: tuple[Detail, ...] = ()
@@ -69,11 +69,11 @@ class WireChange:
     target: str
     target_type: str
     input: int
-    kind: Kind = "same"
+    kind: DifferenceKind = "same"
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class WorkflowComparison:
     """Everything that differs between two versions. ``settings`` are the workflow's own values."""
 
     nodes: tuple[NodeChange, ...]
@@ -88,7 +88,7 @@ class Comparison:
         return not (nodes or self.settings or any(wire.kind != "same" for wire in self.wires))
 
 
-def compare(before: Json, after: Json) -> Comparison:
+def compare_workflows(before: Json, after: Json) -> WorkflowComparison:
     """Compare two workflows; ``None`` stands for no file. What is malformed in them is left out. Never raises."""
     old, new = (model.build(value if isinstance(value, dict) else {}) for value in (before, after))
     pairs = _pairs(old.nodes, new.nodes)
@@ -98,7 +98,7 @@ def compare(before: Json, after: Json) -> Comparison:
     nodes += [NodeChange("remove", node, None) for node in old.nodes if id(node) not in gone]
     renamed = {then.name: now.name for then, now in pairs}
     around = tuple(_values(_own(old.raw), _own(new.raw), ())) if isinstance(before, dict) else ()
-    return Comparison(tuple(nodes), tuple(_wires(old, new, renamed)), around, not isinstance(before, dict))
+    return WorkflowComparison(tuple(nodes), tuple(_wires(old, new, renamed)), around, not isinstance(before, dict))
 
 
 def _own(raw: Mapping[str, Json]) -> dict[str, Json]:
@@ -165,7 +165,7 @@ def _node_change(then: Node | None, now: Node) -> NodeChange:
         return NodeChange("add", None, now)
     old, new = ({k: v for k, v in node.raw.items() if k not in _TOLD_APART} for node in (then, now))
     details = tuple(_values(old, new, ()))
-    kind: Kind = "change" if details or then.name != now.name else "same"
+    kind: DifferenceKind = "change" if details or then.name != now.name else "same"
     return NodeChange(kind, then, now, details, then.raw.get("position") != now.raw.get("position"))
 
 
@@ -222,5 +222,5 @@ def _wire(wire: model.Wire, renamed: Mapping[str, str]) -> WireChange:
     return WireChange(source, wire.source_type, wire.output, target, wire.target_type, wire.input)
 
 
-def _marked(wire: WireChange, kind: Kind) -> WireChange:
+def _marked(wire: WireChange, kind: DifferenceKind) -> WireChange:
     return WireChange(wire.source, wire.type, wire.output, wire.target, wire.target_type, wire.input, kind)

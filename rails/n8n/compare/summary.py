@@ -11,11 +11,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rails.core.change_summary import Outline, OutlineLine, OutlineStyle
+from rails.core.change_summary import ChangeSummary, SummaryLine, SummaryStyle
 from rails.core.changes import unified_diff
 from rails.core.tool_request import Json
 from rails.n8n import json_file
-from rails.n8n.compare.compare import Comparison, Detail, Kind, NodeChange, WireChange, compare
+from rails.n8n.compare.compare import (
+    Detail,
+    DifferenceKind,
+    NodeChange,
+    WireChange,
+    WorkflowComparison,
+    compare_workflows,
+)
 from rails.n8n.draw import picture
 from rails.n8n.model import format_path
 from rails.n8n.recognise import looks_like_workflow
@@ -28,10 +35,15 @@ _MOST_TEXT_LINES: Final = 24
 #: Characters of one value, and of it before the place where it differs.
 _VALUE_CHARS: Final = 160
 _BEFORE_CHARS: Final = 30
-_STYLES: Final[dict[Kind, OutlineStyle]] = {"add": "add", "remove": "remove", "change": "change", "same": "note"}
+_STYLES: Final[dict[DifferenceKind, SummaryStyle]] = {
+    "add": "add",
+    "remove": "remove",
+    "change": "change",
+    "same": "note",
+}
 
 
-def outline(before: bytes | None, after: bytes | None, path: str) -> Outline | None:
+def workflow_summary(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
     """Tell what a change of a workflow file does; ``None`` where neither side is a workflow. Never raises.
 
     ``before`` and ``after`` are the file's bytes, ``None`` where there is no file. Of a file that holds a
@@ -41,28 +53,28 @@ def outline(before: bytes | None, after: bytes | None, path: str) -> Outline | N
     if not any(sides) or any(data is not None and not side for data, side in zip((before, after), sides, strict=True)):
         return None
     old, new = ([*side, *[None] * (max(map(len, sides)) - len(side))] for side in sides)
-    compared = [compare(one, other) for one, other in zip(old, new, strict=True)]
+    compared = [compare_workflows(one, other) for one, other in zip(old, new, strict=True)]
     told = [one for one in compared if not one.is_same] or compared[:1]
     lines = list(_lines(told[0])) if len(told) == 1 else [line for one in told for line in _titled(one)]
     kept = lines[:MOST_LINES]
-    return Outline(path, _title(told), tuple(kept), len(lines) - len(kept), picture.drawing(told[0]))
+    return ChangeSummary(path, _title(told), tuple(kept), len(lines) - len(kept), picture.drawing(told[0]))
 
 
 def _workflows(data: bytes | None) -> list[Json]:
-    read = json_file.read(data) if data is not None else None
-    if not isinstance(read, json_file.Document):
+    read = json_file.read_workflow_file(data) if data is not None else None
+    if not isinstance(read, json_file.WorkflowFile):
         return []
     if not looks_like_workflow(read.value):
         return []
     return [item for item in (read.value if isinstance(read.value, list) else [read.value]) if isinstance(item, dict)]
 
 
-def _titled(comparison: Comparison) -> Iterator[OutlineLine]:
-    yield OutlineLine("note", _title([comparison]))
+def _titled(comparison: WorkflowComparison) -> Iterator[SummaryLine]:
+    yield SummaryLine("note", _title([comparison]))
     yield from _lines(comparison)
 
 
-def _title(compared: Iterable[Comparison]) -> str:
+def _title(compared: Iterable[WorkflowComparison]) -> str:
     nodes: Counter[str] = Counter()
     wires: Counter[str] = Counter()
     for one in compared:
@@ -94,18 +106,18 @@ def _count(counts: Counter[str], what: str, names: dict[str, str]) -> str:
     return ", ".join(parts)
 
 
-def _lines(comparison: Comparison) -> Iterator[OutlineLine]:
+def _lines(comparison: WorkflowComparison) -> Iterator[SummaryLine]:
     for node in comparison.nodes:
         yield from _node(node, comparison.is_new)
     for wire in comparison.wires:
         if wire.kind != "same":
-            yield OutlineLine(_STYLES[wire.kind], _wire(wire))
+            yield SummaryLine(_STYLES[wire.kind], _wire(wire))
     if comparison.settings:
-        yield OutlineLine("change", "the workflow's own values")
+        yield SummaryLine("change", "the workflow's own values")
         yield from _details(comparison.settings)
     moved = [node.node.name for node in comparison.nodes if node.moved and node.before and node.after]
     if moved:
-        yield OutlineLine("note", f"moved on the canvas: {_names(moved)}")
+        yield SummaryLine("note", f"moved on the canvas: {_names(moved)}")
 
 
 def _names(names: list[str]) -> str:
@@ -113,7 +125,7 @@ def _names(names: list[str]) -> str:
     return f"{shown} and {len(names) - 6} more" if len(names) > 6 else shown
 
 
-def _node(change: NodeChange, is_new: bool) -> Iterator[OutlineLine]:
+def _node(change: NodeChange, is_new: bool) -> Iterator[SummaryLine]:
     if change.kind == "same":
         return
     node = change.node
@@ -122,23 +134,23 @@ def _node(change: NodeChange, is_new: bool) -> Iterator[OutlineLine]:
     words = f"node {_short(node.name)}"
     if change.renamed and change.before is not None:
         words = f"node {_short(change.before.name)} is now called {_short(node.name)}"
-    yield OutlineLine(_STYLES[change.kind], f"{words} ({node.type}{version}{off})")
+    yield SummaryLine(_STYLES[change.kind], f"{words} ({node.type}{version}{off})")
     if change.kind == "add" and not is_new:
         yield from _given(node.parameters)
     elif change.kind == "change":
         yield from _details(change.details)
 
 
-def _given(parameters: object) -> Iterator[OutlineLine]:
+def _given(parameters: object) -> Iterator[SummaryLine]:
     """Yield the parameters of a new node, in their order."""
     given = list(parameters.items()) if isinstance(parameters, dict) else []
     for name, value in given[:_MOST_ADDED]:
         yield from _value("add", name, "", value)
     if len(given) > _MOST_ADDED:
-        yield OutlineLine("note", f"and {len(given) - _MOST_ADDED} more parameters", 1)
+        yield SummaryLine("note", f"and {len(given) - _MOST_ADDED} more parameters", 1)
 
 
-def _details(details: tuple[Detail, ...]) -> Iterator[OutlineLine]:
+def _details(details: tuple[Detail, ...]) -> Iterator[SummaryLine]:
     for detail in details[:_MOST_DETAILS]:
         name = _path(detail.path)
         if detail.kind == "change":
@@ -147,7 +159,7 @@ def _details(details: tuple[Detail, ...]) -> Iterator[OutlineLine]:
             mark = "+ " if detail.kind == "add" else "- "
             yield from _value(detail.kind, name, mark, detail.after if detail.kind == "add" else detail.before)
     if len(details) > _MOST_DETAILS:
-        yield OutlineLine("note", f"and {len(details) - _MOST_DETAILS} more values", 1)
+        yield SummaryLine("note", f"and {len(details) - _MOST_DETAILS} more values", 1)
 
 
 def _path(path: tuple[str | int, ...]) -> str:
@@ -157,34 +169,34 @@ def _path(path: tuple[str | int, ...]) -> str:
     return format_path(path)
 
 
-def _changed(name: str, old: Json, new: Json) -> Iterator[OutlineLine]:
+def _changed(name: str, old: Json, new: Json) -> Iterator[SummaryLine]:
     if isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
-        yield OutlineLine("change", f"{name}:", 1)
+        yield SummaryLine("change", f"{name}:", 1)
         yield from _text_diff(old, new)
         return
     before, after = _around(_json(old), _json(new))
-    yield OutlineLine("change", f"{name}: {before} → {after}", 1)
+    yield SummaryLine("change", f"{name}: {before} → {after}", 1)
 
 
-def _value(kind: Kind, name: str, mark: str, value: Json) -> Iterator[OutlineLine]:
+def _value(kind: DifferenceKind, name: str, mark: str, value: Json) -> Iterator[SummaryLine]:
     if isinstance(value, str) and "\n" in value:
-        yield OutlineLine(_STYLES[kind], f"{mark}{name}:", 1)
+        yield SummaryLine(_STYLES[kind], f"{mark}{name}:", 1)
         lines = value.split("\n")
-        yield from (OutlineLine(_STYLES[kind], line[:_VALUE_CHARS], 2) for line in lines[:_MOST_TEXT_LINES])
+        yield from (SummaryLine(_STYLES[kind], line[:_VALUE_CHARS], 2) for line in lines[:_MOST_TEXT_LINES])
         if len(lines) > _MOST_TEXT_LINES:
-            yield OutlineLine("note", f"and {len(lines) - _MOST_TEXT_LINES} more lines", 2)
+            yield SummaryLine("note", f"and {len(lines) - _MOST_TEXT_LINES} more lines", 2)
     else:
-        yield OutlineLine(_STYLES[kind], f"{mark}{name}: {_cut(_json(value))}", 1)
+        yield SummaryLine(_STYLES[kind], f"{mark}{name}: {_cut(_json(value))}", 1)
 
 
-def _text_diff(old: str, new: str) -> Iterator[OutlineLine]:
+def _text_diff(old: str, new: str) -> Iterator[SummaryLine]:
     before, after = (text.encode("utf-8", "backslashreplace") for text in (old, new))
     rows = [row for row in unified_diff(before, after, "", 1)[2:] if not row.startswith("@@")]
     for row in rows[:_MOST_TEXT_LINES]:
-        style: OutlineStyle = "add" if row[:1] == "+" else "remove" if row[:1] == "-" else "note"
-        yield OutlineLine(style, row[: _VALUE_CHARS + 1], 2)
+        style: SummaryStyle = "add" if row[:1] == "+" else "remove" if row[:1] == "-" else "note"
+        yield SummaryLine(style, row[: _VALUE_CHARS + 1], 2)
     if len(rows) > _MOST_TEXT_LINES:
-        yield OutlineLine("note", f"and {len(rows) - _MOST_TEXT_LINES} more lines of it", 2)
+        yield SummaryLine("note", f"and {len(rows) - _MOST_TEXT_LINES} more lines of it", 2)
 
 
 def _around(old: str, new: str) -> tuple[str, str]:

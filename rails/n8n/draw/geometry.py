@@ -29,7 +29,7 @@ Point = tuple[float, float]
 
 
 @dataclass(slots=True)
-class Box:
+class NodeBox:
     """A node on the canvas. ``inputs`` and ``outputs`` are how many main ports are drawn, ``below`` its AI inputs."""
 
     facts: Details
@@ -87,7 +87,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class WireLine:
     """A wire between the boxes of these numbers."""
 
     source: int
@@ -99,7 +99,7 @@ class Line:
     label: str
 
 
-def read(value: Json) -> tuple[list[Box], list[Line]]:
+def read_drawing(value: Json) -> tuple[list[NodeBox], list[WireLine]]:
     """Return the boxes and wires of a drawing, each box knowing its ports."""
     facts = value if isinstance(value, dict) else {}
     boxes = [_box(row) for row in d.objects(facts, "nodes")[:MOST_NODES]]
@@ -120,11 +120,11 @@ def read(value: Json) -> tuple[list[Box], list[Line]]:
     return boxes, lines
 
 
-def _box(row: Details) -> Box:
+def _box(row: Details) -> NodeBox:
     at = d.items(row, "at")
     x, y = (_coordinate(at[n]) if len(at) > n else 0.0 for n in (0, 1))
     kind = d.text(row, "kind")
-    return Box(row, x, y, kind if kind in _KINDS else "same")
+    return NodeBox(row, x, y, kind if kind in _KINDS else "same")
 
 
 def _coordinate(value: Json) -> float:
@@ -133,7 +133,7 @@ def _coordinate(value: Json) -> float:
     return max(-_FARTHEST, min(_FARTHEST, value))
 
 
-def _line(row: Json, count: int) -> Line | None:
+def _line(row: Json, count: int) -> WireLine | None:
     if not isinstance(row, list) or len(row) != 7:
         return None
     source, kind, output, target, number, change, label = row
@@ -142,4 +142,6 @@ def _line(row: Json, count: int) -> Line | None:
     ports = [min(n, _MOST_PORTS) for n in (output, number) if isinstance(n, int) and n >= 0]
     if len(ends) < 2 or len(texts) < 3 or len(ports) < 2:
         return None
-    return Line(ends[0], texts[0], ports[0], ends[1], ports[1], texts[1] if texts[1] in _KINDS else "same", texts[2])
+    return WireLine(
+        ends[0], texts[0], ports[0], ends[1], ports[1], texts[1] if texts[1] in _KINDS else "same", texts[2]
+    )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 
-class Glyph(NamedTuple):
+class Icon(NamedTuple):
     """A path (empty: ``letters`` stand there), whether it is filled, and the class that gives its colour."""
 
     path: str
@@ -16,7 +16,7 @@ class Glyph(NamedTuple):
     letters: str = ""
 
 
-_BOLT: Final = Glyph("M13 2 4 14h7l-1 8 9-12h-7z", True, "start")
+_BOLT: Final = Icon("M13 2 4 14h7l-1 8 9-12h-7z", True, "start")
 _CLOCK: Final = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M12 7v5l3.5 2.5"
 _GLOBE: Final = "M12 3a9 9 0 1 0 0 18 9 9 0 0 0 0-18M3 12h18M12 3c-6 6-6 12 0 18M12 3c6 6 6 12 0 18"
 _FORK: Final = "M3 12h6c5 0 3-6 8-6h4M9 12c5 0 3 6 8 6h4"
@@ -37,27 +37,27 @@ _DASH: Final = "M5 12h14"
 
 #: Words in a type's name → drawing and group. The first that fits counts.
 _KINDS: Final = (
-    (r"^(?:webhook)$", Glyph("M4 7h9a4 4 0 0 1 0 8h-2M11 11l-4 4 4 4M20 7h-3", False, "start")),
-    (r"(?:schedule|cron|interval)", Glyph(_CLOCK, False, "start")),
-    (r"^(?:wait|executionData)$", Glyph(_CLOCK, False, "logic")),
-    (r"^(?:httpRequest|graphql|rssFeedRead|toolHttpRequest)", Glyph(_GLOBE, False, "app")),
-    (r"^(?:if|switch|textClassifier|sentimentAnalysis)$", Glyph(_FORK, False, "logic")),
-    (r"^(?:merge|aggregate|compareDatasets|summarize)$", Glyph(_JOIN, False, "logic")),
-    (r"^(?:filter|removeDuplicates|limit|sort)$", Glyph(_SIEVE, False, "logic")),
-    (r"^(?:splitInBatches|splitOut|itemLists)$", Glyph(_LOOP, False, "logic")),
-    (r"^(?:code|function|functionItem|executeCommand|toolCode|aiTransform)", Glyph(_CODE, False, "code")),
-    (r"^(?:set|renameKeys|dateTime|crypto|html|markdown|xml)$", Glyph(_PEN, False, "data")),
-    (r"^(?:respondToWebhook)$", Glyph(_REPLY, False, "logic")),
-    (r"^(?:noOp|stopAndError)$", Glyph(_DASH, False, "logic")),
-    (r"^(?:agent|chain|openAi$|anthropic$|googleGemini$|guardrails|informationExtractor)", Glyph(_SPARK, True, "ai")),
-    (r"^(?:lm|embeddings|reranker|modelSelector)", Glyph(_SPARK, False, "ai")),
-    (r"^(?:memory|chat)", Glyph(_CHAT, False, "ai")),
-    (r"(?:vectorStore|postgres|mySql|mongoDb|redis|supabase|snowflake|microsoftSql)", Glyph(_STORE, False, "data")),
-    (r"^(?:outputParser|document|textSplitter|retriever)", Glyph(_FILE, False, "ai")),
-    (r"(?:googleSheets|airtable|baserow|nocoDb|dataTable)", Glyph(_TABLE, False, "data")),
-    (r"(?:file|pdf|drive|dropbox|ftp|s3$)", Glyph(_FILE, False, "data")),
-    (r"(?:mail|imap|outlook|sendGrid)", Glyph(_MAIL, False, "app")),
-    (r"(?:tool|mcpClient|executeWorkflow|thinkTool)", Glyph(_TOOL, False, "ai")),
+    (r"^(?:webhook)$", Icon("M4 7h9a4 4 0 0 1 0 8h-2M11 11l-4 4 4 4M20 7h-3", False, "start")),
+    (r"(?:schedule|cron|interval)", Icon(_CLOCK, False, "start")),
+    (r"^(?:wait|executionData)$", Icon(_CLOCK, False, "logic")),
+    (r"^(?:httpRequest|graphql|rssFeedRead|toolHttpRequest)", Icon(_GLOBE, False, "app")),
+    (r"^(?:if|switch|textClassifier|sentimentAnalysis)$", Icon(_FORK, False, "logic")),
+    (r"^(?:merge|aggregate|compareDatasets|summarize)$", Icon(_JOIN, False, "logic")),
+    (r"^(?:filter|removeDuplicates|limit|sort)$", Icon(_SIEVE, False, "logic")),
+    (r"^(?:splitInBatches|splitOut|itemLists)$", Icon(_LOOP, False, "logic")),
+    (r"^(?:code|function|functionItem|executeCommand|toolCode|aiTransform)", Icon(_CODE, False, "code")),
+    (r"^(?:set|renameKeys|dateTime|crypto|html|markdown|xml)$", Icon(_PEN, False, "data")),
+    (r"^(?:respondToWebhook)$", Icon(_REPLY, False, "logic")),
+    (r"^(?:noOp|stopAndError)$", Icon(_DASH, False, "logic")),
+    (r"^(?:agent|chain|openAi$|anthropic$|googleGemini$|guardrails|informationExtractor)", Icon(_SPARK, True, "ai")),
+    (r"^(?:lm|embeddings|reranker|modelSelector)", Icon(_SPARK, False, "ai")),
+    (r"^(?:memory|chat)", Icon(_CHAT, False, "ai")),
+    (r"(?:vectorStore|postgres|mySql|mongoDb|redis|supabase|snowflake|microsoftSql)", Icon(_STORE, False, "data")),
+    (r"^(?:outputParser|document|textSplitter|retriever)", Icon(_FILE, False, "ai")),
+    (r"(?:googleSheets|airtable|baserow|nocoDb|dataTable)", Icon(_TABLE, False, "data")),
+    (r"(?:file|pdf|drive|dropbox|ftp|s3$)", Icon(_FILE, False, "data")),
+    (r"(?:mail|imap|outlook|sendGrid)", Icon(_MAIL, False, "app")),
+    (r"(?:tool|mcpClient|executeWorkflow|thinkTool)", Icon(_TOOL, False, "ai")),
 )
 _COMPILED: Final = tuple((re.compile(pattern, re.IGNORECASE), glyph) for pattern, glyph in _KINDS)
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -79,7 +79,7 @@ AI_PORTS: Final[Mapping[str, str]] = {
 }
 
 
-def glyph(node_type: str, *, trigger: bool) -> Glyph:
+def icon_of(node_type: str, *, trigger: bool) -> Icon:
     """Return what stands in the box of a node of this type."""
     short = node_type.rpartition(".")[2]
     for pattern, found in _COMPILED:
@@ -88,4 +88,4 @@ def glyph(node_type: str, *, trigger: bool) -> Glyph:
     if trigger and short.lower() in {"manualtrigger", "start", "trigger"}:
         return _BOLT
     letters = "".join(word[0] for word in _WORDS.findall(short.removesuffix("Trigger"))[:2]).upper() or "?"
-    return Glyph("", False, "start" if trigger else "app", letters if len(letters) > 1 else short[:2].title())
+    return Icon("", False, "start" if trigger else "app", letters if len(letters) > 1 else short[:2].title())

@@ -15,10 +15,10 @@ from typing import Final
 from rails.core import record_fields as d
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.n8n.draw.geometry import Box, Line, read
-from rails.n8n.draw.icons import glyph
+from rails.n8n.draw.geometry import NodeBox, WireLine, read_drawing
+from rails.n8n.draw.icons import icon_of
 from rails.n8n.draw.scene import drawing
-from rails.n8n.draw.svg import curve, labels, lowest, note_text, outline, pins, sub_curve, symbol
+from rails.n8n.draw.svg import box_outline, curve, labels, lowest, note_text, pins, sub_curve, symbol
 
 __all__ = ["drawing", "stylesheet", "svg"]
 
@@ -42,11 +42,11 @@ def svg(value: Json, *, label: str = "Workflow", alone: bool = False) -> str:
 
     ``alone`` makes a file of its own: with the style sheet inside. Without it the page has the style sheet.
     """
-    boxes, lines = read(value)
+    boxes, lines = read_drawing(value)
     if not boxes:
         return ""
     facts = value if isinstance(value, dict) else {}
-    canvas = _Canvas(boxes, lines, compared=d.flag(facts, "compared"), total=max(d.whole(facts, "total"), len(boxes)))
+    canvas = _Canvas(boxes, lines, compared=d.flag(facts, "compared"), total=max(d.integer(facts, "total"), len(boxes)))
     left, top, width, height = canvas.bounds()
     shown = max(min(width * _SCALE, _PAGE), width * _LEAST)
     body = [*canvas.notes(), *canvas.wires(), *canvas.boxes(), *canvas.remarks(left, top + height)]
@@ -69,7 +69,7 @@ def _rect(kind: str, place: tuple[float, float, float, float], round_: int = 0) 
 class _Canvas:
     """Everything that is drawn, in the canvas's own units."""
 
-    def __init__(self, boxes: list[Box], lines: list[Line], *, compared: bool, total: int) -> None:
+    def __init__(self, boxes: list[NodeBox], lines: list[WireLine], *, compared: bool, total: int) -> None:
         self._boxes, self._lines = boxes, lines
         self._compared, self._total = compared, total
 
@@ -89,7 +89,7 @@ class _Canvas:
     def notes(self) -> Iterator[str]:
         """Yield the sticky notes, which lie under everything else; the largest first."""
         for box in sorted((box for box in self._boxes if box.is_note), key=lambda box: -box.width * box.height):
-            colour = d.whole(box.facts, "colour") or 1
+            colour = d.integer(box.facts, "colour") or 1
             kind = f" flow-is-{box.kind}" if self._compared and box.kind != "same" else ""
             yield f'<g class="flow-note flow-note-{min(colour, 7)}{kind}">'
             yield _rect("flow-box", (box.x, box.y, box.width, box.height), 8)
@@ -122,10 +122,10 @@ class _Canvas:
             if not box.is_note:
                 yield from self._node(box)
 
-    def _node(self, box: Box) -> Iterator[str]:
+    def _node(self, box: NodeBox) -> Iterator[str]:
         facts = box.facts
         name, node_type = (one_line(d.text(facts, key), 200) for key in ("name", "type"))
-        found = glyph(d.text(facts, "type"), trigger=d.flag(facts, "trigger"))
+        found = icon_of(d.text(facts, "type"), trigger=d.flag(facts, "trigger"))
         states = [f"flow-{found.group}", *(["flow-off"] if d.flag(facts, "off") else [])]
         states += [f"flow-is-{box.kind}"] if self._compared and box.kind != "same" else []
         yield f'<g class="{" ".join(states)}">'
@@ -133,7 +133,7 @@ class _Canvas:
         words = [name, f"was: {was}" if was else "", node_type, "disabled" if d.flag(facts, "off") else ""]
         words += [box.kind if self._compared and box.kind != "same" else ""]
         yield f"<title>{escape(chr(10).join(word for word in words if word))}</title>"
-        yield outline(box, trigger=d.flag(facts, "trigger"))
+        yield box_outline(box, trigger=d.flag(facts, "trigger"))
         yield symbol(box, found)
         yield from pins(box)
         yield from labels(box, name, node_type)

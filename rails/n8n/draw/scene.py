@@ -11,7 +11,7 @@ from typing import Final
 
 from rails.core.tool_request import Json
 from rails.n8n import model
-from rails.n8n.compare.compare import Comparison, NodeChange, WireChange
+from rails.n8n.compare.compare import NodeChange, WireChange, WorkflowComparison
 from rails.n8n.edit import layout
 from rails.n8n.rules.graph import is_trigger
 
@@ -33,7 +33,7 @@ _OUTPUT_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 _Place = tuple[float, float]
 
 
-def drawing(comparison: Comparison) -> Json:
+def drawing(comparison: WorkflowComparison) -> Json:
     """Return what :func:`~rails.n8n.draw.picture.svg` draws. Never raises."""
     changes = _chosen(comparison.nodes)
     places = _places(changes, comparison.wires)

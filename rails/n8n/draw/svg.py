@@ -9,8 +9,8 @@ from typing import Final
 
 from rails.core import record_fields as d
 from rails.core.text import one_line, printable
-from rails.n8n.draw.geometry import Box, Point
-from rails.n8n.draw.icons import AI_PORTS, Glyph
+from rails.n8n.draw.geometry import NodeBox, Point
+from rails.n8n.draw.icons import AI_PORTS, Icon
 
 _LABEL_CHARS: Final = 19
 _WIDE_CHARS: Final = 20
@@ -21,7 +21,7 @@ _HEADING: Final = re.compile(r"^#{1,6}\s+")
 _MARKDOWN: Final = re.compile(r"!?\[([^\]\n]{0,200})\]\([^)\n]{0,500}\)|(\*\*|__|`+)")
 
 
-def outline(box: Box, *, trigger: bool) -> str:
+def box_outline(box: NodeBox, *, trigger: bool) -> str:
     """Return the shape of a node: round for a sub-node, with a round left side for a trigger."""
     x, y, w, h = box.x, box.y, box.width, box.height
     if box.is_sub:
@@ -33,7 +33,7 @@ def outline(box: Box, *, trigger: bool) -> str:
     return f'<path class="flow-box" d="{shape}q-{r:.0f} 0-{r:.0f}-{r:.0f}v{2 * r - h:.0f}q0-{r:.0f} {r:.0f}-{r:.0f}z"/>'
 
 
-def symbol(box: Box, found: Glyph) -> str:
+def symbol(box: NodeBox, found: Icon) -> str:
     """Return the glyph or letters of a node."""
     x = box.x + (48 if box.below else box.width / 2)
     y = box.y + box.height / 2
@@ -45,7 +45,7 @@ def symbol(box: Box, found: Glyph) -> str:
     return f'<path class="flow-glyph{full}" transform="{place}" d="{found.path}"/>'
 
 
-def pins(box: Box) -> Iterator[str]:
+def pins(box: NodeBox) -> Iterator[str]:
     """Yield where wires leave at the right, and AI inputs below with their names."""
     for number in range(box.outputs):
         x, y = box.output(number)
@@ -57,7 +57,7 @@ def pins(box: Box) -> Iterator[str]:
         yield f'<text class="flow-port" x="{x:.0f}" y="{y - 12:.0f}">{name}</text>'
 
 
-def labels(box: Box, name: str, node_type: str) -> Iterator[str]:
+def labels(box: NodeBox, name: str, node_type: str) -> Iterator[str]:
     """Yield a node's name and type: inside a wide one, else below."""
     short = node_type.rpartition(".")[2] + (" · off" if d.flag(box.facts, "off") else "")
     if box.below:
@@ -100,7 +100,7 @@ def cut(text: str, width: int) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def note_text(box: Box) -> Iterator[str]:
+def note_text(box: NodeBox) -> Iterator[str]:
     """Yield the text of a sticky note, headings large, as much as fits."""
     text = printable(d.text(box.facts, "note"))
     y, bottom = box.y + 28, box.y + box.height - 8
@@ -116,7 +116,7 @@ def note_text(box: Box) -> Iterator[str]:
             y += 24 if is_heading else 19 if part else 10
 
 
-def curve(start: Point, end: Point, source: Box, target: Box) -> str:
+def curve(start: Point, end: Point, source: NodeBox, target: NodeBox) -> str:
     """Return the path of a wire: a soft curve to the right, or around below when it leads back."""
     (x, y), (u, v) = start, end
     if u >= x + 24:
@@ -131,7 +131,7 @@ def curve(start: Point, end: Point, source: Box, target: Box) -> str:
     )
 
 
-def lowest(source: Box, target: Box) -> float:
+def lowest(source: NodeBox, target: NodeBox) -> float:
     """Return how low a wire that leads back runs: between two rows, or below both boxes and their names."""
     gap = target.y - (source.y + source.height)
     if gap > _NAME_ROOM + 24:
@@ -139,7 +139,7 @@ def lowest(source: Box, target: Box) -> float:
     return max(source.y + source.height, target.y + target.height) + _NAME_ROOM
 
 
-def sub_curve(source: Box, target: Box, kind: str) -> str:
+def sub_curve(source: NodeBox, target: NodeBox, kind: str) -> str:
     """Return the path of a wire from a sub-node up to the AI input that it serves."""
     x, y = source.x + source.width / 2, source.y + (source.height if source.y < target.y else 0)
     u, v = target.port(kind) if kind in target.below else (target.x, target.y)

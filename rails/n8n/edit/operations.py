@@ -23,8 +23,8 @@ from rails.core.errors import Refusal
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.javascript import expressions
-from rails.n8n.model import Names, listed, shown
-from rails.n8n.rules.expressions import texts
+from rails.n8n.model import Names, listed, shown_value
+from rails.n8n.rules.expressions import parameter_texts
 
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
@@ -42,7 +42,9 @@ class _Cannot(Exception):
         self.message, self.hint = message, hint
 
 
-def apply(workflow: Mapping[str, Json], operations: Sequence[Mapping[str, Json]]) -> dict[str, Json] | Refusal:
+def apply_operations(
+    workflow: Mapping[str, Json], operations: Sequence[Mapping[str, Json]]
+) -> dict[str, Json] | Refusal:
     """Return the workflow after all operations, or why one of them cannot be done. ``workflow`` is not changed."""
     made: dict[str, Any] = copy.deepcopy(dict(workflow))
     if not isinstance(made.setdefault("nodes", []), list) or not isinstance(made.setdefault("connections", {}), dict):
@@ -61,7 +63,7 @@ def _one(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     name = operation.get("op") if isinstance(operation, Mapping) else None
     work = _OPERATIONS.get(name) if isinstance(name, str) else None
     if work is None:
-        raise _Cannot(f"there is no operation {shown(name)}.", f"The operations are {listed(_OPERATIONS)}.")
+        raise _Cannot(f"there is no operation {shown_value(name)}.", f"The operations are {listed(_OPERATIONS)}.")
     work(workflow, operation)
 
 
@@ -84,13 +86,13 @@ def _find(workflow: dict[str, Any], name: str) -> dict[str, Any]:
     found = next((node for node in objects if node.get("name") == name), None)
     if found is None:
         names = Names(str(node.get("name")) for node in objects)
-        raise _Cannot(f"there is no node {shown(name)}.", names.hint(name, "nodes"))
+        raise _Cannot(f"there is no node {shown_value(name)}.", names.hint(name, "nodes"))
     return found
 
 
 def _free(workflow: dict[str, Any], name: str) -> None:
     if any(isinstance(node, dict) and node.get("name") == name for node in workflow["nodes"]):
-        raise _Cannot(f"there is a node {shown(name)} already.", "Choose another name.")
+        raise _Cannot(f"there is a node {shown_value(name)} already.", "Choose another name.")
 
 
 def _add(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
@@ -135,7 +137,7 @@ def _rename(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     if new == old:
         return
     if "}}" in new:
-        raise _Cannot(f'{shown(new)} holds "}}}}", which ends an expression.', "Choose a name without braces.")
+        raise _Cannot(f'{shown_value(new)} holds "}}}}", which ends an expression.', "Choose a name without braces.")
     _free(workflow, new)
     found["name"] = new
     workflow["connections"] = {new if key == old else key: value for key, value in workflow["connections"].items()}
@@ -146,7 +148,7 @@ def _rename(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
             if isinstance(target, dict) and target.get("node") == old:
                 target["node"] = new
     for node in model.build(workflow).nodes:
-        for path, text in list(texts(node)):
+        for path, text in list(parameter_texts(node)):
             changed = renamed(text, old, new, is_code=path[-1] in _CODE_FIELDS)
             if changed != text:
                 _put(workflow["nodes"][node.index], path[2:], changed)
@@ -167,7 +169,7 @@ def renamed(text: str, old: str, new: str, *, is_code: bool = False) -> str:
 
 
 def _renamed_in(code: str, old: str, new: str) -> str:
-    for found in reversed([one for one in expressions.references(code) if one.name == old]):
+    for found in reversed([one for one in expressions.node_references(code) if one.name == old]):
         before, after = code[: found.start], code[found.end :]
         quote = before[-1:]
         if quote in {"'", '"', "`"}:
@@ -197,7 +199,7 @@ def _set(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
         raise _Cannot("`value` is missing.", 'Write "value": …; null is a value too.')
     steps = [int(number) if number else name for number, name in _STEP.findall(written)]
     if not steps or isinstance(steps[0], int):
-        raise _Cannot(f"{shown(written)} is no path.", 'Write "url" or "rules.values[0].key".')
+        raise _Cannot(f"{shown_value(written)} is no path.", 'Write "url" or "rules.values[0].key".')
     here = node.setdefault("parameters", {})
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         _check_step(here, step, written)
@@ -219,10 +221,10 @@ def _set(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
 
 def _check_step(here: Any, step: str | int, written: str) -> None:  # noqa: ANN401
     if isinstance(step, str) and not isinstance(here, dict):
-        raise _Cannot(f"{shown(written)}: there is no object to set `{step}` in.", "Set the whole value instead.")
+        raise _Cannot(f"{shown_value(written)}: there is no object to set `{step}` in.", "Set the whole value instead.")
     if isinstance(step, int) and (not isinstance(here, list) or step > min(len(here), _MOST)):
         raise _Cannot(
-            f"{shown(written)}: there is no list entry {step}.", "List entries start at 0; the next is added."
+            f"{shown_value(written)}: there is no list entry {step}.", "List entries start at 0; the next is added."
         )
 
 
@@ -244,7 +246,7 @@ def _connect(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     outputs = workflow["connections"].setdefault(source, {})
     slots = outputs.setdefault(kind, []) if isinstance(outputs, dict) else None
     if not isinstance(slots, list):
-        raise _Cannot(f"the connections of {shown(source)} have the wrong shape.", "Repair them first.")
+        raise _Cannot(f"the connections of {shown_value(source)} have the wrong shape.", "Repair them first.")
     slots.extend([] for _ in range(output + 1 - len(slots)))
     bucket = slots[output] if isinstance(slots[output], list) else []
     slots[output] = bucket if target in bucket else [*bucket, target]
@@ -256,8 +258,10 @@ def _disconnect(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None
     slots = outputs.get(kind) if isinstance(outputs, dict) else None
     bucket = slots[output] if isinstance(slots, list) and output < len(slots) else None
     if not isinstance(bucket, list) or target not in bucket:
-        to = f"{shown(target['node'])} ({kind}, output {output}, input {target['index']})"
-        raise _Cannot(f"{shown(source)} is not connected to {to}.", "Look at `connections` for what is connected.")
+        to = f"{shown_value(target['node'])} ({kind}, output {output}, input {target['index']})"
+        raise _Cannot(
+            f"{shown_value(source)} is not connected to {to}.", "Look at `connections` for what is connected."
+        )
     bucket.remove(target)
 
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from rails.core.dataclass import dataclass
 from rails.n8n.javascript import syntax
-from rails.n8n.javascript.syntax import Fault, Parsed
+from rails.n8n.javascript.syntax import JavaScriptFault, ParsedScript
 
 #: Plain reads such as ``$json.a.b[0]`` are most of all expressions and need no parser.
 _PLAIN: Final = re.compile(r"\s*(?:\$json|\$input|\$node|\$now|\$today|\$env|\$vars|\$binary|\$workflow|\$execution)"
@@ -98,34 +98,34 @@ def _unescaped(text: str, mark: str, start: int) -> int:
     return -1
 
 
-def syntax_fault(code: str) -> Fault | None:
+def syntax_fault(code: str) -> JavaScriptFault | None:
     """Return why n8n cannot evaluate a segment's code, or ``None``. Needs ``javascript.available``."""
     if _PLAIN.fullmatch(code):
         return None
     shift = 1 if code.lstrip().startswith("{") else 0
-    parsed = syntax.parse(f"({code})" if shift else code)
+    parsed = syntax.parse_javascript(f"({code})" if shift else code)
     if parsed is None:
         return None
     if parsed.fault is not None:
         start, end = (min(max(offset - shift, 0), len(code)) for offset in (parsed.fault.start, parsed.fault.end))
-        return Fault(start, end, parsed.fault.message)
+        return JavaScriptFault(start, end, parsed.fault.message)
     if parsed.first_statement != "expression_statement":
         what = "there is no expression in it" if not parsed.first_statement else "it is a statement, not an expression"
-        return Fault(0, len(code), what)
+        return JavaScriptFault(0, len(code), what)
     return None
 
 
-def references(code: str) -> Iterator[Reference]:
+def node_references(code: str) -> Iterator[Reference]:
     """Yield the nodes that ``code`` names by a literal: ``$('A')``, ``$items('A')``, ``$node['A']``, ``$node.A``.
 
     Names in comments and strings, and template texts with ``${…}``, are left out.
     """
     if "$" not in code:
         return
-    parsed: Parsed | None = None
+    parsed: ParsedScript | None = None
     for match in islice(_REFERENCE.finditer(code), _MOST_NAMES):
         if parsed is None and syntax.available():
-            parsed = syntax.parse(code)
+            parsed = syntax.parse_javascript(code)
         if parsed is not None and not parsed.is_code(match.start(), match.start() + 1):
             continue
         group = "dot" if match["dot"] else "name"
@@ -157,7 +157,7 @@ def unknown_variables(code: str) -> Iterator[Reference]:
         name = match.group()
         if re.search(rf"(?:let|const|var|function)\s+{re.escape(name)}\b", code):
             continue
-        parsed = syntax.parse(code) if syntax.available() else None
+        parsed = syntax.parse_javascript(code) if syntax.available() else None
         if parsed is not None and not parsed.is_code(match.start(), match.end()):
             continue
         yield Reference(name, match.start(), match.end())

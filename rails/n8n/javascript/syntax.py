@@ -25,7 +25,7 @@ _NOT_CODE: Final = frozenset({"comment", "string", "string_fragment", "template_
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class JavaScriptFault:
     """A syntax error: character offsets into the code, and what is wrong there."""
 
     start: int
@@ -34,12 +34,12 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedScript:
     """A piece of code and its tree. ``fault`` is its first syntax error."""
 
     code: str
     tree: Tree
-    fault: Fault | None
+    fault: JavaScriptFault | None
 
     @property
     def first_statement(self) -> str:
@@ -89,7 +89,7 @@ def _parser() -> Parser:
 
 
 @lru_cache(maxsize=512)
-def parse(code: str) -> Parsed | None:
+def parse_javascript(code: str) -> ParsedScript | None:
     """Parse ``code``. Returns ``None`` for code that is too long or cannot be encoded."""
     if len(code) > _MAX_CHARS:
         return None
@@ -98,35 +98,35 @@ def parse(code: str) -> Parsed | None:
     except UnicodeEncodeError:
         return None
     tree = _parser().parse(data)
-    parsed = Parsed(code, tree, _fault(code, data, tree) if tree.root_node.has_error else None)
+    parsed = ParsedScript(code, tree, _fault(code, data, tree) if tree.root_node.has_error else None)
     return parsed if parsed.fault else replace(parsed, fault=_curly_quote(parsed) or _early(code, data, tree))
 
 
-def _early(code: str, data: bytes, tree: Tree) -> Fault | None:
+def _early(code: str, data: bytes, tree: Tree) -> JavaScriptFault | None:
     found = next(early_errors.errors(code, tree), None)
     if found is None:
         return None
     start, end = (len(data[:offset].decode(errors="ignore")) for offset in (found.start, found.end))
-    return Fault(start, end, found.message)
+    return JavaScriptFault(start, end, found.message)
 
 
-def _curly_quote(parsed: Parsed) -> Fault | None:
+def _curly_quote(parsed: ParsedScript) -> JavaScriptFault | None:
     """Return the fault of a typographic quote used as a quote, which the grammar takes for a letter."""
     for match in _CURLY.finditer(parsed.code):
         if parsed.is_code(match.start(), match.end()):
-            return Fault(match.start(), match.end(), f"{match.group()} is not a quote in code: write ' or \"")
+            return JavaScriptFault(match.start(), match.end(), f"{match.group()} is not a quote in code: write ' or \"")
     return None
 
 
-def _fault(code: str, data: bytes, tree: Tree) -> Fault:
+def _fault(code: str, data: bytes, tree: Tree) -> JavaScriptFault:
     node = _first_error(tree.root_node)
     start, end = (len(data[:offset].decode(errors="ignore")) for offset in (node.start_byte, node.end_byte))
     if node.is_missing:
-        return Fault(start, start, f"{node.type!r} is missing")
+        return JavaScriptFault(start, start, f"{node.type!r} is missing")
     found = " ".join(code[start:end].split())
     if not found or not code[end:].strip(" \t\r\n)"):
-        return Fault(start, end, f"it cannot be read from {found[:40]!r} to its end")
-    return Fault(start, end, f"unexpected {found[:40]!r}")
+        return JavaScriptFault(start, end, f"it cannot be read from {found[:40]!r} to its end")
+    return JavaScriptFault(start, end, f"unexpected {found[:40]!r}")
 
 
 def _first_error(node: Node) -> Node:

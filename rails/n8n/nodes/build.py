@@ -152,7 +152,7 @@ def build_catalogue(source: Path) -> CatalogueInfo:
     compacted = compact(packages, str(source))
     file = catalogue.cache_file()
     _write(file, compacted)
-    return _info(catalogue.from_json(compacted), str(file))
+    return _info(catalogue.catalogue_from_json(compacted), str(file))
 
 
 def _info(found: catalogue.Catalogue, file: str) -> CatalogueInfo:
@@ -334,7 +334,7 @@ def names_list(source: Path) -> dict[str, Any]:
 
     Ports of one main input and one main output are left out; "*" stands for every version not named.
     """
-    full = catalogue.from_json(compact(packages_at(source), str(source)))
+    full = catalogue.catalogue_from_json(compact(packages_at(source), str(source)))
     types: dict[str, dict[str, list[float]]] = {}
     ports: dict[str, dict[str, str]] = {}
     for node_type in sorted(full.versions):

@@ -231,20 +231,20 @@ def names_only() -> Catalogue:
 
 @cache
 def _cached(file: Path, _changed: int, _size: int) -> Catalogue | None:
-    return load(file)
+    return load_catalogue(file)
 
 
-def load(file: Path) -> Catalogue | None:
+def load_catalogue(file: Path) -> Catalogue | None:
     """Read a catalogue file. Returns ``None`` for one that is damaged or of another format."""
     try:
         with gzip.open(file) as stream:
             raw = json.loads(stream.read(_MAX_BYTES))
-        return from_json(raw) if raw["format"] == FORMAT else None
+        return catalogue_from_json(raw) if raw["format"] == FORMAT else None
     except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
-def from_json(raw: Mapping[str, Any]) -> Catalogue:
+def catalogue_from_json(raw: Mapping[str, Any]) -> Catalogue:
     """Make a catalogue of the JSON value that ``catalogue_build.compact`` returns."""
     versions = {
         node_type: tuple(sorted(float(version) for group in groups for version in group["versions"]))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rails.core.text import head_and_tail
 from rails.core.tool_request import Json
-from rails.n8n.model import Names, listed, shown
+from rails.n8n.model import Names, listed, shown_value
 from rails.n8n.nodes import catalogue, ports
 from rails.n8n.nodes.catalogue import Catalogue, Description, Port
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, filled, levels
@@ -18,7 +18,7 @@ _MOST_CHARS: Final = 8_000
 _MOST_FOUND: Final = 20
 
 
-def node_info(
+def describe_node(
     node_type: str,
     version: float | None = None,
     parameters: Mapping[str, Json] | None = None,
@@ -55,7 +55,7 @@ def find_nodes(words: str, *, known: Catalogue | None = None) -> list[str]:
 def _unknown(node_type: str, found: Catalogue) -> str:
     short = node_type.rpartition(".")[2]
     like = find_nodes(short, known=found) or [name for name in [Names(found.versions).nearest(node_type)] if name]
-    return f"n8n {found.n8n} has no node type {shown(node_type)}. Like it: {listed(like) if like else 'none'}."
+    return f"n8n {found.n8n} has no node type {shown_value(node_type)}. Like it: {listed(like) if like else 'none'}."
 
 
 def _described(description: Description, version: float, parameters: dict[str, Any]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from rails.n8n.nodes.catalogue import Description, Port
 
-Values = Mapping[str, Any]
+ParameterValues = Mapping[str, Any]
 
 _MAIN: Final = Port("main")
 _MODEL: Final = Port("ai_languageModel", required=True, max_connections=1)
@@ -33,7 +33,7 @@ class _Unknown(Exception):
     """An expression decides; what it gives is only known when the workflow runs."""
 
 
-def inputs(description: Description, values: Values, version: float) -> tuple[Port, ...] | None:
+def inputs(description: Description, values: ParameterValues, version: float) -> tuple[Port, ...] | None:
     """Return the inputs of a node with these filled parameters."""
     if description.inputs is not None:
         return description.inputs
@@ -41,7 +41,7 @@ def inputs(description: Description, values: Values, version: float) -> tuple[Po
 
 
 def outputs(
-    description: Description, values: Values, version: float, *, error_output: bool = False
+    description: Description, values: ParameterValues, version: float, *, error_output: bool = False
 ) -> tuple[Port, ...] | None:
     """Return the outputs of a node. ``error_output`` is whether ``onError`` adds one more at the end."""
     found = description.outputs
@@ -50,11 +50,11 @@ def outputs(
     return (*found, _MAIN) if error_output and found is not None else found
 
 
-_Compute = Callable[[Values, float], "tuple[Port, ...]"]
+_Compute = Callable[[ParameterValues, float], "tuple[Port, ...]"]
 
 
 def _computed(
-    table: Mapping[str, _Compute], description: Description, values: Values, version: float
+    table: Mapping[str, _Compute], description: Description, values: ParameterValues, version: float
 ) -> tuple[Port, ...] | None:
     short = description.type.rpartition(".")[2]
     compute = table.get("vectorStore" if "ectorStore" in short else short)
@@ -83,14 +83,14 @@ def _word(values: Any, *path: str) -> str | bool | None:  # noqa: ANN401
     return found
 
 
-def _count(values: Values, name: str, otherwise: int) -> int:
+def _count(values: ParameterValues, name: str, otherwise: int) -> int:
     number = _at(values, name)
     if isinstance(number, bool) or not isinstance(number, int | float):
         return otherwise
     return int(min(max(number, 0), _MOST)) or otherwise
 
 
-def _rows(values: Values, *path: str) -> list[Any]:
+def _rows(values: ParameterValues, *path: str) -> list[Any]:
     rows = _at(values, *path)
     return rows[:_MOST] if isinstance(rows, list) else []
 
@@ -98,21 +98,21 @@ def _rows(values: Values, *path: str) -> list[Any]:
 # -- inputs ----------------------------------------------------------------------------------------
 
 
-def _merge(values: Values, _: float) -> tuple[Port, ...]:
+def _merge(values: ParameterValues, _: float) -> tuple[Port, ...]:
     return (_MAIN,) * _count(values, "numberInputs", 2)
 
 
-def _evaluation(values: Values, _: float) -> tuple[Port, ...]:
+def _evaluation(values: ParameterValues, _: float) -> tuple[Port, ...]:
     asks = _word(values, "operation") == "setMetrics" and _word(values, "metric") in {"correctness", "helpfulness"}
     return (_MAIN, Port("ai_languageModel", max_connections=1)) if asks else (_MAIN,)
 
 
-def _vendor(values: Values, _: float) -> tuple[Port, ...]:
+def _vendor(values: ParameterValues, _: float) -> tuple[Port, ...]:
     asks = _word(values, "resource") == "text" and _word(values, "operation") == "message"
     return (_MAIN, _TOOL) if asks else (_MAIN,)
 
 
-def _open_ai(values: Values, _: float) -> tuple[Port, ...]:
+def _open_ai(values: ParameterValues, _: float) -> tuple[Port, ...]:
     resource, operation = _word(values, "resource"), _word(values, "operation")
     if resource == "assistant" and operation == "message":
         return (_MAIN, _TOOL) if _word(values, "memory") == "threadId" else (_MAIN, _TOOL, _MEMORY)
@@ -121,13 +121,13 @@ def _open_ai(values: Values, _: float) -> tuple[Port, ...]:
     return (_MAIN,)
 
 
-def _agent_parts(values: Values) -> tuple[Port, ...]:
+def _agent_parts(values: ParameterValues) -> tuple[Port, ...]:
     fallback = (_CHAT_MODEL,) if _word(values, "needsFallback") is True else ()
     parser = (_PARSER,) if _word(values, "hasOutputParser") in {None, True} else ()
     return (_CHAT_MODEL, *fallback, _MEMORY, _TOOL, *parser)
 
 
-def _agent(values: Values, version: float) -> tuple[Port, ...]:
+def _agent(values: ParameterValues, version: float) -> tuple[Port, ...]:
     if version >= 2:
         return (_MAIN, *_agent_parts(values))
     parser = (_PARSER,) if _word(values, "hasOutputParser") in {None, True} else ()
@@ -148,17 +148,17 @@ def _agent(values: Values, version: float) -> tuple[Port, ...]:
     return (_MAIN, _CHAT_MODEL if chat_only else _MODEL, *kinds[kind])
 
 
-def _agent_tool(values: Values, _: float) -> tuple[Port, ...]:
+def _agent_tool(values: ParameterValues, _: float) -> tuple[Port, ...]:
     return _agent_parts(values)
 
 
-def _chain(values: Values, _: float) -> tuple[Port, ...]:
+def _chain(values: ParameterValues, _: float) -> tuple[Port, ...]:
     fallback = (_MODEL,) if _word(values, "needsFallback") is True else ()
     parser = (_PARSER,) if _word(values, "hasOutputParser") in {None, True} else ()
     return (_MAIN, _MODEL, *fallback, *parser)
 
 
-def _summary(values: Values, _: float) -> tuple[Port, ...]:
+def _summary(values: ParameterValues, _: float) -> tuple[Port, ...]:
     if _word(values, "operationMode") == "documentLoader":
         return (_MAIN, _MODEL, _DOCUMENT)
     if _word(values, "chunkingMode") == "advanced":
@@ -166,7 +166,7 @@ def _summary(values: Values, _: float) -> tuple[Port, ...]:
     return (_MAIN, _MODEL)
 
 
-def _vector_store(values: Values, _: float) -> tuple[Port, ...]:
+def _vector_store(values: ParameterValues, _: float) -> tuple[Port, ...]:
     mode = _word(values, "mode")
     found = [Port("ai_embedding", required=True, max_connections=1)]
     if mode in {"load", "retrieve", "retrieve-as-tool"} and _at(values, "useReranker"):
@@ -178,32 +178,32 @@ def _vector_store(values: Values, _: float) -> tuple[Port, ...]:
     return tuple(found)
 
 
-def _loader(values: Values, version: float) -> tuple[Port, ...]:
+def _loader(values: ParameterValues, version: float) -> tuple[Port, ...]:
     # Version 1 has no choice and always needs a splitter; since 1.1 the default is a simple one of its own.
     mode = _word(values, "textSplittingMode") or ("custom" if version < 1.1 else "simple")
     return (_SPLITTER,) if mode == "custom" else ()
 
 
-def _structured_parser(values: Values, _: float) -> tuple[Port, ...]:
+def _structured_parser(values: ParameterValues, _: float) -> tuple[Port, ...]:
     return (_MODEL,) if _at(values, "autoFix") else ()
 
 
-def _chat_trigger(values: Values, _: float) -> tuple[Port, ...]:
+def _chat_trigger(values: ParameterValues, _: float) -> tuple[Port, ...]:
     if _word(values, "mode") not in {"hostedChat", "webhook"}:
         return ()
     remembers = _word(values, "options", "loadPreviousSession") == "memory"
     return (Port("ai_memory", required=True, max_connections=1),) if remembers else ()
 
 
-def _chat(values: Values, _: float) -> tuple[Port, ...]:
+def _chat(values: ParameterValues, _: float) -> tuple[Port, ...]:
     return (_MAIN, _MEMORY) if _at(values, "options", "memoryConnection") else (_MAIN,)
 
 
-def _model_selector(values: Values, _: float) -> tuple[Port, ...]:
+def _model_selector(values: ParameterValues, _: float) -> tuple[Port, ...]:
     return (_MODEL,) * _count(values, "numberInputs", 2)
 
 
-def _guardrails(values: Values, version: float) -> tuple[Port, ...]:
+def _guardrails(values: ParameterValues, version: float) -> tuple[Port, ...]:
     if version < 2:
         return (_MAIN,) if _word(values, "operation") == "sanitize" else (_MAIN, _CHAT_MODEL)
     checks = _at(values, "guardrails")
@@ -212,7 +212,7 @@ def _guardrails(values: Values, version: float) -> tuple[Port, ...]:
 
 
 def _code_ports(kind: str) -> _Compute:
-    def compute(values: Values, _: float) -> tuple[Port, ...]:
+    def compute(values: ParameterValues, _: float) -> tuple[Port, ...]:
         rows = _rows(values, f"{kind}s", kind)
         if not rows:
             raise _Unknown
@@ -228,7 +228,7 @@ def _code_ports(kind: str) -> _Compute:
 # -- outputs ---------------------------------------------------------------------------------------
 
 
-def _switch(values: Values, version: float) -> tuple[Port, ...]:
+def _switch(values: ParameterValues, version: float) -> tuple[Port, ...]:
     if _word(values, "mode") == "expression":
         return (_MAIN,) * _count(values, "outputsAmount" if version < 3 else "numberOutputs", 4)
     if version < 3:
@@ -237,12 +237,12 @@ def _switch(values: Values, version: float) -> tuple[Port, ...]:
     return (_MAIN,) * (len(_rows(values, "rules", "values")) + extra)
 
 
-def _respond(values: Values, version: float) -> tuple[Port, ...]:
+def _respond(values: ParameterValues, version: float) -> tuple[Port, ...]:
     both = version == 1.3 or (version >= 1.4 and _at(values, "enableResponseOutput"))
     return (_MAIN, _MAIN) if both else (_MAIN,)
 
 
-def _webhook(values: Values, _: float) -> tuple[Port, ...]:
+def _webhook(values: ParameterValues, _: float) -> tuple[Port, ...]:
     methods = _at(values, "httpMethod")
     if isinstance(methods, list):
         return (_MAIN,) * min(len(methods), _MOST)
@@ -250,33 +250,33 @@ def _webhook(values: Values, _: float) -> tuple[Port, ...]:
     return (_MAIN, _MAIN) if methods is None and _at(values, "multipleMethods") else (_MAIN,)
 
 
-def _evaluated(values: Values, _: float) -> tuple[Port, ...]:
+def _evaluated(values: ParameterValues, _: float) -> tuple[Port, ...]:
     return (_MAIN, _MAIN) if _word(values, "operation") == "checkIfEvaluating" else (_MAIN,)
 
 
-def _sentiment(values: Values, _: float) -> tuple[Port, ...]:
+def _sentiment(values: ParameterValues, _: float) -> tuple[Port, ...]:
     named = _at(values, "options", "categories")
     return (_MAIN,) * (min(named.count(",") + 1, _MOST) if isinstance(named, str) else 3)
 
 
-def _classified(values: Values, _: float) -> tuple[Port, ...]:
+def _classified(values: ParameterValues, _: float) -> tuple[Port, ...]:
     other = 1 if _word(values, "options", "fallback") == "other" else 0
     return (_MAIN,) * (len(_rows(values, "categories", "categories")) + other)
 
 
-def _guarded(values: Values, _: float) -> tuple[Port, ...]:
+def _guarded(values: ParameterValues, _: float) -> tuple[Port, ...]:
     return (_MAIN, _MAIN) if _word(values, "operation") in {None, "classify"} else (_MAIN,)
 
 
-def _stored(values: Values, _: float) -> tuple[Port, ...]:
+def _stored(values: ParameterValues, _: float) -> tuple[Port, ...]:
     kinds = {None: "ai_vectorStore", "retrieve": "ai_vectorStore", "retrieve-as-tool": "ai_tool"}
     mode = _word(values, "mode")
     return (Port(kinds.get(mode, "main") if not isinstance(mode, bool) else "main"),)
 
 
 #: Defaults that decide on ports, for when the catalogue has no parameters to fill in.
-_TEXT_MESSAGE: Final[Values] = {"resource": "text", "operation": "message"}
-_DEFAULTS: Final[Mapping[str, Values]] = {
+_TEXT_MESSAGE: Final[ParameterValues] = {"resource": "text", "operation": "message"}
+_DEFAULTS: Final[Mapping[str, ParameterValues]] = {
     "alibabaCloud": _TEXT_MESSAGE,
     "anthropic": _TEXT_MESSAGE,
     "chatTrigger": {"mode": "hostedChat"},
@@ -288,7 +288,7 @@ _DEFAULTS: Final[Mapping[str, Values]] = {
 }
 
 
-def with_defaults(node_type: str, parameters: Values) -> Values:
+def with_defaults(node_type: str, parameters: ParameterValues) -> ParameterValues:
     """Return parameters as far as ports depend on them, where no full catalogue can fill them in."""
     return {**_DEFAULTS.get(node_type.rpartition(".")[2], {}), **parameters}
 

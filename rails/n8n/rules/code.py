@@ -12,10 +12,10 @@ from typing import Final, Literal
 from rails.core.dataclass import dataclass
 from rails.core.verdict import Severity
 from rails.n8n.javascript import expressions, syntax
-from rails.n8n.javascript.syntax import Fault
-from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, listed, shown
+from rails.n8n.javascript.syntax import JavaScriptFault
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, listed, shown_value
 
-Language = Literal["javaScript", "python"]
+CodeLanguage = Literal["javaScript", "python"]
 
 _LANGUAGES: Final = ("javaScript", "pythonNative", "python")
 #: Types with a `language` parameter and a field for each language.
@@ -32,7 +32,7 @@ _F_STRING: Final = re.compile(r"""\b[rR]?[fF][rR]?['"]""")
 
 @dataclass(frozen=True, slots=True)
 class _Code:
-    language: Language
+    language: CodeLanguage
     path: JsonPath
     text: str
 
@@ -54,7 +54,7 @@ def check(workflow: Workflow) -> Iterator[Issue]:
 def _codes(node: Node) -> Iterator[_Code]:
     path = (*node.path, "parameters")
     fields: tuple[str, ...] = _SCRIPT_FIELDS.get(node.type, ())
-    language: Language = "javaScript"
+    language: CodeLanguage = "javaScript"
     if node.type in _CODE_TYPES:
         chosen = node.parameters.get("language", "javaScript")
         if chosen in ("python", "pythonNative"):
@@ -78,7 +78,7 @@ def _language(node: Node) -> Iterator[Issue]:
         remedy = 'Use "pythonNative", whose items are `_items` and `_item["json"]`, or "javaScript".'
         yield Issue("N8N072", path, message, remedy, "warning")
     elif chosen not in _LANGUAGES:
-        message = f"{node.title}: n8n has no code language {shown(chosen)}"
+        message = f"{node.title}: n8n has no code language {shown_value(chosen)}"
         yield Issue("N8N072", path, message, f"The languages are {listed(_LANGUAGES[:2])}.")
 
 
@@ -103,12 +103,12 @@ def _result(node: Node, code: _Code) -> Iterator[Issue]:
         yield Issue("N8N073", code.path, message, f"End it with, for example, {example}", "warning")
 
 
-def _javascript(text: str) -> Fault | None:
-    parsed = syntax.parse(text) if syntax.available() else None
+def _javascript(text: str) -> JavaScriptFault | None:
+    parsed = syntax.parse_javascript(text) if syntax.available() else None
     return parsed.fault if parsed is not None else None
 
 
-def _python(text: str) -> Fault | None:
+def _python(text: str) -> JavaScriptFault | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -120,7 +120,7 @@ def _python(text: str) -> Fault | None:
     return None
 
 
-def _python_fault(text: str, error: SyntaxError) -> Fault | None:
+def _python_fault(text: str, error: SyntaxError) -> JavaScriptFault | None:
     lines = text.splitlines(keepends=True)
     number = min(max(error.lineno or 1, 1), max(len(lines), 1))
     line = lines[number - 1] if lines else ""
@@ -128,13 +128,13 @@ def _python_fault(text: str, error: SyntaxError) -> Fault | None:
     if sys.version_info < (3, 12) and ("f-string" in str(error.msg) or _F_STRING.search(line)):
         return None
     start = sum(len(text) for text in lines[: number - 1]) + max((error.offset or 1) - 1, 0)
-    return Fault(min(start, len(text)), min(start + 1, len(text)), str(error.msg))
+    return JavaScriptFault(min(start, len(text)), min(start + 1, len(text)), str(error.msg))
 
 
 def _references(node: Node, code: _Code, workflow: Workflow, names: Names) -> Iterator[Issue]:
-    for found in expressions.references(code.text):
+    for found in expressions.node_references(code.text):
         if found.name not in workflow.by_name:
-            message = f"{node.title}: the code refers to the node {shown(found.name)}, which does not exist"
+            message = f"{node.title}: the code refers to the node {shown_value(found.name)}, which does not exist"
             remedy, severity = names.hint(found.name, "nodes"), _weight(found)
             yield Issue("N8N061", code.path, message, remedy, severity, start=found.start, end=found.end)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.dataclass import dataclass
-from rails.n8n.model import Issue, Node, Wire, Workflow, listed, shown
+from rails.n8n.model import Issue, Node, Wire, Workflow, listed, shown_value
 from rails.n8n.nodes import ports
 from rails.n8n.nodes.catalogue import Catalogue, Port
 
@@ -84,12 +84,14 @@ def _no_output(wire: Wire, outputs: _Ports, source: _Sides, target: _Sides) -> I
         message = f"{wire.source.title} has {_numbered(outputs, 'output')}, so the connection {ends} is dropped"
         return Issue("N8N032", wire.path, message, _output_remedy(wire, len(outputs)))
     message = (
-        f"{wire.source.title} ({wire.source.type}) has no {shown(wire.source_type)} output: "
+        f"{wire.source.title} ({wire.source.type}) has no {shown_value(wire.source_type)} output: "
         f"n8n drops the connection {ends}"
     )
     backwards = _of(target.outputs, wire.source_type) and _of(source.inputs, wire.source_type)
     if backwards:
-        remedy = f"It is the wrong way round: connect {shown(wire.target.name)} to {shown(wire.source.name)}."
+        remedy = (
+            f"It is the wrong way round: connect {shown_value(wire.target.name)} to {shown_value(wire.source.name)}."
+        )
     elif source.outputs:
         remedy = f"Its outputs are {listed(dict.fromkeys(port.type for port in source.outputs))}."
     else:
@@ -98,7 +100,7 @@ def _no_output(wire: Wire, outputs: _Ports, source: _Sides, target: _Sides) -> I
 
 
 def _numbered(found: _Ports, what: str) -> str:
-    kind = shown(found[0].type)
+    kind = shown_value(found[0].type)
     return f"only the {kind} {what} 0" if len(found) == 1 else f"only the {kind} {what}s 0 to {len(found) - 1}"
 
 
@@ -115,7 +117,7 @@ def _no_input(wire: Wire, inputs: _Ports, target: _Sides) -> Issue:
         remedy = "Connect to an input that exists, or raise the node's number of inputs."
         return Issue("N8N033", where, message, remedy)
     message = (
-        f"{wire.target.title} ({wire.target.type}) has no {shown(wire.target_type)} input: "
+        f"{wire.target.title} ({wire.target.type}) has no {shown_value(wire.target_type)} input: "
         f"n8n drops the connection from {wire.source}"
     )
     kinds = dict.fromkeys(port.type for port in target.inputs or ())
@@ -124,7 +126,9 @@ def _no_input(wire: Wire, inputs: _Ports, target: _Sides) -> Issue:
 
 def _filtered(wire: Wire, port: Port) -> Iterator[Issue]:
     if (port.only and wire.source.type not in port.only) or wire.source.type in port.never:
-        message = f"{wire.target.title} does not take {shown(wire.source.type)} at its {shown(port.type)} input"
+        message = (
+            f"{wire.target.title} does not take {shown_value(wire.source.type)} at its {shown_value(port.type)} input"
+        )
         remedy = f"It takes {listed(port.only)}." if port.only else "Use another node, such as a chat model."
         yield Issue("N8N034", (*wire.path, "node"), message, remedy)
 
@@ -134,8 +138,8 @@ def _inputs(node: Node, inputs: _Ports, wires: tuple[Wire, ...]) -> Iterator[Iss
     kinds = {kind for kind, _ in connected}
     for kind in dict.fromkeys(port.type for port in inputs if port.required):
         if kind not in kinds:
-            message = f"{node.title} needs a node at its {shown(kind)} input: it cannot run without"
-            target = f'{{"node": {shown(node.name)}, "type": "{kind}", "index": 0}}'
+            message = f"{node.title} needs a node at its {shown_value(kind)} input: it cannot run without"
+            target = f'{{"node": {shown_value(node.name)}, "type": "{kind}", "index": 0}}'
             example = f", such as {_EXAMPLES[kind]}," if kind in _EXAMPLES else ""
             remedy = f'Add one{example} and connect it: "connections": {{"Its name": {{"{kind}": [[{target}]]}}}}.'
             yield Issue("N8N039", node.path, message, remedy)
@@ -145,5 +149,7 @@ def _inputs(node: Node, inputs: _Ports, wires: tuple[Wire, ...]) -> Iterator[Iss
         numbers[port.type] += 1
         count = connected[port.type, number]
         if port.max_connections and count > port.max_connections:
-            message = f"{node.title} takes {port.max_connections} node at its {shown(port.type)} input, not {count}"
+            message = (
+                f"{node.title} takes {port.max_connections} node at its {shown_value(port.type)} input, not {count}"
+            )
             yield Issue("N8N047", node.path, message, "Remove the others.", "warning")

@@ -15,7 +15,7 @@ from typing import Final
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
 from rails.core.verdict import Severity
-from rails.n8n.model import Issue, JsonPath, Names, kind, listed, shown
+from rails.n8n.model import Issue, JsonPath, Names, json_kind, listed, shown_value
 
 PROFILES: Final = ("import", "api", "publish", "strict")
 
@@ -133,7 +133,7 @@ def _name(workflow: Mapping[str, Json], severity: Severity) -> Iterator[Issue]:
             "N8N100", ("name",), "The workflow has no `name`: n8n's command line and API refuse it", remedy, severity
         )
     elif not isinstance(name, str) or not 1 <= len(name) <= _NAME_CHARS:
-        found = f"{len(name)} characters long" if isinstance(name, str) else kind(name)
+        found = f"{len(name)} characters long" if isinstance(name, str) else json_kind(name)
         message = (
             f"The workflow's `name` must be a text of 1 to {_NAME_CHARS} characters; it is {found}: n8n cannot save it"
         )
@@ -148,13 +148,13 @@ def _around(workflow: Mapping[str, Json]) -> Iterator[Issue]:
     names = {name for node in objects.values() if isinstance(name := node.get("name"), str)}
     for name in pinned if isinstance(pinned, dict) else ():
         if name not in names:
-            message = f"`pinData` is for the node {shown(name)}, which does not exist"
+            message = f"`pinData` is for the node {shown_value(name)}, which does not exist"
             remedy = "Remove it, or use the node's name."
             yield Issue("N8N104", ("pinData", name), message, remedy, "warning", on_key=True)
     for index, node in objects.items():
         chosen = node.get("onError")
         if chosen is not None and chosen not in _ON_ERROR:
-            message = f"Node {shown(node.get('name'))}: n8n has no `onError` {shown(chosen)}"
+            message = f"Node {shown_value(node.get('name'))}: n8n has no `onError` {shown_value(chosen)}"
             remedy = f"Use one of {listed(_ON_ERROR)}."
             yield Issue("N8N046", ("nodes", index, "onError"), message, remedy, "warning")
 
@@ -165,8 +165,8 @@ def _unknown(owner: Mapping[str, Json], path: JsonPath, known: Collection[str], 
         if key not in known:
             names = names or Names(sorted(known))
             nearest = names.nearest(key)
-            remedy = f"Did you mean {shown(nearest)}?" if nearest else f"Remove {shown(key)}."
-            message = f"The public API does not know the key {shown(key)} of {what} and refuses the workflow"
+            remedy = f"Did you mean {shown_value(nearest)}?" if nearest else f"Remove {shown_value(key)}."
+            message = f"The public API does not know the key {shown_value(key)} of {what} and refuses the workflow"
             yield Issue("N8N102", (*path, key), message, remedy, on_key=True)
 
 
@@ -178,10 +178,10 @@ def _settings(workflow: Mapping[str, Json]) -> Iterator[Issue]:
     yield from _unknown(settings, ("settings",), _SETTINGS, "the settings")
     for key, value in settings.items():
         wanted, allowed = _SETTINGS.get(key), _SETTING_VALUES.get(key)
-        if wanted is not None and kind(value) != wanted:
-            message = f"Setting `{key}` must be a {wanted}, not {kind(value)}"
+        if wanted is not None and json_kind(value) != wanted:
+            message = f"Setting `{key}` must be a {wanted}, not {json_kind(value)}"
             remedy = f"Write a {wanted}, or remove the setting."
             yield Issue("N8N103", ("settings", key), message, remedy)
         elif allowed is not None and value not in allowed:
-            message = f"Setting `{key}` cannot be {shown(value)}"
+            message = f"Setting `{key}` cannot be {shown_value(value)}"
             yield Issue("N8N103", ("settings", key), message, f"Use one of {listed(allowed)}.")

@@ -10,7 +10,7 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.expressions import Reference, Segment
-from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, shown
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, shown_value
 from rails.n8n.rules import parameters
 
 #: ``{{ $json… }}`` in a text that does not start with "=".
@@ -67,12 +67,12 @@ def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: b
         if not node.disabled and not node.is_sticky:
             checker = _Checker(node, workflow, names, upstream)
             kept = held.get(node.index)
-            for path, text in texts(node):
+            for path, text in parameter_texts(node):
                 if kept is None or "{{" not in text or parameters.is_kept(kept, path[3:]):
                     yield from checker.text(path, text)
 
 
-def texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
+def parameter_texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
     """Yield every string of the node's parameters with its path, in the order of the file."""
     todo: list[tuple[JsonPath, Json]] = [((*node.path, "parameters"), dict(node.parameters))]
     while todo:
@@ -108,7 +108,7 @@ class _Checker:
         if not found or path[-1] in _RESOLVES_ITSELF or _RESOLVING_TYPES.search(self._node.type):
             return
         message = f'{self._node.title}: `{path[-1]}` has an expression but no leading "=", so n8n keeps it as text'
-        remedy = f'Start the value with "=": {shown("=" + text[:50])}'
+        remedy = f'Start the value with "=": {shown_value("=" + text[:50])}'
         yield Issue("N8N063", path, message, remedy, "warning", start=found.start(), end=len(text))
 
     def _segment(self, path: JsonPath, segment: Segment) -> Iterator[Issue]:
@@ -124,7 +124,7 @@ class _Checker:
         if not segment.closed:
             message = f"{self._node.title}: an expression in `{path[-1]}` has no closing braces"
             yield Issue("N8N064", path, message, 'Close it with "}}".', "warning", start=segment.start - 2)
-        for reference in expressions.references(segment.code):
+        for reference in expressions.node_references(segment.code):
             yield from self.reference(path, reference, segment.start)
         for variable in expressions.unknown_variables(segment.code) if "$" in segment.code else ():
             yield self._variable(path, variable, segment.start)
@@ -134,14 +134,18 @@ class _Checker:
         start, end = shift + found.start, shift + found.end
         severity: Severity = "warning" if found.caught else "error"
         if found.name not in self._workflow.by_name:
-            message = f"{self._node.title}: `{path[-1]}` refers to the node {shown(found.name)}, which does not exist"
+            message = (
+                f"{self._node.title}: `{path[-1]}` refers to the node {shown_value(found.name)}, which does not exist"
+            )
             remedy = self._names.hint(found.name, "nodes")
             yield Issue("N8N061", path, message, remedy, severity, start=start, end=end)
         elif self._upstream is not None and found.name not in self._upstream.of(self._node.name):
             if found.name == self._node.name:
                 return
-            message = f"{self._node.title}: `{path[-1]}` refers to {shown(found.name)}, which does not run before it"
-            remedy = f"Connect {shown(found.name)} so that it leads to this node, or refer to a node that does."
+            message = (
+                f"{self._node.title}: `{path[-1]}` refers to {shown_value(found.name)}, which does not run before it"
+            )
+            remedy = f"Connect {shown_value(found.name)} so that it leads to this node, or refer to a node that does."
             yield Issue("N8N062", path, message, remedy, "warning", start=start, end=end)
 
     def _variable(self, path: JsonPath, found: Reference, shift: int) -> Issue:

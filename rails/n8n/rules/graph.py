@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from rails.n8n.model import Issue, Names, Node, Wire, Workflow, listed, shown
+from rails.n8n.model import Issue, Names, Node, Wire, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import CORE_PACKAGES
 
 #: Core types that can send items elsewhere or hold them back. A community node may do so too.
@@ -178,7 +178,7 @@ def _ports(workflow: Workflow) -> Iterator[Issue]:
 
 def _unknown_output(wire: Wire, names: Names) -> Issue:
     given = wire.source_type
-    message = f"Output type {shown(given)} of {wire.source} is not one that n8n knows: it drops these connections"
+    message = f"Output type {shown_value(given)} of {wire.source} is not one that n8n knows: it drops these connections"
     if given.isdigit():
         remedy = (
             f'The number of an output is a place in the list: write "main" with the targets in its element {given}.'
@@ -194,11 +194,12 @@ def _other_type(wire: Wire) -> Issue:
     path = (*wire.path, "type")
     given, wanted = wire.target_type, wire.source_type
     ends = f"from {wire.source} to {wire.target}"
-    remedy = f'Write "type": {shown(wanted)}.'
+    remedy = f'Write "type": {shown_value(wanted)}.'
     if given not in PORT_TYPES:
-        message = f"Connection type {shown(given)} {ends} is not one that n8n knows"
+        message = f"Connection type {shown_value(given)} {ends} is not one that n8n knows"
         return Issue("N8N030", path, message, remedy)
-    message = f"The connection {ends} leaves a {shown(wanted)} output but enters a {shown(given)} input: n8n drops it"
+    kinds = f"leaves a {shown_value(wanted)} output but enters a {shown_value(given)} input"
+    message = f"The connection {ends} {kinds}: n8n drops it"
     return Issue("N8N031", path, message, remedy)
 
 
@@ -206,7 +207,7 @@ def _sticky_notes(wires: Iterable[Wire]) -> Iterator[Issue]:
     for wire in wires:
         note = next((node for node in (wire.source, wire.target) if node.is_sticky), None)
         if note is not None:
-            message = f"Sticky note {shown(note.name)} is connected, but a note has no inputs or outputs"
+            message = f"Sticky note {shown_value(note.name)} is connected, but a note has no inputs or outputs"
             yield Issue("N8N035", (*wire.path, "node"), message, "Remove the connection.")
 
 
@@ -260,7 +261,9 @@ def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
         for method, path in _routes(node):
             first = served.setdefault((method, path), node)
             if first is not node:
-                message = f"{node.title} and {first} both serve {method} {shown(path)}: n8n activates only one of them"
+                message = (
+                    f"{node.title} and {first} both serve {method} {shown_value(path)}: n8n activates only one of them"
+                )
                 remedy = "Give one of them another path or method."
                 yield Issue("N8N081", (*node.path, "parameters", "path"), message, remedy, "warning")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
-from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown
+from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import Catalogue
 
 #: What n8n loads: community packages must be named so; ``CUSTOM`` are a user's own files.
@@ -54,14 +54,14 @@ def check(workflow: Workflow, catalogue: Catalogue) -> Iterator[Issue]:
 def _known(node: Node, versions: tuple[float, ...], catalogue: Catalogue) -> Iterator[Issue]:
     path = (*node.path, "type")
     if node.version is not None and node.version not in versions and not node.disabled:
-        message = f"{node.title}: type {shown(node.type)} has no version {node.version:g} in n8n {catalogue.n8n}"
+        message = f"{node.title}: type {shown_value(node.type)} has no version {node.version:g} in n8n {catalogue.n8n}"
         remedy = f"Its versions are {listed((f'{version:g}' for version in versions), 20)}, without quotes."
         yield Issue("N8N041", (*node.path, "typeVersion"), message, remedy)
     if node.type in _REPLACED:
-        message = f"{node.title}: type {shown(node.type)} is retired"
+        message = f"{node.title}: type {shown_value(node.type)} is retired"
         yield Issue("N8N044", path, message, f"Use {_REPLACED[node.type]}.", "warning")
     if node.type in _EXCLUDED and not node.disabled:
-        message = f"{node.title}: n8n leaves out {shown(node.type)} unless its operator allows it (NODES_EXCLUDE)"
+        message = f"{node.title}: n8n leaves out {shown_value(node.type)} unless its operator allows it (NODES_EXCLUDE)"
         yield Issue("N8N045", path, message, "Check that the n8n it goes to allows this node.", "warning")
 
 
@@ -69,18 +69,18 @@ def _unknown(node: Node, catalogue: Catalogue) -> Issue:
     path = (*node.path, "type")
     package, _, short = node.type.rpartition(".")
     if node.type in _REPLACED:
-        message = f"{node.title}: n8n {catalogue.n8n} no longer has the type {shown(node.type)}"
+        message = f"{node.title}: n8n {catalogue.n8n} no longer has the type {shown_value(node.type)}"
         return Issue("N8N040", path, message, f"Use {_REPLACED[node.type]}.")
     if package not in catalogue.packages and _COMMUNITY.fullmatch(package) and not _means_core(package):
-        message = f"{node.title} is of the community package {shown(package)}: its parameters are not checked"
+        message = f"{node.title} is of the community package {shown_value(package)}: its parameters are not checked"
         return Issue("N8N042", path, message, "Check that the n8n it goes to has this package installed.", "info")
-    message = f"{node.title}: n8n {catalogue.n8n} has no node type {shown(node.type)}"
+    message = f"{node.title}: n8n {catalogue.n8n} has no node type {shown_value(node.type)}"
     right = _short_names(catalogue).get(short.casefold())
     if right is not None:
-        return Issue("N8N040", path, message, f"Did you mean {shown(right)}?")
+        return Issue("N8N040", path, message, f"Did you mean {shown_value(right)}?")
     own = package if package in catalogue.packages else ""
     nearest = Names(_same_package(catalogue, own)).nearest(node.type)
-    remedy = f"Did you mean {shown(nearest)}?" if nearest else "Look the type up in n8n's list of nodes."
+    remedy = f"Did you mean {shown_value(nearest)}?" if nearest else "Look the type up in n8n's list of nodes."
     return Issue("N8N040", path, message, remedy)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json
-from rails.n8n.model import Issue, JsonPath, Names, Node, kind, listed, shown
+from rails.n8n.model import Issue, JsonPath, Names, Node, json_kind, listed, shown_value
 from rails.n8n.nodes.catalogue import Description
 from rails.n8n.nodes.display import UNDEFINED
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, filled, levels
@@ -169,7 +169,9 @@ class _Walker:
     def _shape(self, item: Property, value: Json, wanted: str, path: JsonPath) -> Iterator[Issue]:
         if value in (None, "", [], False) or (isinstance(value, str) and value.startswith("=")):
             return
-        message = f"{self._node.title}: `{item.name}` must be an {wanted}, not {kind(value)}: n8n drops its content"
+        message = (
+            f"{self._node.title}: `{item.name}` must be an {wanted}, not {json_kind(value)}: n8n drops its content"
+        )
         example = f'"{item.name}": {{…}}'
         if item.groups:
             example = f'"{item.name}": {{"{next(iter(item.groups))}": {"[{…}]" if item.multiple else "{…}"}}}'
@@ -213,12 +215,11 @@ class _Walker:
         for one in chosen:
             if (isinstance(one, str) and one.startswith("=")) or one in allowed:
                 continue
-            message = (
-                f"{self._node.title}: `{item.name}` cannot be {shown(one if isinstance(one, str) else json.dumps(one))}"
-            )
+            value = shown_value(one if isinstance(one, str) else json.dumps(one))
+            message = f"{self._node.title}: `{item.name}` cannot be {value}"
             texts = [choice if isinstance(choice, str) else json.dumps(choice) for choice in allowed]
             remedy = Names(texts).nearest(one) if isinstance(one, str) else None
-            said = f"Did you mean {shown(remedy)}? " if remedy else ""
+            said = f"Did you mean {shown_value(remedy)}? " if remedy else ""
             yield Issue("N8N054", self._place(path), message, f"{said}Allowed here: {listed(texts, 20)}.")
 
     def _known_elsewhere(self, name: str, value: Json) -> bool:
@@ -253,24 +254,29 @@ class _Walker:
     def _operator(self, operator: Mapping[str, Json], place: JsonPath) -> Iterator[Issue]:
         of_type, operation = operator.get("type"), operator.get("operation")
         if not isinstance(of_type, str) or of_type not in _OPERATIONS:
-            message = f"{self._node.title}: n8n compares no type {shown(of_type)}"
+            message = f"{self._node.title}: n8n compares no type {shown_value(of_type)}"
             yield Issue("N8N057", (*place, "type"), message, f"The types are {listed(_OPERATIONS)}.")
         elif operation not in _OPERATIONS[of_type]:
-            message = f"{self._node.title}: type {shown(of_type)} has no operation {shown(operation)}: it is never true"
+            names = f"type {shown_value(of_type)} has no operation {shown_value(operation)}"
+            message = f"{self._node.title}: {names}: it is never true"
             remedy = Names(_OPERATIONS[of_type]).hint(str(operation), f"operations of {of_type}")
             yield Issue("N8N057", (*place, "operation"), message, remedy)
 
     def _scalar(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:
         if value is None or item.multiple or (isinstance(value, str) and (value.startswith("=") or not value.strip())):
             return
-        if kind(value) != item.type:
-            message = f"{self._node.title}: `{item.name}` is a {item.type}, and {shown(value)} is a {kind(value)}"
+        if json_kind(value) != item.type:
+            message = (
+                f"{self._node.title}: `{item.name}` is a {item.type}, and {shown_value(value)} is a {json_kind(value)}"
+            )
             yield Issue("N8N058", self._place(path), message, f"Write a {item.type} without quotes.", "warning")
 
 
 def _one_of(values: Any) -> str:  # noqa: ANN401
     plain = [
-        shown(value) if isinstance(value, str) else json.dumps(value) for value in values if type(value) is not dict
+        shown_value(value) if isinstance(value, str) else json.dumps(value)
+        for value in values
+        if type(value) is not dict
     ]
     return " or ".join(plain[:6]) or "in a certain range"
 

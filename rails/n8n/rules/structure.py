@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rails.core.tool_request import Json
-from rails.n8n.model import Issue, JsonPath, Names, kind, shown
+from rails.n8n.model import Issue, JsonPath, Names, json_kind, shown_value
 
 _BUCKETS = 'a list of outputs, each a list of targets: [[{"node": "Next node", "type": "main", "index": 0}]]'
 
 
-def validate(value: Json) -> Iterator[Issue]:
+def validate_structure(value: Json) -> Iterator[Issue]:
     """Yield what n8n's structural validator refuses in ``value``, which may be any JSON."""
     if not isinstance(value, dict):
         yield _wrong_type(
@@ -45,7 +45,7 @@ def _member(rule: str, path: JsonPath, name: str, wanted: str, owner: Mapping[st
 
 def _wrong_type(rule: str, path: JsonPath, what: str, wanted: str, value: Json, *, remedy: str) -> Issue:
     article = "an" if wanted[0] in "aeio" else "a"
-    return Issue(rule, path, f"{what} must be {article} {wanted}, not {kind(value)}", remedy, code="invalid_type")
+    return Issue(rule, path, f"{what} must be {article} {wanted}, not {json_kind(value)}", remedy, code="invalid_type")
 
 
 def _owner(path: JsonPath, owner: Mapping[str, Json]) -> str:
@@ -53,7 +53,7 @@ def _owner(path: JsonPath, owner: Mapping[str, Json]) -> str:
         return "The workflow"
     if path[0] == "nodes" and len(path) == 2:
         name = owner.get("name")
-        return f"Node {shown(name)}" if isinstance(name, str) and name else f"Node {path[1]}"
+        return f"Node {shown_value(name)}" if isinstance(name, str) and name else f"Node {path[1]}"
     return "The target"
 
 
@@ -93,7 +93,7 @@ def _position(node: Mapping[str, Json], path: JsonPath) -> Iterator[Issue]:
         yield Issue("N8N013", (*path, "position"), message, remedy, code=code)
     else:
         for index, number in enumerate(position):
-            if kind(number) != "number":
+            if json_kind(number) != "number":
                 what = f"`position[{index}]` of {_owner(path, node)}"
                 yield _wrong_type("N8N013", (*path, "position", index), what, "number", number, remedy=remedy)
 
@@ -108,7 +108,7 @@ _OPTIONAL = (
 
 def _optional(node: Mapping[str, Json], path: JsonPath) -> Iterator[Issue]:
     for rule, name, wanted, remedy in _OPTIONAL:
-        if name in node and kind(node[name]) != wanted:
+        if name in node and json_kind(node[name]) != wanted:
             yield _member(rule, (*path, name), name, wanted, node, remedy=remedy)
 
 
@@ -125,12 +125,12 @@ def _duplicates(node: Mapping[str, Json], index: int, names: dict[str, int], ids
 def _duplicate(node: Mapping[str, Json], field: str, index: int, first: int) -> Issue:
     value = node.get(field)
     rule, remedy = (
-        ("N8N018", f"Rename one of them, for example to {shown(f'{value}1')}, and its connections with it.")
+        ("N8N018", f"Rename one of them, for example to {shown_value(f'{value}1')}, and its connections with it.")
         if field == "name"
         else ("N8N019", "Give each node an id of its own (a UUID), or leave the id out.")
     )
     of = "" if field == "name" else f" of {_owner(('nodes', index), node)}"
-    message = f"Duplicate node {field} {shown(value)}{of}: nodes[{first}] has it already"
+    message = f"Duplicate node {field} {shown_value(value)}{of}: nodes[{first}] has it already"
     return Issue(rule, ("nodes", index, field), message, remedy, code=f"duplicate_node_{field}")
 
 
@@ -152,19 +152,19 @@ class _Graph:
     def remedy(self, wrong: str) -> str:
         """Say which node was probably meant by ``wrong``."""
         if wrong in self._by_id:
-            return f"That is a node id. Connections use names: write {shown(self._by_id[wrong])}."
+            return f"That is a node id. Connections use names: write {shown_value(self._by_id[wrong])}."
         return self._nearest.hint(wrong, "nodes")
 
 
 def _source(source: str, outputs: Json, graph: _Graph | None) -> Iterator[Issue]:
     path: JsonPath = ("connections", source)
     if graph is not None and source not in graph.names:
-        message = f"Connection source {shown(source)} does not reference an existing node"
+        message = f"Connection source {shown_value(source)} does not reference an existing node"
         remedy = graph.remedy(source)
         yield Issue("N8N024", path, message, remedy, code="unknown_connection_source", on_key=True)
     if not isinstance(outputs, dict):
         remedy = 'Write {"main": [[{"node": "Next node", "type": "main", "index": 0}]]}, or remove the key.'
-        yield _wrong_type("N8N020", path, f"The connections of {shown(source)}", "object", outputs, remedy=remedy)
+        yield _wrong_type("N8N020", path, f"The connections of {shown_value(source)}", "object", outputs, remedy=remedy)
         return
     for output_type, buckets in outputs.items():
         yield from _output(source, output_type, buckets, graph)
@@ -172,7 +172,7 @@ def _source(source: str, outputs: Json, graph: _Graph | None) -> Iterator[Issue]
 
 def _output(source: str, output_type: str, buckets: Json, graph: _Graph | None) -> Iterator[Issue]:
     path: JsonPath = ("connections", source, output_type)
-    what = f"`{output_type}` of {shown(source)}"
+    what = f"`{output_type}` of {shown_value(source)}"
     if not isinstance(buckets, list):
         yield _wrong_type("N8N020", path, what, "array", buckets, remedy=f"Write {_BUCKETS}.")
         return
@@ -189,7 +189,7 @@ def _output(source: str, output_type: str, buckets: Json, graph: _Graph | None) 
 
 def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issue]:
     remedy = 'Write {"node": "Next node", "type": "main", "index": 0}.'
-    source = shown(path[1])
+    source = shown_value(path[1])
     if not isinstance(target, dict):
         yield _wrong_type("N8N022", path, f"A target of {source}", "object", target, remedy=remedy)
         return
@@ -202,14 +202,14 @@ def _target(target: Json, path: JsonPath, graph: _Graph | None) -> Iterator[Issu
     yield from _index(target, path)
     node = target.get("node")
     if graph is not None and isinstance(node, str) and node and node not in graph.names:
-        message = f"Connection target {shown(node)} of {source} does not reference an existing node"
+        message = f"Connection target {shown_value(node)} of {source} does not reference an existing node"
         yield Issue("N8N025", (*path, "node"), message, graph.remedy(node), code="unknown_connection_target")
 
 
 def _target_member(
     rule: str, path: JsonPath, name: str, wanted: str, target: Mapping[str, Json], *, remedy: str
 ) -> Issue:
-    source = shown(path[1])
+    source = shown_value(path[1])
     if name not in target:
         return Issue(rule, (*path, name), f"A target of {source} has no `{name}`", remedy, code="invalid_type")
     return _wrong_type(rule, (*path, name), f"`{name}` of a target of {source}", wanted, target[name], remedy=remedy)
@@ -220,8 +220,8 @@ def _index(target: Mapping[str, Json], path: JsonPath) -> Iterator[Issue]:
     if isinstance(index, bool) or not isinstance(index, int | float):
         yield _target_member("N8N023", path, "index", "number", target, remedy=remedy)
     elif index != index // 1:
-        message = f"`index` of a target of {shown(path[1])} must be a whole number, not {index}"
+        message = f"`index` of a target of {shown_value(path[1])} must be a whole number, not {index}"
         yield Issue("N8N023", (*path, "index"), message, remedy, code="invalid_type")
     elif index < 0:
-        message = f"`index` of a target of {shown(path[1])} must be 0 or more, not {index}"
+        message = f"`index` of a target of {shown_value(path[1])} must be 0 or more, not {index}"
         yield Issue("N8N023", (*path, "index"), message, remedy, code="too_small")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from rails.core.verdict import Severity
-from rails.n8n.model import Issue, Node, Workflow, listed, shown
+from rails.n8n.model import Issue, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import Catalogue, Credential, Description
 from rails.n8n.nodes.display import compiled
 from rails.n8n.rules.graph import is_trigger
@@ -53,7 +53,7 @@ def _responses(running: list[Node]) -> Iterator[Issue]:
     if waiting and not answers:
         node = waiting[0]
         message = f"{node.title} leaves the answer to a Respond to Webhook node, and there is none"
-        remedy = f'Add {shown(_RESPOND)}, or set "responseMode": "lastNode".'
+        remedy = f'Add {shown_value(_RESPOND)}, or set "responseMode": "lastNode".'
         yield Issue("N8N083", (*node.path, "parameters", "responseMode"), message, remedy, "warning")
     triggers = [node for node in running if is_trigger(node)]
     open_ended = any(str(node.parameters.get("responseMode", "")).startswith("=") for node in webhooks)
@@ -78,7 +78,7 @@ def _credentials(
     possible = {item.name for item in description.credentials}
     for name in names:
         if name not in possible:
-            message = f"{node.title} does not use credentials of type {shown(name)}"
+            message = f"{node.title} does not use credentials of type {shown_value(name)}"
             remedy = f"It uses {listed(sorted(possible))}."
             yield Issue("N8N093", (*node.path, "credentials", name), message, remedy, "warning", on_key=True)
 

@@ -19,10 +19,10 @@ from typing import Final, NamedTuple
 
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.strict_json import Fault, Parsed, strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing.repairs import repair
-from rails.parsing.results import Shapes
+from rails.parsing.results import ToolSchemas
 
 _ALIASES: Final = ("arguments", "args", "params", "parameters")
 #: What may stand beside ``tool`` and ``arguments`` without being a parameter.
@@ -63,8 +63,8 @@ class NotACall:
     reason: str
 
 
-def read_value(value: Json, tools: Shapes) -> Call | NotACall | Fault:
-    """Read one JSON value as a call. A ``Fault`` means: a call, but its frame is wrong."""
+def read_value(value: Json, tools: ToolSchemas) -> Call | NotACall | JsonFault:
+    """Read one JSON value as a call. A ``JsonFault`` means: a call, but its frame is wrong."""
     if not isinstance(value, dict):
         return NotACall(f"the JSON value is {_a(value)}, not an object")
     if value.get("type") == "tool_request":
@@ -79,28 +79,28 @@ def _a(value: Json) -> str:
     return f"an {name}" if name[0] in "aio" else name if name == "null" else f"a {name}"
 
 
-def _s4(value: dict[str, Json]) -> Call | Fault:
+def _s4(value: dict[str, Json]) -> Call | JsonFault:
     name = value.get("tool_name")
     if not isinstance(name, str) or not name:
-        return Fault("frame", f"'tool_name' must be a non-empty string, got {_a(name)}")
+        return JsonFault("frame", f"'tool_name' must be a non-empty string, got {_a(name)}")
     others = sorted(set(value) - _S4_KEYS)
     if others:
-        return Fault("frame", f"a tool_request has no key {others[0]!r}; put the tool's own keys into 'parameters'")
+        return JsonFault("frame", f"a tool_request has no key {others[0]!r}; put the tool's own keys into 'parameters'")
     parameters = value.get("parameters", {})
     note: tuple[Repair, ...] = ()
     if isinstance(parameters, str):
         parameters, note = _unquoted(parameters)
     if not isinstance(parameters, dict):
-        return Fault("frame", f"'parameters' must be an object, got {_a(parameters)}")
+        return JsonFault("frame", f"'parameters' must be an object, got {_a(parameters)}")
     return Call(name, parameters, _words(value.get("explanation")), "s4", note)
 
 
-def _tool(value: dict[str, Json], tools: Shapes) -> Call | NotACall | Fault:
+def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonFault:
     name = value["tool"]
     if not isinstance(name, str):
         if len(value) == 1 or not _has_shape(value):
             return NotACall("its tool key does not hold a name")
-        return Fault("frame", f"'tool' must be a string, got {_a(name)}")
+        return JsonFault("frame", f"'tool' must be a string, got {_a(name)}")
     named = quick_check.properties(tools[name]) if name in tools else {}
     frame: list[str] = [key for key in _ALIASES if key in value and key not in named]
     if frame:
@@ -148,28 +148,30 @@ def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
     return {**rest, "edits": edits}
 
 
-def _s1(value: dict[str, Json], name: str, frame: list[str]) -> Call | Fault:
+def _s1(value: dict[str, Json], name: str, frame: list[str]) -> Call | JsonFault:
     if len(frame) > 1:
-        return Fault("frame", f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object")
+        return JsonFault("frame", f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object")
     arguments = value[frame[0]]
     others = sorted(set(value) - _ENVELOPE - {frame[0]})
     if others:
-        return Fault("frame", f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'")
+        return JsonFault("frame", f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'")
     note: tuple[Repair, ...] = ()
     if isinstance(arguments, str):
         arguments, note = _unquoted(arguments)
     if not isinstance(arguments, dict):
-        return Fault("frame", f"Tool call '{frame[0]}' must be an object/dict, got {quick_check.type_name(arguments)}")
+        return JsonFault(
+            "frame", f"Tool call '{frame[0]}' must be an object/dict, got {quick_check.type_name(arguments)}"
+        )
     said = next((value[word] for word in _WORDS if isinstance(value.get(word), str)), "")
     return Call(name, arguments, _words(said), "s1", note)
 
 
 def _unquoted(text: str) -> tuple[Json, tuple[Repair, ...]]:
     """Parse arguments that were sent as a text: JSON, or JSON with safe repairs. What is no object stays a text."""
-    parsed = strict(text)
-    if isinstance(parsed, Fault):
+    parsed = parse_strict(text)
+    if isinstance(parsed, JsonFault):
         parsed = repair(text) if text.lstrip()[:1] == "{" else parsed
-    if isinstance(parsed, Parsed) and isinstance(parsed.value, dict):
+    if isinstance(parsed, ParsedJson) and isinstance(parsed.value, dict):
         return parsed.value, (Repair("double_encoded", -1, text[:80], "object", 0.95), *parsed.repairs)
     return text, ()
 
@@ -178,13 +180,13 @@ def _words(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def fits_call(call: Call, tools: Shapes) -> bool:
+def fits_call(call: Call, tools: ToolSchemas) -> bool:
     """Return whether the call's tool exists and takes its parameters, as far as ``shape`` checks."""
     schema = tools.get(call.tool)
     return schema is not None and quick_check.fits(schema, dict(call.parameters))
 
 
-def tool_calls(value: Json, tools: Shapes) -> Json:
+def tool_calls(value: Json, tools: ToolSchemas) -> Json:
     """Return the list of calls in an OpenAI message that a model wrote as text; any other value as it is."""
     calls = value.get("tool_calls") if type(value) is dict and "tool" not in value else None
     if not isinstance(calls, list) or not calls:
@@ -193,7 +195,7 @@ def tool_calls(value: Json, tools: Shapes) -> Json:
     return calls if own else value
 
 
-def _native_block(value: dict[str, Json], tools: Shapes) -> Call | Fault | None:
+def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFault | None:
     """Read a provider's block that a model wrote as text; only for tools that exist."""
     if value.get("type") == "tool_use" and value.get("name") in tools:
         arguments, name, dialect = value.get("input", {}), str(value["name"]), "anthropic"
@@ -203,10 +205,10 @@ def _native_block(value: dict[str, Json], tools: Shapes) -> Call | Fault | None:
             return None
         arguments, name, dialect = function.get("arguments", {}), str(function["name"]), "openai"
     if isinstance(arguments, str) and dialect == "openai":
-        parsed = strict(arguments)
-        if isinstance(parsed, Fault):
-            return Fault("frame", f"'arguments' is not valid JSON: {parsed.message}")
+        parsed = parse_strict(arguments)
+        if isinstance(parsed, JsonFault):
+            return JsonFault("frame", f"'arguments' is not valid JSON: {parsed.message}")
         arguments = parsed.value
     if not isinstance(arguments, dict):
-        return Fault("frame", f"the arguments must be an object, got {_a(arguments)}")
+        return JsonFault("frame", f"the arguments must be an object, got {_a(arguments)}")
     return Call(name, arguments, "", dialect)

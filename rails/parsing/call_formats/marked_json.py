@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from rails.core.dataclass import dataclass
-from rails.parsing.blocks import JsonFence, Span
-from rails.parsing.json_progress import Tracker
+from rails.parsing.blocks import BlockSpan, JsonFence
+from rails.parsing.json_progress import JsonProgress
 
 #: How many closing tags of an opt-in dialect are looked at, before the rest counts as content.
 _CLOSINGS: Final = 20
@@ -31,7 +31,7 @@ class MarkedJson(JsonFence):
         found = line.find(self.end_tag) if self.end_tag else -1
         while found >= 0 and self.tries < _CLOSINGS:
             self.tries += 1
-            follower = Tracker()
+            follower = JsonProgress()
             follower.feed("".join(self.lines)[self.body_start - self.start :] + line[:found])
             if not follower.quote or follower.odd:
                 self._follow(line)
@@ -45,7 +45,7 @@ class MarkedJson(JsonFence):
         self.body_end = self.start + self.size + len(line)
         return len(line)
 
-    def span(self, *, closed: bool) -> Span:
+    def span(self, *, closed: bool) -> BlockSpan:
         """Return the finished stretch with its dialect."""
         done = JsonFence.span(self, closed=closed)
         done.dialect, done.label = self.dialect, self.tool

@@ -8,7 +8,7 @@ from rails.core.conversation import NativeCall, StopReason
 from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import RawRequest
-from rails.data_formats.strict_json import Fault, Parsed, explain, strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing.classify import HINT
 
@@ -24,9 +24,9 @@ def judge_native(call: NativeCall, finish: StopReason) -> RawRequest | Refusal:
             f"The call of {name!r} was not run: the answer stopped with '{finish}', so its arguments may be cut off."
         )
         return Refusal("unterminated", message, "Send the call again; make it shorter if it was cut off.")
-    parsed = strict(call.arguments) if call.arguments.strip() else Parsed({})
-    if isinstance(parsed, Fault):
-        message = f"The arguments of {name!r} are not valid JSON: {explain(call.arguments, parsed)}."
+    parsed = parse_strict(call.arguments) if call.arguments.strip() else ParsedJson({})
+    if isinstance(parsed, JsonFault):
+        message = f"The arguments of {name!r} are not valid JSON: {explain_json_fault(call.arguments, parsed)}."
         return Refusal(parsed.code, message, "Send the call again with correct JSON.", path=call.name)
     if not isinstance(parsed.value, dict):
         kind = quick_check.type_name(parsed.value)

@@ -18,7 +18,7 @@ from typing import Final
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.core.tool_request import Json
-from rails.parsing.results import Shapes
+from rails.parsing.results import ToolSchemas
 
 NAMES: Final = frozenset({"hermes", "invoke", "mistral", "react", "name", "cohere", "gemini"})
 
@@ -42,7 +42,7 @@ class Marker:
     tool: str = ""
 
 
-def check(dialects: Set[str]) -> frozenset[str]:
+def check_dialects(dialects: Set[str]) -> frozenset[str]:
     """Return ``dialects`` if all of them exist. Raises UsageError that names those that do."""
     unknown = sorted(dialects - NAMES)
     if unknown:
@@ -66,7 +66,7 @@ def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
     return None
 
 
-def translate(value: Json, dialect: str, dialects: Set[str], tools: Shapes, tool: str) -> tuple[Json, str]:
+def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas, tool: str) -> tuple[Json, str]:
     """Return a value of an opt-in format as its S1 equivalent, and the format's name; else the value and ""."""
     if dialect == "react":
         return {"tool": tool, "arguments": value}, dialect
@@ -79,7 +79,7 @@ def translate(value: Json, dialect: str, dialects: Set[str], tools: Shapes, tool
     return translated, (dialect or name) if name else ""
 
 
-def _one(value: Json, dialects: Set[str], tools: Shapes, *, certain: bool) -> tuple[Json, str]:
+def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) -> tuple[Json, str]:
     if not isinstance(value, dict):
         return value, ""
     for dialect, name_key, arguments_key in (("name", "name", "arguments"), ("cohere", "tool_name", "parameters")):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TypedDict
 
 from rails.core.tool_request import Json
-from rails.data_formats.strict_json import Fault, strict
-from rails.parsing.blocks import Span
+from rails.data_formats.strict_json import JsonFault, parse_strict
+from rails.parsing.blocks import BlockSpan
 from rails.parsing.scanner import Scanner
 
 
@@ -26,13 +26,13 @@ def validate_json_tool_block(text: str) -> Validation:
     """Validate the first ``json`` fence of ``text`` as a write, delete or edit; all errors at once."""
     scanner = Scanner({})
     items = [*scanner.feed(text), *scanner.flush()]
-    block = next((item for item in items if isinstance(item, Span) and item.kind == "json" and item.closed), None)
+    block = next((item for item in items if isinstance(item, BlockSpan) and item.kind == "json" and item.closed), None)
     if block is None:
         return Validation(isValid=False, errors=["No valid JSON code block found"], parsedJson=None)
     if not block.body.strip():
         return Validation(isValid=False, errors=["Empty JSON content"], parsedJson=None)
-    parsed = strict(block.body)
-    if isinstance(parsed, Fault):
+    parsed = parse_strict(block.body)
+    if isinstance(parsed, JsonFault):
         return Validation(isValid=False, errors=[f"JSON parsing error: {parsed.message}"], parsedJson=None)
     errors = _errors(parsed.value)
     return Validation(isValid=not errors, errors=errors, parsedJson=parsed.value)

@@ -21,13 +21,13 @@ from typing import Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.tool_request import Json, Repair
-from rails.data_formats.strict_json import Fault, Parsed, strict
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.json_schema.quick_check import PATH_KEYS
 from rails.parsing.call_formats.dialects import Call
 from rails.parsing.coerce import Coercion, entities, json_text
-from rails.parsing.json_progress import Tracker
-from rails.parsing.results import Shapes
+from rails.parsing.json_progress import JsonProgress
+from rails.parsing.results import ToolSchemas
 
 _ATTRIBUTE: Final = (
     r"(?:[ \t]+(?!name\b)[A-Za-z_][\w:.-]{0,40}[ \t]*=[ \t]*(?:\"[^\"<>\n]{0,200}\"|'[^'<>\n]{0,200}')){0,8}"
@@ -44,7 +44,7 @@ _EMPTY: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
 
 
 @dataclass(slots=True)
-class Value:
+class XmlValue:
     """One parameter: its name, and where its raw text starts and ends in the block."""
 
     name: str
@@ -52,7 +52,7 @@ class Value:
     end: int = -1
 
 
-def opener(line: str, tools: Shapes, *, invoke: bool = False) -> tuple[str, str, int] | None:
+def opener(line: str, tools: ToolSchemas, *, invoke: bool = False) -> tuple[str, str, int] | None:
     """Return (tool name, element name, where the inside starts) if an XML call begins on this line.
 
     ``invoke`` allows the opt-in form ``<invoke name="…">`` with ``<parameter name="…">`` children.
@@ -69,28 +69,28 @@ def opener(line: str, tools: Shapes, *, invoke: bool = False) -> tuple[str, str,
     return (found[4], found[4], found.end()) if found[4] in tools else None
 
 
-class Follower:
+class XmlFollower:
     """Follows an XML call line by line, each character once, and knows when it has ended.
 
     ``end`` is the offset behind the closing tag (-1: not yet). ``prose`` is set when it turns out that
     this was a mention of the tag in a sentence and no call.
     """
 
-    def __init__(self, tool: str, element: str, schema: quick_check.Schema) -> None:
+    def __init__(self, tool: str, element: str, schema: quick_check.SchemaValue) -> None:
         self.tool, self.element = tool, element
         self.names = quick_check.properties(schema)
         self.opens = _PARAMETER if element == "invoke" else ELEMENT
-        self.values: list[Value] = []
+        self.values: list[XmlValue] = []
         self.end = -1
         self.prose = False
         self.junk = ""
         self.stranger = ""  # the first element behind a value that is no parameter
         self.path = ""
-        self._fallback: tuple[Value, int] | None = None
+        self._fallback: tuple[XmlValue, int] | None = None
         self._fallbacks = 0
         self.closer = f"</{element}>"
-        self._open: Value | None = None
-        self._json: Tracker | None = None
+        self._open: XmlValue | None = None
+        self._json: JsonProgress | None = None
         self._json_from = -1
         self._inner = 0
         self._waiting = -1  # offset behind a closing tag whose continuation is not seen yet
@@ -128,7 +128,7 @@ class Follower:
             return element.end()
         empty = _EMPTY.match(line, pos)
         if empty and empty[1] in self._known():
-            self.values.append(Value(empty[1], offset + empty.end(), offset + empty.end()))
+            self.values.append(XmlValue(empty[1], offset + empty.end(), offset + empty.end()))
             return empty.end()
         if self.element not in ("tool", "invoke"):
             self.prose = True
@@ -139,14 +139,14 @@ class Follower:
         return stop
 
     def _begin(self, name: str, start: int) -> None:
-        self._open = Value(name, start)
+        self._open = XmlValue(name, start)
         types = quick_check.types_of(self.names.get(name))
-        self._json = Tracker() if types and "string" not in types and types & {"array", "object"} else None
+        self._json = JsonProgress() if types and "string" not in types and types & {"array", "object"} else None
         self._json_from = -1
         self._inner = 0
         self._text = []
 
-    def _in_value(self, value: Value, line: str, pos: int, offset: int) -> int:
+    def _in_value(self, value: XmlValue, line: str, pos: int, offset: int) -> int:
         closer, again = self.tags(value.name)
         found = line.find(closer, pos)
         stop = len(line) if found < 0 else found
@@ -178,7 +178,7 @@ class Follower:
                 return
         self._json.feed(piece)
 
-    def _keep(self, value: Value, piece: str) -> None:
+    def _keep(self, value: XmlValue, piece: str) -> None:
         if value.name in PATH_KEYS and not self.path and len(self._text) < 20:
             self._text.append(piece)
 
@@ -211,7 +211,7 @@ class Follower:
             return pos
         self.values.append(value)
         if value.name in PATH_KEYS and not self.path:
-            self.path = unwrapped("".join(self._text))
+            self.path = without_line_ends("".join(self._text))
         self._open = self._json = None
         return pos
 
@@ -245,7 +245,7 @@ class _Anything:
 _ANYTHING: Final = _Anything()
 
 
-def unwrapped(raw: str) -> str:
+def without_line_ends(raw: str) -> str:
     """Apply the rule for line ends: a value that begins with one loses it and the last one."""
     for first in ("\r\n", "\n"):
         if raw.startswith(first):
@@ -262,21 +262,23 @@ _CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
 _DIALECT: Final = {"invoke": "invoke"}
 
 
-def read_call(follower: Follower, raw: str) -> Call | Fault:
+def read_call(follower: XmlFollower, raw: str) -> Call | JsonFault:
     """Turn a complete XML call into a call. ``raw`` is the block's text; offsets of faults are into it."""
     if follower.junk:
-        return Fault("frame", f"there is text outside the parameters of '{follower.tool}': {follower.junk[:60]!r}")
+        return JsonFault("frame", f"there is text outside the parameters of '{follower.tool}': {follower.junk[:60]!r}")
     parameters: dict[str, Json] = {}
     notes: list[Repair] = []
     for value in follower.values:
         if value.name in parameters:
-            return Fault("duplicate_key", f"the parameter '{value.name}' occurs twice", value.start)
+            return JsonFault("duplicate_key", f"the parameter '{value.name}' occurs twice", value.start)
         text = raw[value.start : value.end]
         if _ends_again(value, text, follower, raw):
-            return Fault("ambiguous", f"the value of '{value.name}' holds its own closing tag, so its end is uncertain")
+            return JsonFault(
+                "ambiguous", f"the value of '{value.name}' holds its own closing tag, so its end is uncertain"
+            )
         read = _read_value(text, follower.names.get(value.name), notes)
-        if isinstance(read, Fault):
-            return Fault(read.code, f"parameter '{value.name}': {read.message}", value.start + read.offset)
+        if isinstance(read, JsonFault):
+            return JsonFault(read.code, f"parameter '{value.name}': {read.message}", value.start + read.offset)
         parameters[value.name] = read.value
     explanation = ""
     if "explanation" not in follower.names and isinstance(parameters.get("explanation"), str):
@@ -289,14 +291,14 @@ class _Read:
     value: Json
 
 
-def _read_value(text: str, schema: quick_check.Schema, notes: list[Repair]) -> _Read | Fault:
+def _read_value(text: str, schema: quick_check.SchemaValue, notes: list[Repair]) -> _Read | JsonFault:
     cdata = _CDATA.fullmatch(text)
     if cdata and "]]>" not in cdata[1]:
         notes.append(Repair("cdata", -1, "<![CDATA[", "", 0.95))
         text = cdata[1]
     types = quick_check.types_of(schema)
     if not types or "string" in types:
-        return _Read(unwrapped(text))
+        return _Read(without_line_ends(text))
     if types & {"array", "object"}:
         return _structure(text, schema, types, notes)
     coercion = Coercion()
@@ -305,7 +307,7 @@ def _read_value(text: str, schema: quick_check.Schema, notes: list[Repair]) -> _
     return _Read(coerced)
 
 
-def _ends_again(value: Value, text: str, follower: Follower, raw: str) -> bool:
+def _ends_again(value: XmlValue, text: str, follower: XmlFollower, raw: str) -> bool:
     """Return whether the block holds a second place where this value could end."""
     names = "|".join(re.escape(follower.tags(name)[1]) for name in follower.names) or follower.opens.pattern
     ending = re.compile(rf"{re.escape(follower.tags(value.name)[0])}\s*(?:{re.escape(follower.closer)}|{names})")
@@ -318,21 +320,23 @@ def _ends_again(value: Value, text: str, follower: Follower, raw: str) -> bool:
 
 
 def _is_json(text: str) -> bool:
-    return isinstance(strict(text), Parsed)
+    return isinstance(parse_strict(text), ParsedJson)
 
 
-def _structure(text: str, schema: quick_check.Schema, types: frozenset[str], notes: list[Repair]) -> _Read | Fault:
+def _structure(
+    text: str, schema: quick_check.SchemaValue, types: frozenset[str], notes: list[Repair]
+) -> _Read | JsonFault:
     body = text.strip()
     lead = len(text) - len(text.lstrip())
     if body.startswith("<"):
         return _children(body, schema, types, notes)
     parsed = json_text(text, schema)
-    if isinstance(parsed, Fault):
-        return Fault("syntax", f"it is not valid JSON: {parsed.message}", lead + parsed.offset)
+    if isinstance(parsed, JsonFault):
+        return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", lead + parsed.offset)
     kind = quick_check.type_name(parsed.value)
     if kind not in types:
         wanted = " or ".join(sorted(types))
-        return Fault(
+        return JsonFault(
             "schema", f"expected {wanted}, got {kind}" + ("; send a list, even for one" if "array" in types else "")
         )
     notes.extend(parsed.repairs)
@@ -342,25 +346,27 @@ def _structure(text: str, schema: quick_check.Schema, types: frozenset[str], not
     return _Read(value)
 
 
-def _children(body: str, schema: quick_check.Schema, types: frozenset[str], notes: list[Repair]) -> _Read | Fault:
+def _children(
+    body: str, schema: quick_check.SchemaValue, types: frozenset[str], notes: list[Repair]
+) -> _Read | JsonFault:
     """Read child elements: items of any one name for an array, properties for an object."""
     if "array" not in types:
         fields = _fields(body, schema)
-        return fields if isinstance(fields, Fault) else _Read(fields)
+        return fields if isinstance(fields, JsonFault) else _Read(fields)
     items = schema.get("items") if isinstance(schema, Mapping) else None
     first = ELEMENT.match(body)
     name = first[1] if first else ""
     if first is None or name in quick_check.properties(items):
-        return Fault("schema", "expected a list of elements, one for each item")
+        return JsonFault("schema", "expected a list of elements, one for each item")
     values: list[Json] = []
     pos = 0
     while pos < len(body):
         found = _element(body, pos, frozenset({name}), exclusive=False)
         if found is None:
-            return Fault("syntax", f"expected <{name}>…</{name}> elements", pos)
+            return JsonFault("syntax", f"expected <{name}>…</{name}> elements", pos)
         inner, pos = found
-        read = _fields(inner, items) if quick_check.properties(items) else entities(unwrapped(inner))
-        if isinstance(read, Fault):
+        read = _fields(inner, items) if quick_check.properties(items) else entities(without_line_ends(inner))
+        if isinstance(read, JsonFault):
             return read
         values.append(read)
     coercion = Coercion()
@@ -369,7 +375,7 @@ def _children(body: str, schema: quick_check.Schema, types: frozenset[str], note
     return _Read(coerced)
 
 
-def _fields(body: str, schema: quick_check.Schema) -> dict[str, Json] | Fault:
+def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | JsonFault:
     names = frozenset(quick_check.properties(schema))
     fields: dict[str, Json] = {}
     pos = len(body) - len(body.lstrip())
@@ -377,10 +383,10 @@ def _fields(body: str, schema: quick_check.Schema) -> dict[str, Json] | Fault:
         element = ELEMENT.match(body, pos)
         found = _element(body, pos, names, exclusive=True) if element and element[1] in names else None
         if element is None or found is None:
-            return Fault("syntax", "expected one element for each of: " + ", ".join(sorted(names)), pos)
+            return JsonFault("syntax", "expected one element for each of: " + ", ".join(sorted(names)), pos)
         if element[1] in fields:
-            return Fault("duplicate_key", f"<{element[1]}> occurs twice", pos)
-        fields[element[1]] = entities(unwrapped(found[0]))
+            return JsonFault("duplicate_key", f"<{element[1]}> occurs twice", pos)
+        fields[element[1]] = entities(without_line_ends(found[0]))
         pos = found[1]
     return fields
 

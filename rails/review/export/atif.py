@@ -101,9 +101,9 @@ class _Walk:
 
     def _answer(self, record: Record) -> None:
         details, usage = record.details, facts.inner(record.details, "usage")
-        cached = facts.whole(usage, "cache_read_tokens")
-        prompt = facts.whole(usage, "input_tokens") + cached + facts.whole(usage, "cache_write_tokens")
-        completion = facts.whole(usage, "output_tokens")
+        cached = facts.integer(usage, "cache_read_tokens")
+        prompt = facts.integer(usage, "input_tokens") + cached + facts.integer(usage, "cache_write_tokens")
+        completion = facts.integer(usage, "output_tokens")
         self.prompt, self.cached = self.prompt + prompt, self.cached + cached
         self.completion += completion
         self._answered, self._calls, self._results = True, [], []
@@ -156,7 +156,7 @@ def _refusal(item: facts.Details) -> str:
 
 def _findings(record: Record) -> str:
     lines = [
-        f"{facts.text(item, 'path')}:{facts.whole(item, 'line')}:{facts.whole(item, 'column')} "
+        f"{facts.text(item, 'path')}:{facts.integer(item, 'line')}:{facts.integer(item, 'column')} "
         f"{facts.text(item, 'rule')} {facts.text(item, 'message')}"
         for item in facts.objects(record.details, "findings")
         if item.get("new", True)

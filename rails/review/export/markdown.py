@@ -15,14 +15,14 @@ from rails.core import limits
 from rails.core import record_fields as facts
 from rails.core.events import Record
 from rails.core.text import head_and_tail, one_line, printable
-from rails.log.session_stats import Card
+from rails.log.session_stats import SessionStats
 
 _BLOCK_CHARS: Final = limits.FEEDBACK_CHARS
 
 
 def to_markdown(records: Sequence[Record]) -> str:
     """Return the session as Markdown. The same records give the same text."""
-    card = Card(records[0].session_id if records else "")
+    card = SessionStats(records[0].session_id if records else "")
     for record in records:
         card.add(record)
     lines = [*_summary(card)]
@@ -48,7 +48,7 @@ def inline(text: str, limit: int = 300) -> str:
     return f"{ticks}{pad}{plain}{pad}{ticks}"
 
 
-def block(text: str, language: str = "") -> list[str]:
+def fenced_block(text: str, language: str = "") -> list[str]:
     """Return untrusted text as a fenced block."""
     shown, left_out = head_and_tail(printable(text.replace("\r\n", "\n")), _BLOCK_CHARS)
     ticks = max((len(run) for run in re.findall("`+", shown)), default=0)
@@ -57,12 +57,12 @@ def block(text: str, language: str = "") -> list[str]:
     return [f"{fence}{language}", *shown.rstrip("\n").split("\n"), fence]
 
 
-def folded(title: str, body: Sequence[str]) -> list[str]:
+def collapsible(title: str, body: Sequence[str]) -> list[str]:
     """Return a part that opens on demand; ``title`` is trusted."""
     return ["", f"<details><summary>{title}</summary>", "", *body, "", "</details>", ""]
 
 
-def _summary(card: Card) -> Iterator[str]:
+def _summary(card: SessionStats) -> Iterator[str]:
     yield "# AI-Rails session"
     yield ""
     rows = {
@@ -92,7 +92,7 @@ def _told(record: Record) -> list[str]:
         case "LLM_RESPONSE":
             note = facts.text(details, "note")
             ending = [f"- ⚠ {inline(note)}"] if note else []
-            return [*folded("The answer", block(facts.text(details, "text"))), *ending]
+            return [*collapsible("The answer", fenced_block(facts.text(details, "text"))), *ending]
         case "MCP_REQUEST_FORMULATED":
             repairs = facts.objects(details, "repairs")
             mended = f" (repaired: {', '.join(inline(facts.text(r, 'name')) for r in repairs)})" if repairs else ""
@@ -103,7 +103,7 @@ def _told(record: Record) -> list[str]:
             return _verdict(record)
         case "APPROVAL_REQUESTED":
             diff = facts.text(details, "diff")
-            return folded("The change that was shown", block(diff, "diff")) if diff else []
+            return collapsible("The change that was shown", fenced_block(diff, "diff")) if diff else []
         case "HUMAN_DECISION":
             sign = "✅" if facts.text(details, "answer") == "approve" else "⛔"
             return [f"- {sign} Decision: {inline(record.message)}"]
@@ -111,9 +111,9 @@ def _told(record: Record) -> list[str]:
             sign = "❌" if details.get("ok") is False else "✅"
             return [f"- {sign} {inline(record.message)}"]
         case "FEEDBACK_SENT":
-            return folded("What the agent was told", block(facts.text(details, "text")))
+            return collapsible("What the agent was told", fenced_block(facts.text(details, "text")))
         case "ESCALATION" if first := facts.text(details, "first_message"):
-            return [f"- ⚠ {inline(record.message)}", *folded("What it began afresh with", block(first))]
+            return [f"- ⚠ {inline(record.message)}", *collapsible("What it began afresh with", fenced_block(first))]
         case "LLM_ERROR" | "ERROR" | "UNDO" | "SESSION_RESUMED" | "LOG_RECOVERED" | "ESCALATION" | "OVERSEER_ALERT":
             return [f"- ⚠ {inline(record.message)}"]
         case "HANDOFF" | "HUMAN_STEERED":
@@ -135,7 +135,7 @@ def _verdict(record: Record) -> list[str]:
     if found:
         lines += ["", "| File | Line | Rule | Finding |", "|---|---|---|---|"]
         lines += [
-            f"| {inline(facts.text(item, 'path'))} | {facts.whole(item, 'line')} "
+            f"| {inline(facts.text(item, 'path'))} | {facts.integer(item, 'line')} "
             f"| {inline(facts.text(item, 'rule'))} | {inline(facts.text(item, 'message'))} |"
             for item in found
         ]

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import rails
-from rails.core.conversation import NativeCall, NativeResult, Opaque, Part, Text, message_from_json
+from rails.core.conversation import MessagePart, NativeCall, NativeResult, Opaque, TextPart, message_from_json
 from rails.core.events import Record
-from rails.core.record_fields import inner, text, whole
+from rails.core.record_fields import inner, integer, text
 from rails.core.tool_request import Json
 
 _SPACE: Final = uuid.UUID("6f0a8d0e-3f0c-5f0e-9c53-1d7a1f3f9a10")
@@ -115,10 +115,10 @@ def _answer(record: Record) -> dict[str, Json]:
         "stop_reason": None if stop == "cut" else stop,
         "stop_sequence": None,
         "usage": {
-            "input_tokens": whole(usage, "input_tokens"),
-            "output_tokens": whole(usage, "output_tokens"),
-            "cache_read_input_tokens": whole(usage, "cache_read_tokens"),
-            "cache_creation_input_tokens": whole(usage, "cache_write_tokens"),
+            "input_tokens": integer(usage, "input_tokens"),
+            "output_tokens": integer(usage, "output_tokens"),
+            "cache_read_input_tokens": integer(usage, "cache_read_tokens"),
+            "cache_creation_input_tokens": integer(usage, "cache_write_tokens"),
         },
     }
 
@@ -128,22 +128,22 @@ def _feedback(details: Mapping[str, Json]) -> Json:
     return [*blocks] or text(details, "text")
 
 
-def _parts(value: Mapping[str, Json], role: str) -> Sequence[Part]:
+def _parts(value: Mapping[str, Json], role: str) -> Sequence[MessagePart]:
     try:
         return message_from_json({"role": role, "content": value.get("content")}).parts
     except ValueError:
         return ()
 
 
-def _blocks(part: Part) -> Iterator[Json]:
+def _blocks(part: MessagePart) -> Iterator[Json]:
     match part:
-        case Text(words) if words.strip():
+        case TextPart(words) if words.strip():
             yield {"type": "text", "text": words}
         case NativeCall(id_, name, arguments):
             yield {"type": "tool_use", "id": id_, "name": name, "input": _object(arguments)}
         case NativeResult(id_, words, is_error):
             yield {"type": "tool_result", "tool_use_id": id_, "content": words, "is_error": is_error}
-        case Text() | Opaque():
+        case TextPart() | Opaque():
             pass
 
 

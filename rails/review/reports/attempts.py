@@ -24,7 +24,7 @@ _CUT: Final = ("max_tokens", "cut")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AttemptRow:
     """Tries of one agent at one thing, all of them failed but ``ended``, which is ``None`` when none was right."""
 
     agent: str
@@ -78,7 +78,7 @@ def with_progress(turns: Sequence[TurnView]) -> tuple[TurnView, ...]:
     return tuple(result)
 
 
-def rows_of(turns: Sequence[TurnView]) -> Iterator[Row]:
+def rows_of(turns: Sequence[TurnView]) -> Iterator[AttemptRow]:
     """Yield every row of failed tries, with the turn that was right."""
     rows: dict[str, list[TurnView]] = {}
     for turn in turns:
@@ -86,9 +86,9 @@ def rows_of(turns: Sequence[TurnView]) -> Iterator[Row]:
         if turn.failed or failures_of(turn):
             row.append(turn)
         elif row:
-            yield Row(turn.agent, tuple(row), turn)
+            yield AttemptRow(turn.agent, tuple(row), turn)
             row.clear()
-    yield from (Row(agent, tuple(row), None) for agent, row in rows.items() if row)
+    yield from (AttemptRow(agent, tuple(row), None) for agent, row in rows.items() if row)
 
 
 def explain_failures(turns: Sequence[TurnView]) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def explain_failures(turns: Sequence[TurnView]) -> tuple[str, ...]:
     return tuple(_sentence(row.tries, row.ended) for row in rows_of(turns))
 
 
-def caption(row: Row) -> str:
+def caption(row: AttemptRow) -> str:
     """Say who failed how often, and how it ended."""
     numbers = ", ".join(str(turn.number) for turn in row.tries)
     end = f"turn {row.ended.number} was right" if row.ended else "it did not get right"
@@ -198,7 +198,7 @@ REFLEX_LINES: Final = 20
 REFLEX_SECONDS: Final = 2.0
 
 
-def attention(turns: Sequence[TurnView], undone: Sequence[int], *, ended: bool) -> tuple[str, ...]:
+def warnings_of(turns: Sequence[TurnView], undone: Sequence[int], *, ended: bool) -> tuple[str, ...]:
     """Return what is in doubt or was decided oddly. ``ended`` is whether the session has an end."""
     return tuple(f"Turn {turn.number}: {what}" for turn in turns for what in _of_turn(turn, set(undone), ended))
 

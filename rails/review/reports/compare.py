@@ -23,7 +23,7 @@ _Key: TypeAlias = tuple[str, frozenset[str], str, tuple[str, ...]]
 Pairs: TypeAlias = Iterator[tuple[TurnView | None, TurnView | None]]
 
 
-def align(first: Sequence[TurnView], second: Sequence[TurnView]) -> Pairs:
+def align_turns(first: Sequence[TurnView], second: Sequence[TurnView]) -> Pairs:
     """Yield pairs of turns in order; ``None`` stands beside a turn that has no partner."""
     if len(first) * len(second) > _CELLS:
         yield from zip_longest(first, second)
@@ -76,7 +76,7 @@ _STAGES: Final = ("model", "gate", "human", "write", "run")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ComparedTurn:
     """A turn in short. ``causes`` say why it failed, ``record`` is its first log record."""
 
     number: int
@@ -94,8 +94,8 @@ class Step:
 class Pair:
     """Turns that belong together, and how alike they are."""
 
-    first: Step | None
-    second: Step | None
+    first: ComparedTurn | None
+    second: ComparedTurn | None
     likeness: Likeness
 
 
@@ -149,7 +149,7 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class SessionComparison:
     """Two sessions compared. ``parted`` is the index of the first pair that is not the same, -1: there is none."""
 
     first: Side
@@ -164,11 +164,11 @@ class Comparison:
     files: tuple[FileState, ...]
 
 
-def compare(first: SessionView, second: SessionView, prices: Prices | None = None) -> Comparison:
+def compare_sessions(first: SessionView, second: SessionView, prices: Prices | None = None) -> SessionComparison:
     """Return what is the same and what differs in two sessions; the first is the baseline."""
-    pairs = tuple(_pair(one, other) for one, other in align(first.turns, second.turns))
+    pairs = tuple(_pair(one, other) for one, other in align_turns(first.turns, second.turns))
     parted = next((index for index, pair in enumerate(pairs) if pair.likeness != "same"), -1)
-    return Comparison(
+    return SessionComparison(
         first=_side(first),
         second=_side(second),
         same_task=first.task.strip() == second.task.strip(),
@@ -203,13 +203,13 @@ def _said(turn: TurnView) -> str:
     return json.dumps(asked, sort_keys=True) if asked else turn.text.strip()
 
 
-def _step(turn: TurnView | None) -> Step | None:
+def _step(turn: TurnView | None) -> ComparedTurn | None:
     if turn is None:
         return None
     asked = "; ".join(f"{r.tool} {', '.join(r.paths)}".strip() for r in turn.requests) or "text only"
     tokens = turn.input_tokens + turn.cached_tokens + turn.output_tokens
     seconds = round(sum(turn.seconds.values()), 3)
-    return Step(
+    return ComparedTurn(
         turn.number, turn.first_seq, turn.agent, asked, turn.outcome, causes_of(turn), turn.progress, tokens, seconds
     )
 

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rails.render.table import Cell, Style, Table, cells
-from rails.review.reports.compare import Comparison, Count, Pair, Side, Step
+from rails.render.table import Cell, CellStyle, Table, cells
+from rails.review.reports.compare import ComparedTurn, Count, Pair, SessionComparison, Side
 
-_ALIKE: Final[dict[str, tuple[str, Style]]] = {
+_ALIKE: Final[dict[str, tuple[str, CellStyle]]] = {
     "same": ("=", "dim"),
     "other answer": ("≠ other answer", "open"),
     "other outcome": ("≠ other outcome", "bad"),
     "only first": ("only in A", "open"),
     "only second": ("only in B", "open"),
 }
-_STATES: Final[dict[str, Style]] = {"unchanged": "dim", "new": "bad", "absent": "good"}
-_FILES: Final[dict[str, Style]] = {"same": "good", "different": "open"}
+_STATES: Final[dict[str, CellStyle]] = {"unchanged": "dim", "new": "bad", "absent": "good"}
+_FILES: Final[dict[str, CellStyle]] = {"same": "good", "different": "open"}
 _LISTED: Final = 500
 
 
-def sentences(found: Comparison) -> Iterator[str]:
+def sentences(found: SessionComparison) -> Iterator[str]:
     """Say what matters first: what is compared, and where the two part."""
     yield f"A: {_named(found.first)}"
     yield f"B: {_named(found.second)}"
@@ -41,7 +41,7 @@ def _named(side: Side) -> str:
     return f"{side.session_id} · {side.task or 'no task'} · {models} · prompts {', '.join(side.prompts) or 'unknown'}"
 
 
-def _both(pair: Pair) -> tuple[tuple[str, Step | None], ...]:
+def _both(pair: Pair) -> tuple[tuple[str, ComparedTurn | None], ...]:
     return ("A", pair.first), ("B", pair.second)
 
 
@@ -53,11 +53,11 @@ def _why(pair: Pair) -> str:
     return "the answers differ, with the same outcome"
 
 
-def _ended(step: Step) -> str:
+def _ended(step: ComparedTurn) -> str:
     return f"{step.outcome} ({', '.join(step.causes)})" if step.causes else step.outcome
 
 
-def compare_tables(found: Comparison) -> tuple[Table, ...]:
+def compare_tables(found: SessionComparison) -> tuple[Table, ...]:
     """Return the comparison as tables: figures, turns, failures, rules, findings, files."""
     tables = [
         Table(
@@ -115,7 +115,7 @@ def _less(own: int, other: int) -> Cell:
     return Cell(f"{own:,}", "good" if own < other else "")
 
 
-def _pair_row(pair: Pair, found: Comparison) -> tuple[Cell, ...]:
+def _pair_row(pair: Pair, found: SessionComparison) -> tuple[Cell, ...]:
     words, style = _ALIKE[pair.likeness]
     return (
         *_step_cells(pair.first, found.first.session_id),
@@ -124,7 +124,7 @@ def _pair_row(pair: Pair, found: Comparison) -> tuple[Cell, ...]:
     )
 
 
-def _step_cells(step: Step | None, session_id: str) -> tuple[Cell, ...]:
+def _step_cells(step: ComparedTurn | None, session_id: str) -> tuple[Cell, ...]:
     if step is None:
         return cells("", "", "")
     good = step.outcome in ("applied", "ran", "answered")

@@ -8,7 +8,7 @@ from typing import Final
 
 from rails.core.dataclass import dataclass
 from rails.projections.common import ApprovalView, SessionView, TurnView
-from rails.render.table import Cell, Style, Table, cells
+from rails.render.table import Cell, CellStyle, Table, cells
 from rails.review.diffs import read_diff
 from rails.review.html_turns import seconds_text
 from rails.review.reports.attempts import REFLEX_LINES, REFLEX_SECONDS
@@ -98,7 +98,7 @@ def decisions_table(rows: tuple[DecisionRow, ...]) -> Table:
 
 def _cells(row: DecisionRow) -> tuple[Cell, ...]:
     words = {"approve": "approved", "deny": "denied", "abort": "stopped", "": "no answer"}.get(row.answer, row.answer)
-    styles: dict[str, Style] = {"approve": "good", "": "open"}
+    styles: dict[str, CellStyle] = {"approve": "good", "": "open"}
     extra = [word for word, holds in (("undone later", row.undone), ("hardly read", row.reflex)) if holds]
     return cells(
         row.at[:19].replace("T", " "),

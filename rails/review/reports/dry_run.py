@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final, cast
 
-from rails.approval.policy.rules import Circumstances, Item, Kind, Policy, Rule, Ruling, Seen, minute_of
+from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen, minute_of
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line, sha256
 from rails.core.verdict import Status
@@ -37,7 +37,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class DryRun:
+class DryRunReport:
     """All questions, in the order of the sessions."""
 
     sessions: int
@@ -58,13 +58,13 @@ class DryRun:
         return sum(case.ruling == ruling for case in self.cases)
 
 
-def dry_run(policy: Policy, sessions: Iterable[SessionView]) -> DryRun:
+def dry_run(policy: Policy, sessions: Iterable[SessionView]) -> DryRunReport:
     """Put every answered question of ``sessions`` to ``policy``."""
     views = tuple(sessions)
-    return DryRun(len(views), tuple(case for view in views for case in _cases(policy, view)))
+    return DryRunReport(len(views), tuple(case for view in views for case in _cases(policy, view)))
 
 
-def rule_in_words(rule: Rule, sessions: Iterable[SessionView]) -> str:
+def rule_in_words(rule: PolicyRule, sessions: Iterable[SessionView]) -> str:
     """Return what ``rule`` alone would have allowed, for somebody who is about to give it."""
     report = dry_run(Policy((rule,)), sessions)
     allowed = report.count("allow")
@@ -74,7 +74,7 @@ def rule_in_words(rule: Rule, sessions: Iterable[SessionView]) -> str:
     return "\n".join((f"{text}; {len(report.slipped)} of them were denied:", *_listed(report.slipped)))
 
 
-def as_text(report: DryRun) -> str:
+def dry_run_as_text(report: DryRunReport) -> str:
     """Return the report for a terminal; what would have slipped through comes first."""
     counts = ", ".join(f"{report.count(ruling)} {word}" for ruling, word in _WORDS)
     lines = [f"{len(report.cases)} answered questions in {report.sessions} sessions: {counts}."]
@@ -115,17 +115,19 @@ def _cases(policy: Policy, view: SessionView) -> Iterator[Case]:
             )
 
 
-def _items(turn: TurnView, approval: ApprovalView) -> Iterator[Item]:
+def _items(turn: TurnView, approval: ApprovalView) -> Iterator[PolicyItem]:
     adjusted = bool(approval.notes)
     for tool in approval.tools or ("",):
         if approval.kind != "changes":
-            yield Item(turn.agent, tool, "run", adjusted=adjusted)
+            yield PolicyItem(turn.agent, tool, "run", adjusted=adjusted)
             continue
         status = cast(Status, turn.gates[-1].status) if turn.gates else "error"
         found = turn.gates[-1].findings if turn.gates else ()
         seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), len(approval.diff))
         for change in turn.planned:
-            yield Item(turn.agent, tool, _kind(change), change.path, status, _lines(approval.diff), adjusted, seen)
+            yield PolicyItem(
+                turn.agent, tool, _kind(change), change.path, status, _lines(approval.diff), adjusted, seen
+            )
 
 
 def _minute(at: str) -> int | None:
@@ -135,9 +137,9 @@ def _minute(at: str) -> int | None:
         return None
 
 
-def _kind(change: ChangeView) -> Kind:
+def _kind(change: ChangeView) -> ItemKind:
     if change.kind in ("create", "modify") and not (change.kind == "modify" and change.after_sha256 in _EMPTY):
-        return cast(Kind, change.kind)
+        return cast(ItemKind, change.kind)
     return "delete"
 
 

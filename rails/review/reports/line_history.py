@@ -20,7 +20,7 @@ _DOUBT: Final = "The file was also changed outside of these sessions, so this ma
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class LineOrigin:
     """The turn in which a line was written, and its number then. ``decision`` is ``None`` for a log without one."""
 
     session_id: str
@@ -31,14 +31,14 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class LineStory:
+class LineHistory:
     """The answer. ``origin`` is ``None`` when no session wrote the line. ``certain`` is whether the hashes
     of the log join without a gap up to the file as it is now.
     """
 
     path: str
     line: int
-    origin: Origin | None
+    origin: LineOrigin | None
     certain: bool
 
 
@@ -51,7 +51,9 @@ class _Step:
     decision: ApprovalView | None
 
 
-def line_story(sessions: Sequence[SessionView], path: str, line: int, current_sha256: str | None = None) -> LineStory:
+def line_history(
+    sessions: Sequence[SessionView], path: str, line: int, current_sha256: str | None = None
+) -> LineHistory:
     """Return where ``line`` (from 1) of ``path`` comes from. ``sessions`` are in order, the oldest first.
 
     ``current_sha256`` is the hash of the file as it is now, if known.
@@ -60,17 +62,17 @@ def line_story(sessions: Sequence[SessionView], path: str, line: int, current_sh
     for step in reversed(list(_steps(sessions, path))):
         certain = certain and expected in (None, step.change.after_sha256)
         if step.diff is None:
-            return LineStory(path, line, None, certain=False)
+            return LineHistory(path, line, None, certain=False)
         before = _before(step.diff, number)
         if before is None:
             asked = tuple(request for request in step.turn.requests if path in request.paths)
-            origin = Origin(step.view.session_id, step.turn, number, step.decision, asked or step.turn.requests)
-            return LineStory(path, line, origin, certain)
+            origin = LineOrigin(step.view.session_id, step.turn, number, step.decision, asked or step.turn.requests)
+            return LineHistory(path, line, origin, certain)
         number, expected = before, step.change.before_sha256
-    return LineStory(path, line, None, certain)
+    return LineHistory(path, line, None, certain)
 
 
-def as_text(story: LineStory) -> str:
+def line_history_as_text(story: LineHistory) -> str:
     """Return the story in sentences."""
     place = f"{one_line(story.path)}:{story.line}"
     doubt = (

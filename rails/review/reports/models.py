@@ -19,7 +19,7 @@ from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass, field
 from rails.projections.common import SessionView, TurnView
-from rails.render.table import Cell, Style, Table, cells
+from rails.render.table import Cell, CellStyle, Table, cells
 from rails.review.reports.attempts import failures_of
 
 #: The normal quantile that 95 % of a distribution lie within.
@@ -169,7 +169,7 @@ def models_table(report: ModelReport) -> Table:
 
 def _row(row: ModelRow, prices: Prices, *, money: bool) -> tuple[Cell, ...]:
     low, high = row.first.interval
-    style: Style = "dim" if row.steps < ENOUGH else "good" if low >= 0.5 else "bad" if high < 0.5 else ""
+    style: CellStyle = "dim" if row.steps < ENOUGH else "good" if low >= 0.5 else "bad" if high < 0.5 else ""
     return cells(
         row.role,
         Cell(row.model or "(saved answer)", "head"),

@@ -37,7 +37,7 @@ class Drifted:
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class RepairedParameter:
     """What was mended of one model's requests. ``corrected`` are corrections that were taken, ``drifted``
     those of them that changed a value; ``rejected`` were not taken.
     """
@@ -56,25 +56,25 @@ class DriftReport:
     """Counts by model, and every changed value."""
 
     sessions: int
-    models: tuple[Mended, ...]
+    models: tuple[RepairedParameter, ...]
     values: tuple[Drifted, ...]
 
 
 def drift_report(views: Iterable[SessionView]) -> DriftReport:
     """Return what was mended in these sessions."""
-    by_model: dict[str, Mended] = {}
+    by_model: dict[str, RepairedParameter] = {}
     values: list[Drifted] = []
     count = 0
     for view in views:
         count += 1
         for turn in view.turns:
             if turn.requests or turn.corrections:
-                by_model[turn.model] = _counted(by_model.get(turn.model, Mended(turn.model)), turn)
+                by_model[turn.model] = _counted(by_model.get(turn.model, RepairedParameter(turn.model)), turn)
             values += _values(view.session_id, turn)
     return DriftReport(count, tuple(by_model[name] for name in sorted(by_model)), tuple(values))
 
 
-def _counted(so_far: Mended, turn: TurnView) -> Mended:
+def _counted(so_far: RepairedParameter, turn: TurnView) -> RepairedParameter:
     taken = [correction for correction in turn.corrections if correction.taken]
     return replace(
         so_far,

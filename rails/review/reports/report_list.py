@@ -21,7 +21,7 @@ REPORT_SESSIONS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReviewReport:
     """A report: what it is called, its tables, and the same for programs."""
 
     title: str
@@ -29,42 +29,42 @@ class Report:
     value: Json
 
 
-def _rules(views: Iterable[SessionView], prices: Prices) -> Report:
+def _rules(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
     del prices
     found = heat_map(views)
-    return Report("Rules", (heat_table(found),), to_json(found))
+    return ReviewReport("Rules", (heat_table(found),), to_json(found))
 
 
-def _weeks(views: Iterable[SessionView], prices: Prices) -> Report:
+def _weeks(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
     del prices
     found = heat_map(views, "week")
-    return Report("Rules by week", (heat_table(found),), to_json(found))
+    return ReviewReport("Rules by week", (heat_table(found),), to_json(found))
 
 
-def _models(views: Iterable[SessionView], prices: Prices) -> Report:
+def _models(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
     found = model_report(views, prices)
     rows: list[Json] = [
         {**row, "interval": list(one.first.interval)} if isinstance(row := to_json(one), dict) else row
         for one in found.rows
     ]
     value: dict[str, Json] = {"sessions": found.sessions, "rows": rows, "differences": list(found.differences)}
-    return Report("Models and prompts", (models_table(found),), value)
+    return ReviewReport("Models and prompts", (models_table(found),), value)
 
 
-def _drift(views: Iterable[SessionView], prices: Prices) -> Report:
+def _drift(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
     del prices
     found = drift_report(views)
-    return Report("Correction drift", drift_tables(found), to_json(found))
+    return ReviewReport("Correction drift", drift_tables(found), to_json(found))
 
 
-def _decisions(views: Iterable[SessionView], prices: Prices) -> Report:
+def _decisions(views: Iterable[SessionView], prices: Prices) -> ReviewReport:
     del prices
     found = decisions(views)
-    return Report("Decisions", (decisions_table(found),), to_json(found))
+    return ReviewReport("Decisions", (decisions_table(found),), to_json(found))
 
 
 #: Every report by its name.
-REPORTS: Final[dict[str, Callable[[Iterable[SessionView], Prices], Report]]] = {
+REPORTS: Final[dict[str, Callable[[Iterable[SessionView], Prices], ReviewReport]]] = {
     "rules": _rules,
     "weeks": _weeks,
     "models": _models,

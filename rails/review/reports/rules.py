@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from rails.core.dataclass import dataclass, field
 from rails.projections.common import SessionView, TurnView
-from rails.render.table import Cell, Style, Table, cells
+from rails.render.table import Cell, CellStyle, Table, cells
 
 By = Literal["session", "week"]
 _RULES: Final = 30
@@ -146,5 +146,5 @@ def heat_table(heat: HeatMap) -> Table:
 
 def _cell(count: int, top: int, session: str) -> Cell:
     level = 0 if not count else 1 + min(3, count * 4 // (top + 1))
-    styles: tuple[Style, ...] = ("heat-0", "heat-1", "heat-2", "heat-3", "heat-4")
+    styles: tuple[CellStyle, ...] = ("heat-0", "heat-1", "heat-2", "heat-3", "heat-4")
     return Cell(f"{count:,}" if count else "", styles[level], session if count else "")

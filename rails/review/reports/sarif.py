@@ -55,11 +55,11 @@ class _Walk:
             story.finding, story.left, story.times = finding, True, story.times + 1
             self.judged.append(story)
         for miss in d.objects(record.details, "not_checked"):
-            path, check, reason = (d.beginning(miss, key) for key in ("path", "check", "reason"))
+            path, check, reason = (d.shortened(miss, key) for key in ("path", "check", "reason"))
             self.missed[path, check, reason] = NotChecked(path, check, reason, d.flag(miss, "required", True))
         for run in d.objects(record.details, "checks"):
-            name = d.beginning(run, "name")
-            self.checks[name] = CheckRun(name, d.beginning(run, "version"), d.number(run, "duration_ms"))
+            name = d.shortened(run, "name")
+            self.checks[name] = CheckRun(name, d.shortened(run, "version"), d.number(run, "duration_ms"))
 
     def decision(self, record: Record) -> None:
         """Take in a decision: what was approved with findings is let through."""
@@ -107,7 +107,7 @@ def _story(story: _Story) -> Iterator[tuple[str, Json]]:
 def _findings(details: Details) -> Iterator[Finding]:
     for item in d.objects(details, "findings"):
         path, rule, message, tool, remedy, source = (
-            d.beginning(item, key) for key in ("path", "rule", "message", "tool", "remedy", "source")
+            d.shortened(item, key) for key in ("path", "rule", "message", "tool", "remedy", "source")
         )
         severity = d.text(item, "severity")
         line, column, end_line, end_column = (

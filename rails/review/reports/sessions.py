@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from rails.core.errors import UsageError
-from rails.log.index.query import Facet, Phrase, Query, parse
-from rails.log.index.terms import split
-from rails.log.session_stats import Card
-from rails.render.table import Cell, Style, Table, cells
+from rails.log.index.query import Facet, Phrase, Query, parse_query
+from rails.log.index.terms import folded_words
+from rails.log.session_stats import SessionStats
+from rails.render.table import Cell, CellStyle, Table, cells
 
 #: Points of the sparkline: a mark for a terminal, a style, and words.
-SPARK: Final[dict[str, tuple[str, Style, str]]] = {
+SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
     "p": ("·", "good", "checks passed"),
     "f": ("✕", "bad", "checks failed"),
     "e": ("?", "open", "checks could not be completed"),
@@ -30,9 +30,9 @@ STATES: Final = ("done", "unfinished", "failed", "findings", "refused", "denied"
 _FIELDS: Final = ("role", "model", "path", "rule", "is")
 
 
-def chosen(cards: Iterable[Card], line: str) -> tuple[Card, ...]:
+def chosen(cards: Iterable[SessionStats], line: str) -> tuple[SessionStats, ...]:
     """Return the cards that a line asks for. Raises UsageError for a line that means nothing for sessions."""
-    query = parse(line)
+    query = parse_query(line)
     if unknown := [facet.name for facet in query.facets if facet.name not in _FIELDS]:
         raise UsageError(f"{unknown[0]}: is asked of records, not of sessions. Here: {', '.join(_FIELDS)}, session.")
     for facet in query.facets:
@@ -41,8 +41,8 @@ def chosen(cards: Iterable[Card], line: str) -> tuple[Card, ...]:
     return tuple(card for card in cards if _takes(card, query))
 
 
-def _takes(card: Card, query: Query) -> bool:
-    words = f" {' '.join(split(card.task))} "
+def _takes(card: SessionStats, query: Query) -> bool:
+    words = f" {' '.join(folded_words(card.task))} "
     return (
         query.takes_session(card.session_id)
         and query.takes_time(card.started)
@@ -56,7 +56,7 @@ def _says(words: str, phrase: Phrase) -> bool:
     return f" {' '.join(phrase.words)}{'' if phrase.begin else ' '}" in words
 
 
-def _has(card: Card, facet: Facet) -> bool:
+def _has(card: SessionStats, facet: Facet) -> bool:
     if facet.name == "is":
         return facet.value in states(card)
     known: dict[str, Iterable[str]] = {
@@ -66,7 +66,7 @@ def _has(card: Card, facet: Facet) -> bool:
     return any(value.startswith(facet.value) if facet.begin else value == facet.value for value in values)
 
 
-def states(card: Card) -> frozenset[str]:
+def states(card: SessionStats) -> frozenset[str]:
     """Return everything that ``is:`` can ask of a session and that holds."""
     holds = {
         "done": card.outcome == "done",
@@ -82,7 +82,7 @@ def states(card: Card) -> frozenset[str]:
     return frozenset(name for name, so in holds.items() if so)
 
 
-def sessions_table(cards: Sequence[Card]) -> Table:
+def sessions_table(cards: Sequence[SessionStats]) -> Table:
     """Return sessions as a table in the order given."""
     return Table(
         "Sessions",
@@ -95,8 +95,8 @@ def sessions_table(cards: Sequence[Card]) -> Table:
     )
 
 
-def _row(card: Card) -> tuple[Cell, ...]:
-    style: Style = "good" if card.outcome == "done" else "open" if not card.outcome else "bad"
+def _row(card: SessionStats) -> tuple[Cell, ...]:
+    style: CellStyle = "good" if card.outcome == "done" else "open" if not card.outcome else "bad"
     damage = f"; {card.damage} damaged lines" if card.damage else ""
     return cells(
         Cell(card.session_id, "head", session=card.session_id),

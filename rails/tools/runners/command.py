@@ -53,7 +53,7 @@ class Finished:
     timed_out: bool = False
 
 
-def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def run_command_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run a command tool. Exit code 0 is success; everything else is a failed result with the output."""
     transport = definition.transport
     if not isinstance(transport, Command):

@@ -25,7 +25,7 @@ class Runner(Protocol):
         """Run one request in the project folder."""
 
 
-def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def run_request(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run a validated, approved request. ``definition`` must be the one that validated it.
 
     Edit tools and a definition that changed since the validation are refused as a failed result.
@@ -43,25 +43,25 @@ def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResu
 def _builtin(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     from rails.tools.runners import files
 
-    return files.run(request, definition, project)
+    return files.run_builtin_tool(request, definition, project)
 
 
 def _command(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     from rails.tools.runners import command
 
-    return command.run(request, definition, project)
+    return command.run_command_tool(request, definition, project)
 
 
 def _http(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     from rails.tools.runners import http
 
-    return http.run(request, definition, project)
+    return http.run_http_tool(request, definition, project)
 
 
 def _mcp(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     from rails.tools.runners import mcp
 
-    return mcp.run(request, definition, project)
+    return mcp.run_mcp_tool(request, definition, project)
 
 
 _RUNNERS: Final[Mapping[type[Transport], Runner]] = {Builtin: _builtin, Command: _command, Http: _http, Mcp: _mcp}

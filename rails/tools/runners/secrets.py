@@ -84,7 +84,7 @@ def _from_keyring(variable: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def references(text: str) -> list[str]:
+def secret_references(text: str) -> list[str]:
     """Return the names in the ``${NAME}`` references of ``text``."""
     return [found[1] for found in _REFERENCE.finditer(text)]
 

@@ -26,7 +26,7 @@ from rails.gate.checks.text import cause
 from rails.gate.languages.javascript.node_tools import NodeTools
 from rails.gate.languages.python import config
 from rails.gate.languages.python.syntax import RULE
-from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain_text
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.processes import programs
 
@@ -67,7 +67,7 @@ class BiomeTools(NodeTools):
     @cached_property
     def _version(self) -> str:
         try:
-            manifest = json.loads(config.read_file(self._packages / "biome" / "package.json") or b"{}")
+            manifest = json.loads(config.read_config_file(self._packages / "biome" / "package.json") or b"{}")
         except ValueError:
             return ""
         return str(manifest.get("version", "")) if isinstance(manifest, dict) else ""
@@ -106,7 +106,7 @@ class BiomeTools(NodeTools):
 
     def excused(self, data: bytes) -> bool:
         """Whether a comment excuses the whole file from the linter."""
-        return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain(data) or "")[:2_000]))
+        return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
 
     def lint(self, path: str, data: bytes) -> Findings:
         """Return the linter's findings. Raises CheckError or NotCheckedError."""
@@ -149,12 +149,12 @@ class BiomeTools(NodeTools):
         """Biome's configuration at the top of the project and what it names, with their content."""
         found: dict[str, bytes] = {}
         for name in (*_CONFIGS, *_BESIDE):
-            if data := config.read_file(self.desk.project / name):
+            if data := config.read_config_file(self.desk.project / name):
                 found[name] = data
         for name in [name for name in found if name in _CONFIGS]:
             for other in _NAMED.findall(found[name].decode(errors="replace")):
                 place = (self.desk.project / other).resolve()
-                if self.desk.project in place.parents and (data := config.read_file(place)):
+                if self.desk.project in place.parents and (data := config.read_config_file(place)):
                     found.setdefault(place.relative_to(self.desk.project).as_posix(), data)
         return tuple(sorted(found.items()))
 
@@ -164,7 +164,7 @@ class BiomeTools(NodeTools):
         for count in range(1, len(parts) + 1):
             folder = "/".join(parts[:count])
             for name in _CONFIGS:
-                if data := config.read_file(self.desk.project / folder / name):
+                if data := config.read_config_file(self.desk.project / folder / name):
                     yield f"{folder}/{name}", data
 
     def _reported(self, path: str, data: bytes) -> list[tuple[Diagnostic, str]]:
@@ -178,7 +178,7 @@ class BiomeTools(NodeTools):
         with tempfile.TemporaryDirectory(prefix="ai-rails-biome-") as folder:
             self._laid_out(Path(folder), {**dict(configuration), path: data})
             flags = ("--reporter=json", "--max-diagnostics=none", "--colors=off")
-            ran = programs.run([self._binary, "lint", *flags, f"./{path}"], cwd=folder)
+            ran = programs.run_tool([self._binary, "lint", *flags, f"./{path}"], cwd=folder)
         try:
             report = json.loads(ran.out)
             seen = sum(report["summary"][key] for key in ("changed", "unchanged"))
@@ -208,7 +208,7 @@ class BiomeTools(NodeTools):
         with tempfile.TemporaryDirectory(prefix="ai-rails-biome-") as folder:
             # Biome asks its lists of files only about a file that is there.
             self._laid_out(Path(folder), {**dict(configuration), path: data})
-            ran = programs.run(
+            ran = programs.run_tool(
                 [self._binary, "format", "--colors=off", f"--stdin-file-path={path}"], data=data, cwd=folder
             )
         if b"is ignored" in ran.err:

@@ -49,13 +49,13 @@ class ScriptSettings:
         return options
 
 
-def read(project: Path) -> ScriptSettings:
+def read_script_settings(project: Path) -> ScriptSettings:
     """Read the project's files. Raises CheckError when one of them cannot be understood."""
     try:
         names = sorted(entry.name for entry in project.iterdir())
     except OSError as error:
         raise CheckError(f"The project folder cannot be read: {error.strerror}.") from error
-    package = _object(settings.read_file(project / "package.json"), "package.json")
+    package = _object(settings.read_config_file(project / "package.json"), "package.json")
     wanted = {name for key in ("dependencies", "devDependencies") for name in settings.table(package, key)}
     eslint_code = next((name for name in names if _ESLINT.fullmatch(name)), "")
     code = next((name for name in names if _PRETTIER_CODE.fullmatch(name)), "")
@@ -81,7 +81,7 @@ def _prettier(project: Path, package: Mapping[str, Json]) -> tuple[str, Mapping[
     if isinstance(config, str):
         return "package.json", {"plugins": [config]}
     for name in _PRETTIER_DATA:
-        data = settings.read_file(project / name)
+        data = settings.read_config_file(project / name)
         if data:
             return name, settings.parse_toml(data, name) if name.endswith(".toml") else _yaml(data, name)
     return "", {}
@@ -106,7 +106,7 @@ def _editorconfig(project: Path) -> dict[str, Json]:
     """Return what Prettier takes from the sections of an ``.editorconfig`` that are for every file."""
     options: dict[str, Json] = {}
     section = ""
-    for raw in settings.read_file(project / ".editorconfig").decode(errors="replace").splitlines():
+    for raw in settings.read_config_file(project / ".editorconfig").decode(errors="replace").splitlines():
         line = raw.strip()
         if line.startswith("["):
             section = line

@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from rails.core.errors import CheckError
-from rails.core.text import decode, one_line
+from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
@@ -24,8 +24,8 @@ from rails.gate.languages.javascript import node_worker
 from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python.syntax import RULE
-from rails.gate.support.check import Desk
-from rails.gate.support.diagnostics import Diagnostic, Edit, plain
+from rails.gate.support.check import CheckContext
+from rails.gate.support.diagnostics import Diagnostic, FixEdit, plain_text
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 
 #: Breaks rules that nearly every configuration has.
@@ -48,7 +48,7 @@ class NodeTools:
     linter: str = "eslint"
     formatter_name: str = "prettier"
 
-    def __init__(self, desk: Desk, config: ScriptSettings) -> None:
+    def __init__(self, desk: CheckContext, config: ScriptSettings) -> None:
         self.desk, self.config = desk, config
 
     @cached_property
@@ -70,7 +70,7 @@ class NodeTools:
 
     def syntax(self, path: str, data: bytes) -> Finding | None:
         """Return what keeps the file from being parsed."""
-        text = plain(data)
+        text = plain_text(data)
         if text is None:
             raise NotCheckedError("it is not UTF-8 text")
         if fence := wrapping_fence(split_lines(text)):
@@ -96,7 +96,7 @@ class NodeTools:
 
     def excused(self, data: bytes) -> bool:
         """Whether a comment excuses the whole file from ESLint."""
-        return _EXCUSED.search((plain(data) or "")[:2_000]) is not None
+        return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
 
     def lint(self, path: str, data: bytes) -> Findings:
         """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
@@ -179,12 +179,12 @@ class NodeTools:
             "stamp": self._stamp if own else "",
         }
         key = ("eslint", self.version("eslint"), request["stamp"], own, path, data)
-        return self.desk.once(key, lambda: self._eslint_now({**request, "text": plain(data) or ""}))
+        return self.desk.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
 
     @cached_property
     def _stamp(self) -> str:
         """A digest of the configuration that is a program: the worker loads a changed one anew."""
-        return hashlib.sha256(settings.read_file(self.desk.project / self.config.eslint_code)).hexdigest()
+        return hashlib.sha256(settings.read_config_file(self.desk.project / self.config.eslint_code)).hexdigest()
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")
@@ -199,7 +199,7 @@ class NodeTools:
         return [_diagnostic(message) for message in messages if isinstance(message, dict)]
 
     def _prettier(self, path: str, data: bytes) -> bytes:
-        decoded = decode(data)
+        decoded = decode_text(data)
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
         options = self.config.options_for(path)
@@ -234,9 +234,9 @@ def _rules(found: Sequence[Diagnostic]) -> bool:
 
 def _diagnostic(message: Mapping[str, Json]) -> Diagnostic:
     fix = message.get("fix")
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[FixEdit, ...] = ()
     if isinstance(fix, dict):
-        edits = (Edit(_pair(fix.get("start")), _pair(fix.get("end")), str(fix.get("text") or "")),)
+        edits = (FixEdit(_pair(fix.get("start")), _pair(fix.get("end")), str(fix.get("text") or "")),)
     start, end = _pair(message.get("start")), _pair(message.get("end"))
     rule = str(message.get("rule") or _NO_RULE)
     return Diagnostic(rule, one_line(str(message.get("message")), 300), start, end, edits, bool(edits))

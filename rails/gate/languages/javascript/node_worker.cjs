@@ -1,7 +1,7 @@
 // The process that holds ESLint and Prettier: one JSON line in, one JSON line out, until its input ends.
 //
 // Requests: {op: "about", roots}, {op: "syntax" | "prettier" | "eslint", path, text, …}.
-// Answers: {ok: true, …} or {ok: false, error}. A private protocol between this file and rails/gate/nodetools.py.
+// Answers: {ok: true, …} or {ok: false, error}. A private protocol between this file and rails/gate/languages/javascript/node_tools.py.
 // Lines and columns in answers are 1-based and count characters (code points), as everywhere in AI-Rails.
 "use strict";
 

@@ -61,7 +61,7 @@ _FLAKE8_SAFE: Final = frozenset(
     }
 )
 
-Option = tuple[str, str | int | tuple[str, ...]]
+RuffOption = tuple[str, str | int | tuple[str, ...]]
 Formatter = Literal["ruff", "black", "undecided", ""]
 #: What ruff formats: also where nothing says who formats.
 BY_RUFF: Final = ("ruff", "undecided")
@@ -75,7 +75,7 @@ class RuffSettings:
     """
 
     project: bool
-    options: tuple[Option, ...] = ()
+    options: tuple[RuffOption, ...] = ()
     origin: str = ""
     digest: str = ""
 
@@ -109,7 +109,7 @@ class PythonSettings:
     digest: str = ""
 
 
-def read(project: Path) -> PythonSettings:
+def read_python_settings(project: Path) -> PythonSettings:
     """Read the project's configuration. Raises CheckError when a file cannot be understood."""
     return _Reader(project).settings()
 
@@ -139,7 +139,7 @@ def _own_origin(settings: PythonSettings) -> str:
     return "AI-Rails' default profile" if settings.default else "AI-Rails' correctness rules"
 
 
-def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tuple[Option, ...]:
+def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tuple[RuffOption, ...]:
     target = settings.target or (3, 10)
     src = (str(project), str(project / "src"), *([more_src] if more_src else []))
     return (
@@ -160,7 +160,7 @@ def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...]]:
     src = [str(file.parent), str(file.parent / "src")]
     found = False
     for _ in range(10):
-        data = read_file(file)
+        data = read_config_file(file)
         seen.add(file.name, data)
         whole = parse_toml(data, file.name)
         options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
@@ -198,7 +198,7 @@ class _Reader:
         self.seen = _Seen()
 
     def bytes_of(self, name: str) -> bytes:
-        data = read_file(self.project / name)
+        data = read_config_file(self.project / name)
         self.seen.add(name, data)
         return data
 
@@ -206,7 +206,9 @@ class _Reader:
         pyproject = parse_toml(self.bytes_of("pyproject.toml"), "pyproject.toml")
         tool = table(pyproject, "tool")
         ruff_toml = next((n for n in (".ruff.toml", "ruff.toml") if self.bytes_of(n)), "")
-        ruff_table = parse_toml(read_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
+        ruff_table = (
+            parse_toml(read_config_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
+        )
         hooks = _hooks(self.bytes_of(".pre-commit-config.yaml"))
         section, flake8_file, others = self._ini()
         configured = bool(
@@ -333,7 +335,7 @@ def _hooks(data: bytes) -> set[str]:
     return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
 
 
-def read_file(path: Path) -> bytes:
+def read_config_file(path: Path) -> bytes:
     """Return a configuration file's bytes, none if it is missing or too large to be one."""
     try:
         if not path.is_file() or path.stat().st_size > _BYTES:
@@ -344,7 +346,7 @@ def read_file(path: Path) -> bytes:
 
 
 def _toml_file(path: Path) -> Mapping[str, Json]:
-    return parse_toml(read_file(path), path.name)
+    return parse_toml(read_config_file(path), path.name)
 
 
 @lru_cache(maxsize=16)

@@ -19,7 +19,7 @@ from rails.gate.languages.python.config import RuffSettings
 from rails.gate.support.diagnostics import (
     SYNTAX,
     Diagnostic,
-    Edit,
+    FixEdit,
 )
 from rails.processes import programs
 
@@ -39,7 +39,7 @@ class RuffCli:
         ran = self._run("check", path, data, settings, "--output-format=json")
         if ran.code not in (0, 1):
             raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
-        return parse(ran.out)
+        return parse_diagnostics(ran.out)
 
     def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
         """Return ``data`` formatted. Raises CheckError, also when the text does not parse."""
@@ -48,16 +48,16 @@ class RuffCli:
             raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
         return ran.out
 
-    def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> programs.Ran:
+    def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> programs.ToolRun:
         options = [a for a in settings.arguments() if verb == "check" or not a.startswith("--config=lint.")]
         name = str(self.project / path)
-        return programs.run(
+        return programs.run_tool(
             [*self.tool.argv, verb, "--no-cache", "--force-exclude", *options, *more, "--stdin-filename", name, "-"],
             data=data,
         )
 
 
-def parse(out: bytes) -> list[Diagnostic]:
+def parse_diagnostics(out: bytes) -> list[Diagnostic]:
     """Read ruff's JSON. Raises CheckError when it is something else."""
     try:
         items = json.loads(out)
@@ -68,11 +68,11 @@ def parse(out: bytes) -> list[Diagnostic]:
 
 def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
     fix = item.get("fix")
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[FixEdit, ...] = ()
     safe, remedy = False, ""
     if isinstance(fix, dict):
         edits = tuple(
-            Edit(_place(edit["location"]), _place(edit["end_location"]), str(edit["content"]))
+            FixEdit(_place(edit["location"]), _place(edit["end_location"]), str(edit["content"]))
             for edit in _dicts(fix["edits"])
         )
         safe, remedy = fix.get("applicability") == "safe", str(fix.get("message") or "")
@@ -104,7 +104,7 @@ def code_of(tool: programs.Tool, reported: str) -> str:
 
 @cache
 def _codes(tool: programs.Tool) -> Mapping[str, str]:
-    ran = programs.run([*tool.argv, "rule", "--all", "--output-format=json"])
+    ran = programs.run_tool([*tool.argv, "rule", "--all", "--output-format=json"])
     try:
         return {rule["name"]: rule["code"] for rule in json.loads(ran.out) if rule["code"]}
     except (ValueError, KeyError, TypeError) as error:

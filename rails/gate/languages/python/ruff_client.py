@@ -13,7 +13,7 @@ from rails.core.paths import WorkspacePath
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.languages.python.ruff import RuffCli
-from rails.gate.languages.python.ruff_server import BadConfigurationError, Question, RuffServer
+from rails.gate.languages.python.ruff_server import BadConfigurationError, RuffRequest, RuffServer
 from rails.gate.support.diagnostics import Diagnostic
 from rails.gate.support.read_file import read_from_disk
 from rails.processes import programs
@@ -76,7 +76,7 @@ class Ruff:
             settings, lambda server: server.format(path, data), lambda: self._command.format(path, data, settings)
         )
 
-    def expect(self, questions: Sequence[Question], settings: RuffSettings) -> None:
+    def expect(self, questions: Sequence[RuffRequest], settings: RuffSettings) -> None:
         """Have a server work ahead on what will be asked. Failing, it is asked then, and told then.
 
         One that does not run yet is started meanwhile: whoever asks it waits for it.
@@ -87,7 +87,7 @@ class Ruff:
             job = (questions, settings)
             threading.Thread(target=self._expected, args=job, daemon=True, name="start ruff").start()
 
-    def _expected(self, questions: Sequence[Question], settings: RuffSettings) -> None:
+    def _expected(self, questions: Sequence[RuffRequest], settings: RuffSettings) -> None:
         with self._lock:
             server = None if self._closed else self._server(settings)
             if server is not None and questions:
@@ -109,9 +109,9 @@ class Ruff:
         one are left out: reading that configuration starts the server anew.
         """
         by_folder: dict[tuple[str, ...], RuffSettings] = {}
-        questions: list[Question] = []
+        questions: list[RuffRequest] = []
         try:
-            config = settings.read(self._project)
+            config = settings.read_python_settings(self._project)
             for path in paths:
                 folder = path.parts[:-1]
                 if folder not in by_folder:
@@ -145,7 +145,7 @@ class Ruff:
                 server.close()
             self._servers.clear()
             if self._started is not None:
-                programs.kill(self._started)
+                programs.kill_tool(self._started)
                 self._started = None
 
     def _server(self, settings: RuffSettings) -> RuffServer | None:
@@ -180,9 +180,9 @@ class Ruff:
                 self._command_only.add((key, settings.digest))
 
 
-def _questions(path: str, read: tuple[bytes, int] | str, formatter: settings.Formatter) -> list[Question]:
+def _questions(path: str, read: tuple[bytes, int] | str, formatter: settings.Formatter) -> list[RuffRequest]:
     """Return what will be asked about a file, if it could be read."""
     if isinstance(read, str):
         return []
-    asked: list[Question] = [("lint", path, read[0])]
+    asked: list[RuffRequest] = [("lint", path, read[0])]
     return [*asked, ("format", path, read[0])] if formatter in settings.BY_RUFF else asked

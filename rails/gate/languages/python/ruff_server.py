@@ -24,7 +24,7 @@ from rails.core.text import one_line
 from rails.gate.languages.python import ruff
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.support import diagnostics
-from rails.gate.support.diagnostics import Diagnostic, Edit
+from rails.gate.support.diagnostics import Diagnostic, FixEdit
 from rails.gate.support.warm_processes import Pipe
 from rails.processes import programs
 
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 _URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
 _OPTIONS: Final[Json] = {"tabSize": 4, "insertSpaces": True}
-Asked = Literal["lint", "format"]
+RuffTask = Literal["lint", "format"]
 #: What is asked about which path with which content.
-Question = tuple[Asked, str, bytes]
-_METHODS: Final[Mapping[Asked, tuple[str, Mapping[str, Json]]]] = {
+RuffRequest = tuple[RuffTask, str, bytes]
+_METHODS: Final[Mapping[RuffTask, tuple[str, Mapping[str, Json]]]] = {
     "lint": ("textDocument/diagnostic", {}),
     "format": ("textDocument/formatting", {"options": _OPTIONS}),
 }
@@ -68,7 +68,7 @@ class RuffServer:
         self._awaited: set[int] = {0}
         self._number = 0
         self._complaint = ""
-        self._expected: dict[Question, int] = {}
+        self._expected: dict[RuffRequest, int] = {}
         self._early: dict[int, Mapping[str, Json]] = {}
         self._pipe = Pipe("ruff server", programs.ruff_server(tool), _frame, started)
         try:
@@ -105,7 +105,7 @@ class RuffServer:
         """Return ``data`` formatted, or as it is when the server would not format it. Raises CheckError."""
         return self._edited(data, self._about("format", path, data))
 
-    def expect(self, questions: Sequence[Question]) -> None:
+    def expect(self, questions: Sequence[RuffRequest]) -> None:
         """Ask now what will be asked for soon; the server works on it while we do something else.
 
         Questions about one text that follow each other share its opening. What is not UTF-8 is left out.
@@ -115,7 +115,7 @@ class RuffServer:
             sent = bytearray()
             for (path, data), group in groupby(questions, key=lambda question: question[1:]):
                 asked = [question for question in group if question not in self._expected]
-                text = diagnostics.plain(data)
+                text = diagnostics.plain_text(data)
                 if asked and text is not None:
                     sent += self._written(asked, path, text)
             if sent:
@@ -130,14 +130,14 @@ class RuffServer:
     def _edited(self, data: bytes, edits: Json) -> bytes:
         if not edits:
             return data
-        text = diagnostics.plain(data)
+        text = diagnostics.plain_text(data)
         if text is None:
             return data
         try:
             chosen = Diagnostic("format", "", (1, 1), (1, 1), tuple(map(_edit, _dicts(edits))))
         except (KeyError, TypeError) as error:
             raise CheckError("ruff server answered something unknown.") from error
-        made = diagnostics.apply(text, [chosen])[0].encode()
+        made = diagnostics.apply_fixes(text, [chosen])[0].encode()
         return codecs.BOM_UTF8 + made if data.startswith(codecs.BOM_UTF8) else made
 
     def close(self) -> None:
@@ -165,8 +165,8 @@ class RuffServer:
         self._answer(0)
         self._pipe.send(_notification("initialized", {}))
 
-    def _about(self, what: Asked, path: str, data: bytes) -> Json:
-        text = diagnostics.plain(data)
+    def _about(self, what: RuffTask, path: str, data: bytes) -> Json:
+        text = diagnostics.plain_text(data)
         if text is None:
             raise CheckError(f"{path} is not UTF-8 text.")
         question = (what, path, data)
@@ -180,7 +180,7 @@ class RuffServer:
             raise BadConfigurationError(self._complaint)
         return answer
 
-    def _written(self, questions: Sequence[Question], path: str, text: str) -> bytes:
+    def _written(self, questions: Sequence[RuffRequest], path: str, text: str) -> bytes:
         """Return the messages that open a text, ask about it and close it; its answers are expected from now on."""
         document: dict[str, Json] = {"uri": _uri(f"{self.project}/{path}")}
         opened: dict[str, Json] = {**document, "languageId": "python", "version": 1, "text": text}
@@ -277,7 +277,7 @@ def _nested(options: Mapping[str, object]) -> dict[str, Json]:
 def _diagnostic(item: Mapping[str, Json], tool: programs.Tool) -> Diagnostic:
     message, _, remedy = str(item["message"]).partition(_HELP)
     extra = item.get("data")
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[FixEdit, ...] = ()
     safe = False
     if isinstance(extra, dict) and isinstance(found := extra.get("edits"), list):
         edits = tuple(map(_edit, _dicts(found)))
@@ -294,9 +294,9 @@ def _dicts(value: Json) -> list[dict[str, Json]]:
     return [item for item in value if isinstance(item, dict)]
 
 
-def _edit(item: Mapping[str, Json]) -> Edit:
+def _edit(item: Mapping[str, Json]) -> FixEdit:
     start, end = _range(item["range"])
-    return Edit(start, end, str(item["newText"]))
+    return FixEdit(start, end, str(item["newText"]))
 
 
 def _range(value: Json) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
-from rails.core.text import decode, one_line
+from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
 from rails.gate.baseline import lines_of
-from rails.gate.support.check import Desk, Job
-from rails.gate.support.diagnostics import plain
+from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.diagnostics import plain_text
 from rails.gate.support.warm_processes import side_by_side
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def quietly() -> Iterator[None]:
 def error_in(path: str, data: bytes) -> Finding | None:
     """Compile ``data`` without running it; return what is wrong, or ``None``."""
     found = _compile_error(path, data)
-    if found is None or (decoded := decode(data)) is None:
+    if found is None or (decoded := decode_text(data)) is None:
         return found
     from rails.gate.checks.text import cause
 
@@ -114,7 +114,7 @@ def _compile_error(path: str, data: bytes) -> Finding | None:
 #: Files that are compiled at one request.
 _BATCH: Final = 16
 
-Known = Callable[[Job], tuple[object, ...]]
+JobKey = Callable[[CheckJob], tuple[object, ...]]
 
 
 class CompileAhead:
@@ -123,11 +123,11 @@ class CompileAhead:
     ``known`` is the key under which others find in ``desk`` that a file compiles.
     """
 
-    def __init__(self, jobs: Sequence[Job], desk: Desk, known: Known) -> None:
+    def __init__(self, jobs: Sequence[CheckJob], desk: CheckContext, known: JobKey) -> None:
         self._desk, self._known = desk, known
         # A byte-order mark is a claim about the encoding, which only the bytes themselves can break.
         some = (job for job in jobs if known(job) not in desk.known and not job.after.startswith(codecs.BOM_UTF8))
-        self._texts = {job.path: text for job in some if (text := plain(job.after)) is not None}
+        self._texts = {job.path: text for job in some if (text := plain_text(job.after)) is not None}
         unknown = [job for job in jobs if job.path in self._texts]
         self._batches = [unknown[at : at + _BATCH] for at in range(0, len(unknown), _BATCH)]
         self._done = {job.path: event for batch in self._batches for event in [threading.Event()] for job in batch}
@@ -135,7 +135,7 @@ class CompileAhead:
         self._thread = threading.Thread(target=self._run, daemon=True, name="compile ahead")
         self._thread.start()
 
-    def wait_for(self, jobs: Sequence[Job]) -> None:
+    def wait_for(self, jobs: Sequence[CheckJob]) -> None:
         """Wait until it is known of ``jobs``, or will not be."""
         for job in jobs:
             if (event := self._done.get(job.path)) is not None:
@@ -154,7 +154,7 @@ class CompileAhead:
             for event in self._done.values():
                 event.set()
 
-    def _ask(self, batch: Sequence[Job]) -> None:
+    def _ask(self, batch: Sequence[CheckJob]) -> None:
         try:
             if self._stopped:
                 return
@@ -254,7 +254,7 @@ def _simple(data: bytes) -> bool:
     """
     if b"\r" in data or b"\0" in data or b"barry_as" in data or b"coding" in b"".join(data.split(b"\n", 2)[:2]):
         return False
-    return plain(data) is not None
+    return plain_text(data) is not None
 
 
 def _part(known: Compiled, data: bytes) -> _Part:

@@ -16,18 +16,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from rails.core.errors import CheckError
-from rails.core.text import decode
+from rails.core.text import decode_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python import syntax
 from rails.gate.languages.python.config import PythonSettings, RuffSettings
 from rails.gate.languages.python.ruff_client import Ruff
-from rails.gate.languages.python.ruff_server import Asked, Question
+from rails.gate.languages.python.ruff_server import RuffRequest, RuffTask
 from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
 from rails.gate.support import diagnostics, suppressions
 from rails.gate.support.advice import REMEDIES
-from rails.gate.support.check import Desk, Job
-from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain
+from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain_text
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.processes import programs
 from rails.processes.programs import Tool
@@ -65,7 +65,7 @@ T = TypeVar("T")
 class InWorkers:
     """The tools that are kept warm for one project; ``None`` is one that is not installed."""
 
-    def __init__(self, desk: Desk, config: PythonSettings, black: Tool | None, flake8: Tool | None) -> None:
+    def __init__(self, desk: CheckContext, config: PythonSettings, black: Tool | None, flake8: Tool | None) -> None:
         self.desk, self.config = desk, config
         self._black, self._flake8 = black, flake8
 
@@ -75,7 +75,7 @@ class InWorkers:
             raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
         if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
             raise ExcludedError
-        decoded = decode(data)
+        decoded = decode_text(data)
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
         options = {**self.config.black, "requires-python": self.config.requires_python}
@@ -91,7 +91,7 @@ class InWorkers:
             raise ExcludedError
         if not self._found(path, LINT_CANARY.decode()):
             raise NotCheckedError("the project's configuration selects no flake8 code for this file")
-        decoded = decode(data)
+        decoded = decode_text(data)
         if decoded is None:
             raise NotCheckedError("it is not UTF-8 text")
         return self._found(path, decoded.text)
@@ -176,7 +176,7 @@ class PythonTools:
     parser: str = "python"
     linter: str = "ruff"
 
-    def __init__(self, desk: Desk, config: PythonSettings) -> None:
+    def __init__(self, desk: CheckContext, config: PythonSettings) -> None:
         self.desk, self.config = desk, config
         self.ruff_tool = programs.find_ruff()
         self.black_tool = programs.find_module("black") if config.formatter == "black" else None
@@ -210,12 +210,12 @@ class PythonTools:
 
     def excused(self, data: bytes) -> bool:
         """Whether a comment excuses the whole file from ruff."""
-        return suppressions.whole_file(data, "ruff")
+        return suppressions.excuses_whole_file(data, "ruff")
 
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Whether their syntax trees are equal, or ruff's formatter, which is fast to ask, makes the same of both."""
         known: Compiled | None = self.desk.known.get(("statements", path))
-        is_known = known is not None and plain(known.data) == one
+        is_known = known is not None and plain_text(known.data) == one
         if known is not None and is_known and same_statements(known, other.encode(), _SMALL, syntax.same_program):
             return True
         try:
@@ -301,9 +301,9 @@ class PythonTools:
         if all(found.rule == diagnostics.SYNTAX for found in canary):
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
-    def expect(self, jobs: Sequence[Job]) -> None:
+    def expect(self, jobs: Sequence[CheckJob]) -> None:
         """Have ruff work ahead on what these files will be asked about; never fails, and decides nothing."""
-        questions: dict[RuffSettings, list[Question]] = {}
+        questions: dict[RuffSettings, list[RuffRequest]] = {}
         try:
             for job in jobs:
                 asked = questions.setdefault(self.ruff_settings(job.path), [])
@@ -330,7 +330,7 @@ class PythonTools:
         if isinstance(kept, Ruff):
             kept.forget()
 
-    def _unknown(self, what: Asked, path: str, data: bytes) -> list[Question]:
+    def _unknown(self, what: RuffTask, path: str, data: bytes) -> list[RuffRequest]:
         if what == "format" and self.config.formatter not in settings.BY_RUFF:
             return []
         how = self.ruff_settings(path)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flake8.violation import Violation
 
 
-def main() -> None:
+def answer_requests() -> None:
     """Answer requests until standard input ends, which it does when the parent dies."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     # Whatever a plugin prints must not get between the answers.
@@ -240,4 +240,4 @@ def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str]]:
 _OPERATIONS: Any = {"ping": _ping, "compile": _compile, "schema": _schema, "black": _black, "flake8": _flake8}
 
 if __name__ == "__main__":
-    main()
+    answer_requests()

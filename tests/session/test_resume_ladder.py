@@ -10,9 +10,10 @@ from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
-from rails.session.run import Job, Session, start, where
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Session, where
 from rails.testing import ScriptedHuman
-from rails.tools.loader import load
+from rails.tools.loader import load_definitions
 
 #: Records that begin or end something which a resumed session must not do twice, or must not leave out.
 STEPS = {
@@ -40,7 +41,7 @@ STRONG = [("coder", edit("one", "two")), ("coder", "Done.")]
 
 @pytest.fixture
 def chain(tmp_path):
-    registry = load([builtin_folder("mcp_definitions")])
+    registry = load_definitions([builtin_folder("mcp_definitions")])
     agents = dict(load_agents([builtin_folder("agent_templates")]))
 
     def recording(name, lines):
@@ -58,7 +59,7 @@ def chain(tmp_path):
 
     def go(project, *, agree="yes", kill_after=None, resume=False):
         tasks = (("planning", "plan it"), ("coder", "do it"), ("code-review", "look at it"))
-        job = Job(project, tasks, max_attempts=1, escalate="model", handoffs="ask")
+        job = SessionJob(project, tasks, max_attempts=1, escalate="model", handoffs="ask")
         seen = []
 
         def watch(record):
@@ -77,7 +78,7 @@ def chain(tmp_path):
         log = SessionLog.reopen(state, sessions(state)[-1].session_id) if resume else SessionLog.create(state)
         with log:
             if not resume:
-                start(job, log, weak.name)
+                log_session_start(job, log, weak.name)
             standing = where(project, log) if resume else None
             approver = ScriptedApprover(["approve"])
             session = Session(job, log, registry, agents, weak.for_agent, approver, watch=watch, human=Human())

@@ -9,7 +9,7 @@ from rails.approval.policy.grants import Grants
 from rails.approval.terminal.approver import Choices, TerminalApprover
 from rails.commands.common import revalidated
 from rails.core.app_dirs import builtin_folder
-from rails.tools.loader import load
+from rails.tools.loader import load_definitions
 
 ECHO = {
     "tool_name": "note",
@@ -86,7 +86,7 @@ def edit_to(text):
 
 
 def editing(noting, typed, text):
-    registry = load([builtin_folder("mcp_definitions"), noting.project / "mcp_definitions"])
+    registry = load_definitions([builtin_folder("mcp_definitions"), noting.project / "mcp_definitions"])
     return human(
         typed,
         grants=Grants(),

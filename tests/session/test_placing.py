@@ -4,7 +4,7 @@ import json
 
 from rails.approval.decision import Decision
 from rails.approval.policy.policy import PolicyApprover
-from rails.approval.policy.rules import Policy, Rule
+from rails.approval.policy.rules import Policy, PolicyRule
 from rails.edits.checkpoints import History
 
 FILE = "total = 0\nfor item in items:\n    total += item.price\nprint(total)\n"
@@ -72,7 +72,7 @@ def test_nothing_is_prepared_where_nobody_is_there_to_choose(work, monkeypatch):
     def offers(*_):
         raise AssertionError("nobody would see it")
 
-    monkeypatch.setattr("rails.session.ask_approval.offers", offers)
+    monkeypatch.setattr("rails.session.ask_approval.place_choices", offers)
     (work.project / "a.py").write_text("items = []\n" + FILE, "utf-8")
     done = work(block(EDIT), "I see.", approver=PolicyApprover(Policy()))
     assert done.events("CHANGE_REFUSED")[0]["refusals"][0]["code"] == "not_found"
@@ -83,7 +83,7 @@ def test_the_handle_of_a_model_is_asked_about_although_a_rule_allows_everything(
     human = Human(takes=False)
     refused = work(block(EDIT), "I see.", approver=human)
     handle = refused.told[0].partition("with handle ")[2][:11]
-    everything = Policy((Rule(1, "allow", "policy.toml", tool=("*",), path=("**",)),))
+    everything = Policy((PolicyRule(1, "allow", "policy.toml", tool=("*",), path=("**",)),))
     done = work(block({**EDIT, "handle": handle}), "Done.", approver=PolicyApprover(everything, human))
     assert done.events("HUMAN_DECISION")[0]["by"] == "human"
     assert done.events("APPROVAL_REQUESTED")[0]["risks"][0].startswith("Fuzzy match in a.py")

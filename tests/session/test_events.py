@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rails.commands.event_stream import EventStream
-from rails.commands.live import Screen
+from rails.commands.live import ProgressScreen
 from rails.core.errors import ModelError
 
 WRITE = '```json\n{"tool": "write_file", "path": "a.txt", "content": "one\\n"}\n```\n'
@@ -95,7 +95,9 @@ def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(wor
     for debug in (False, True):
         out = io.StringIO()
         work(
-            BROKEN.replace('"content": ', f'"content": "{key}" '), "Done.", watch=Screen(out, colour=False, debug=debug)
+            BROKEN.replace('"content": ', f'"content": "{key}" '),
+            "Done.",
+            watch=ProgressScreen(out, colour=False, debug=debug),
         )
         shown[debug] = out.getvalue()
     assert "Invalid JSON" not in shown[False]
@@ -122,7 +124,7 @@ def test_a_status_whose_paths_are_inside_the_edits_names_the_first_and_counts_th
     edits = [{"file_path": name, "old_string": "one", "new_string": "two"} for name in ("a.txt", "b.txt")]
     block = f"```json\n{json.dumps({'tool': 'multi_edit', 'edits': edits})}\n```\n"
     out = io.StringIO()
-    done = work(block, "Done.", approvals=["approve"], watch=Screen(out, colour=False))
+    done = work(block, "Done.", approvals=["approve"], watch=ProgressScreen(out, colour=False))
     statuses = done.events("TOOL_STATUS")
     assert [(facts["path"], facts["statusMessage"]) for facts in statuses] == [
         ("", "Editing..."),
@@ -136,13 +138,13 @@ def test_a_status_whose_paths_are_inside_the_edits_names_the_first_and_counts_th
 
 def test_a_status_of_a_tool_without_a_path_is_shown_as_it_is(work):
     out = io.StringIO()
-    work('```json\n{"tool": "list_files"}\n```\n', "Done.", watch=Screen(out, colour=False))
+    work('```json\n{"tool": "list_files"}\n```\n', "Done.", watch=ProgressScreen(out, colour=False))
     assert out.getvalue().count("🔧 Processing...\n") == 1
 
 
 def test_the_plain_view_has_words_instead_of_signs(work):
     out = io.StringIO()
-    work(WRITE, "Done.", approvals=["approve"], watch=Screen(out, plain=True))
+    work(WRITE, "Done.", approvals=["approve"], watch=ProgressScreen(out, plain=True))
     shown = out.getvalue()
     assert "  Creating... a.txt\n" in shown
     assert "  done: Created a.txt\n" in shown

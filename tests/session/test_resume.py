@@ -10,8 +10,9 @@ from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
-from rails.session.run import Job, Session, start, where
-from rails.tools.loader import load
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Session, where
+from rails.tools.loader import load_definitions
 
 GREET = "Hello, you\n"
 COUNT = {
@@ -70,10 +71,10 @@ def run(tmp_path):
         return project
 
     def go(project, *, kill_after=None, resume=False):
-        registry = load([builtin_folder("mcp_definitions"), project / "mcp_definitions"])
+        registry = load_definitions([builtin_folder("mcp_definitions"), project / "mcp_definitions"])
         agents = dict(load_agents([builtin_folder("agent_templates")]))
         model = open_model(f"recorded:{tmp_path / 'answers.jsonl'}")
-        job = Job(project, (("coder", "the task"),))
+        job = SessionJob(project, (("coder", "the task"),))
         seen = []
 
         def watch(record):
@@ -85,7 +86,7 @@ def run(tmp_path):
         log = SessionLog.reopen(state, sessions(state)[-1].session_id) if resume else SessionLog.create(state)
         with log:
             if not resume:
-                start(job, log, model.name)
+                log_session_start(job, log, model.name)
             standing = where(project, log) if resume else None
             Session(job, log, registry, agents, model.for_agent, Judge(), watch=watch).run(standing)
         return log.path, seen

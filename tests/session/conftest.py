@@ -10,9 +10,10 @@ from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
-from rails.session.run import Ending, Job, Session, start, where
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Ending, Session, where
 from rails.testing import ScriptedModel
-from rails.tools.loader import load
+from rails.tools.loader import load_definitions
 
 
 @dataclass
@@ -41,9 +42,11 @@ def work(tmp_path, monkeypatch):
 
     def session(answers, approvals, watch, wait, job, open_log, approver=None, human=None, stronger=None):
         model = ScriptedModel(list(answers))
-        registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
+        registry = load_definitions(
+            [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
+        )
         agents = dict(load_agents([builtin_folder("agent_templates")]))
-        task = Job(project, **{"tasks": (("coder", "the task"),), **job})
+        task = SessionJob(project, **{"tasks": (("coder", "the task"),), **job})
         with open_log(task, model) as log:
             standing = where(project, log) if open_log is reopened else None
             asked = approver or ScriptedApprover(list(approvals))
@@ -53,7 +56,7 @@ def work(tmp_path, monkeypatch):
 
     def created(task, model):
         log = SessionLog.create(project / ".rails")
-        start(task, log, model.name)
+        log_session_start(task, log, model.name)
         return log
 
     def reopened(_task, _model):

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rails.core.conversation import Answer, Message, NativeCall, Text, Usage
+from rails.core.conversation import Message, ModelAnswer, NativeCall, TextPart, Usage
 from rails.core.errors import ModelError, ModelRetryable
 
 
@@ -148,7 +148,7 @@ def test_a_secret_that_a_tool_prints_is_not_in_the_log(work):
 
 def test_c8_08_the_budget_of_tokens_ends_the_run(work):
     answers = [
-        Answer(Message("assistant", (Text(write(f"{number}.txt", "x")),)), "end_turn", Usage(60, 50))
+        ModelAnswer(Message("assistant", (TextPart(write(f"{number}.txt", "x")),)), "end_turn", Usage(60, 50))
         for number in range(5)
     ]
     done = work(*answers, approvals=["approve"] * 5, max_tokens=200)
