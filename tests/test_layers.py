@@ -1,4 +1,4 @@
-"""The house stands: imports only go down, nothing heavy or loud at start-up, proofs are made in one place."""
+"""The architecture holds: imports only go down, nothing heavy or loud at start-up, proofs are made in one place."""
 
 import ast
 import subprocess
@@ -264,3 +264,38 @@ def test_help_imports_no_compiler_of_classes():
         "print([m for m in ('dataclasses', 'inspect', 'pathlib', 'subprocess', 'hashlib') if m in sys.modules])"
     )
     assert run_python(code) == "[]\n"
+
+
+TYPE_HEADS = {"Literal", "Union", "Optional", "Callable", "Mapping", "Sequence", "Iterator", "Iterable"}
+TYPE_HEADS |= {"dict", "list", "tuple", "set", "frozenset", "type"}
+
+
+def names_a_type(value, name):
+    """A type alias without its mark: ``X = Literal[...]``, ``Y = dict[str, Z]``, ``Z = A | B``; no constant."""
+    if not name[:1].isupper() or name.isupper():
+        return False
+    if isinstance(value, ast.Subscript):
+        return ast.unparse(value.value).rpartition(".")[2] in TYPE_HEADS
+    return isinstance(value, ast.BinOp) and isinstance(value.op, ast.BitOr)
+
+
+def public_names(path):
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            name = node.name
+        elif isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation).endswith("TypeAlias"):
+            name = ast.unparse(node.target)
+        elif isinstance(node, ast.Assign) and names_a_type(node.value, ast.unparse(node.targets[0])):
+            name = ast.unparse(node.targets[0])
+        else:
+            continue
+        if not name.startswith("_"):
+            yield name
+
+
+def test_no_public_class_or_function_name_is_defined_in_two_packages():
+    packages = {}
+    for path in modules():
+        for name in public_names(path):
+            packages.setdefault(name, set()).add(path.relative_to(RAILS).with_suffix("").parts[0])
+    assert {name: where for name, where in packages.items() if len(where) > 1} == {}

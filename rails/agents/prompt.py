@@ -1,4 +1,4 @@
-"""What an agent is told: its system prompt and its first message."""
+"""The texts that an agent starts with: its system prompt and its first message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rails.tools.registry import Definition, Registry
 def registry_for(agent: Agent, registry: Registry) -> Registry:
     """Return ``registry`` as this agent may use it: without access to tools its template does not list.
 
-    Validate the agent's requests with the result, so that the template's list is enforced and not only told.
+    Validate the agent's requests with the result, so that the template's list is enforced and not only stated.
     """
     return registry if agent.tools is None else registry.restricted(agent.name, agent.tools)
 
@@ -40,7 +40,7 @@ def tool_specs(agent: Agent, registry: Registry) -> tuple[ToolSpec, ...]:
 
 
 def protocol() -> str:
-    """Return the one page that tells every agent how to ask for a tool."""
+    """Return the one page that explains to every agent how to ask for a tool."""
     return read_template(builtin_folder("agent_templates") / "_protocol.md").strip()
 
 

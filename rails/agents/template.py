@@ -76,7 +76,7 @@ def load_agents(
 
     ``trusted_folders`` are the user's own, where no agent can write; ``trusted`` are digests of templates
     that a human has read and accepted (``rails.trust.agents``). A template from anywhere else, except a shipped
-    one, is loaded as not trusted: nobody may be engaged with it. A folder that does not exist is skipped.
+    one, is loaded as not trusted: it may not run. A folder that does not exist is skipped.
     Raises DefinitionError that lists every mistake.
     """
     agents: dict[str, Agent] = {}

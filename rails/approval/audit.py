@@ -40,7 +40,7 @@ def audit_of(
     """Return the details of an APPROVAL_OPENED record.
 
     ``replaces`` is the number of the question that this one takes the place of, after an edit; ``note`` says
-    what became of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601).
+    the result of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601).
     """
     room = TEXT_BYTES
     files: list[Json] = []

@@ -1,4 +1,4 @@
-"""Answers from outside a run: a letter box beside its log. Another process leaves an answer, the run takes it up.
+"""Answers from outside a run, kept beside its log. Another process leaves an answer, the run takes it up.
 
 A question is the number of its APPROVAL_OPENED record, so an answer belongs to one asking only: what was
 left for an earlier one is never used again, not even for the same bytes. The first file that gets the
@@ -34,7 +34,7 @@ _KEY: Final = "answers.key"
 
 
 class PendingAnswers:
-    """The letter box of one session; ``key`` is :func:`answer_key`. Raises LogError for a name that is no session."""
+    """Pending answers of one session; ``key`` is :func:`answer_key`. Raises LogError for a name that is no session."""
 
     def __init__(self, state: Path, session_id: str, key: bytes) -> None:
         if not SESSION_ID.fullmatch(session_id):

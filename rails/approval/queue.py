@@ -1,7 +1,7 @@
 """One queue for the terminal and the page: the first valid answer decides, exactly once.
 
 A question is put into the log (APPROVAL_OPENED, with everything that is shown), then asked at the terminal
-where there is one, and answered there or in the letter box that a page of any process writes to. Who
+where there is one, and answered there or among the pending answers that a page of any process writes. Who
 answers first takes the question's one place in the box; the terminal does that too. An answer that is
 not genuine, or is for other bytes, is thrown away and the question stays open.
 

@@ -12,7 +12,7 @@ from rails.core.text import decode_text
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 
-#: A change that takes away this many lines, and more than half of the file, is told.
+#: A change that takes away this many lines, and more than half of the file, is a risk.
 LARGE_DELETION_LINES: Final = 30
 
 

@@ -1,4 +1,4 @@
-"""``ai-rails agents``: who there is, where each comes from and whether it is trusted, and what each is told."""
+"""``ai-rails agents``: who there is, where each comes from and whether it is trusted, and the prompt of each."""
 
 from __future__ import annotations
 

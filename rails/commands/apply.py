@@ -1,4 +1,4 @@
-"""``ai-rails apply``: a saved answer takes the same road as one that a model gives live."""
+"""``ai-rails apply``: a saved answer takes the same path as one that a model gives live."""
 
 from __future__ import annotations
 
@@ -126,13 +126,13 @@ def run(options: argparse.Namespace) -> int:
                 collected = Collector()
                 session.watch = collected if quiet else common.both(collected, screen)
                 reader = AnswerParser(
-                    registry.shapes(), id_prefix=f"t{number}.", dialects=options.dialect, second_look=True
+                    registry.shapes(), id_prefix=f"t{number}.", dialects=options.dialect, report_unread_calls=True
                 )
                 reader.feed(text)
                 answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model="saved answer")
                 session.publish("LLM_RESPONSE", "saved answer", text=text, calls=[], **answer_to_json(answer))
                 try:
-                    turn = carry_out(session.setting(options.agent), answer, reader.flush("end_turn"))
+                    turn = carry_out(session.context(options.agent), answer, reader.flush("end_turn"))
                     result = summarise(turn, collected, approver)
                 except RailsError as error:
                     if not options.jsonl:

@@ -175,7 +175,7 @@ def grants_folder(project: Path) -> Path:
 
 
 def answers_of(state: Path, session_id: str) -> PendingAnswers:
-    """Return the letter box of a session, with the user's key."""
+    """Return the pending answers of a session, with the user's key."""
     from rails.approval.pending import PendingAnswers, answer_key
     from rails.approval.policy.policy import config_folder
 

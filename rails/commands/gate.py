@@ -34,4 +34,4 @@ def _ruff_server(paths: list[str]) -> subprocess.Popen[bytes] | None:
     try:
         return programs.start_tool(programs.ruff_server(tool)) if tool else None
     except CheckError:
-        return None  # whoever needs it is told why
+        return None  # the caller that needs it gets the reason

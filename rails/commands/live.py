@@ -45,7 +45,7 @@ class ProgressScreen:
         self._status: Status | None = None
         self._turn = 0
         self._answer = ""
-        self._held: Record | None = None  # a status without a path, which may still be told
+        self._held: Record | None = None  # a status without a path, which may still come
         self._draw: Mapping[str, Callable[[Record], None]] = {
             "AGENT_ENGAGE": self._engage,
             "LLM_CALL": self._call,

@@ -195,7 +195,7 @@ def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeSt
     log = SessionLog.reopen(state, session_id)
     standing = where(project, log)
     if standing.ended and standing.stopped == "gave_up":
-        # The agent had given up; that a human resumes the session means that it shall try again.
+        # The agent had given up; that a human resumes the session means that it must try again.
         return log, replace(standing, ended=False, stopped="", again=True, advice=advice)
     if standing.ended:
         log.close()

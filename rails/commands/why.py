@@ -12,7 +12,7 @@ from rails.review.reports.line_history import line_history, line_history_as_text
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tell the line's story; exit 1 when no session has touched it."""
+    """Print the line's history; exit 1 when no session has touched it."""
     project = common.project_of(options)
     name, colon, number = options.place.rpartition(":")
     if not colon or not number.isdigit() or not int(number):

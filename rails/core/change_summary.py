@@ -1,6 +1,6 @@
 """What a change means, where its lines of text say little: sentences for people, and something to draw.
 
-Plain data, made by whoever knows the format (``rails.gate``), shown by whoever asks or tells a human. Texts
+Plain data, made by whoever knows the format (``rails.gate``), shown by whoever asks or informs a human. Texts
 are untrusted: whoever shows them passes them through ``core.text``.
 """
 

@@ -21,7 +21,7 @@ T = TypeVar("T")
 class FileChange:
     """One file, before and after. ``None`` means that there is no such file.
 
-    ``mode`` is the permission bits that the file has, or shall have when it is new.
+    ``mode`` is the permission bits that the file has, or gets when it is new.
     ``proposed`` is what the agent wrote, where a formatter or fixer changed it since; else ``None``.
     """
 

@@ -83,7 +83,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call, as the provider counted them (0: not told).
+    """Tokens of one model call, as the provider counted them (0: not reported).
 
     ``cache_read_tokens`` and ``cache_write_tokens`` are input as well, and not part of ``input_tokens``.
     """
@@ -118,7 +118,7 @@ Delta: TypeAlias = TextDelta | ModelAnswer
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a provider is told of it: name, description and the JSON Schema of its parameters."""
+    """A tool as a provider receives it: name, description and the JSON Schema of its parameters."""
 
     name: str
     description: str

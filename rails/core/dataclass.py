@@ -7,7 +7,7 @@ of which many instances are made gets the standard library's methods after all, 
 :mod:`dataclasses` and :mod:`inspect` want to know of a class is made when they ask.
 
 The standard library's meaning of all that is accepted; what is not (no ``slots``, ``__post_init__``, ``ClassVar``,
-``kw_only`` …) is a TypeError at the class. Type checkers are told that these are the standard library's own.
+``kw_only`` …) is a TypeError at the class. To type checkers these are the standard library's own.
 """
 
 from __future__ import annotations

@@ -163,7 +163,7 @@ def main_eol(text: str) -> tuple[Eol, bool]:
     return best, sum(1 for count in counts.values() if count) > 1
 
 
-#: The signs that lines of the live view begin with, and what a screen reader shall read instead.
+#: The signs that lines of the live view begin with, and what a screen reader is to read instead.
 _SIGNS: Final = {"🔧 ": "", "✅ ": "done: ", "❌ ": "failed: ", "→ ": "", "── ": ""}
 
 

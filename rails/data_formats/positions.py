@@ -1,6 +1,6 @@
 """Strict JSON of a file that a person wrote, with the line of every value.
 
-The standard parser tells no positions, keeps the last of two equal keys and accepts ``NaN``. A person
+The standard parser gives no positions, keeps the last of two equal keys and accepts ``NaN``. A person
 who made a mistake in a definition file needs its line, so this small parser (RFC 8259, nothing more)
 remembers where each value starts. Comments and trailing commas get a message of their own.
 """
@@ -191,8 +191,7 @@ class _Parser:
 if TYPE_CHECKING:
     from yaml import Node
 
-JsonPath = tuple[str | int, ...]
-Places = Mapping[JsonPath, tuple[int, int]]
+Places = Mapping[JsonPlace, tuple[int, int]]
 _TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 _HEADER: Final = re.compile(r"\s*(\[\[?)([^\]]+)\]")
 _KEY: Final = re.compile(r"(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
@@ -211,7 +210,7 @@ def place_of(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
 
 def in_json(text: str) -> Places:
     """Return the places of all values of a JSON text."""
-    offsets: dict[JsonPath, int] = {}
+    offsets: dict[JsonPlace, int] = {}
     stack: list[list[str | int]] = []  # for each open container: the key or index that comes next
     key_at, key = -1, ""
     for token in _TOKEN.finditer(text):
@@ -255,8 +254,8 @@ def in_yaml(root: Node | None) -> Places:
     """Return the places of all values of a composed YAML document."""
     import yaml
 
-    found: dict[JsonPath, tuple[int, int]] = {}
-    pending: list[tuple[JsonPath, Node]] = [((), root)] if root is not None else []
+    found: dict[JsonPlace, tuple[int, int]] = {}
+    pending: list[tuple[JsonPlace, Node]] = [((), root)] if root is not None else []
     while pending and len(found) < _MOST:
         path, node = pending.pop()
         found.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
@@ -275,9 +274,9 @@ def in_yaml(root: Node | None) -> Places:
 
 def in_toml(text: str) -> Places:
     """Return the places of tables and of keys that begin a line of a TOML text."""
-    found: dict[JsonPath, tuple[int, int]] = {(): (1, 1)}
-    table: JsonPath = ()
-    tables: dict[JsonPath, int] = {}
+    found: dict[JsonPlace, tuple[int, int]] = {(): (1, 1)}
+    table: JsonPlace = ()
+    tables: dict[JsonPlace, int] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if header := _HEADER.match(line):
             found.setdefault(_parts(header[2]), (number, header.start(2) + 1))
@@ -289,9 +288,9 @@ def in_toml(text: str) -> Places:
     return found
 
 
-def _table(header: re.Match[str], tables: dict[JsonPath, int]) -> JsonPath:
+def _table(header: re.Match[str], tables: dict[JsonPlace, int]) -> JsonPlace:
     """Return the path of a table's header; of an array of tables, the last item so far counts."""
-    path: JsonPath = ()
+    path: JsonPlace = ()
     parts = _parts(header[2])
     for position, part in enumerate(parts):
         path = (*path, part)
@@ -302,5 +301,5 @@ def _table(header: re.Match[str], tables: dict[JsonPath, int]) -> JsonPath:
     return path
 
 
-def _parts(text: str) -> JsonPath:
+def _parts(text: str) -> JsonPlace:
     return tuple(part.strip("\"'") for part in _PART.findall(text))

@@ -257,7 +257,7 @@ class History:
         self._own()
 
     def _own(self) -> None:
-        """Make sure that the repository's settings are ours, even if the project brought it along."""
+        """Make sure that the repository's settings are ours, even if the project came with it."""
         with opened(self.project) as workspace:
             for parts in _FOLDERS:
                 workspace.folder((".rails", "history.git", *parts))  # raises for a link

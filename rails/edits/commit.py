@@ -179,7 +179,7 @@ class _Repository:
         return found
 
     def _content(self, name: str, change: FileChange, blob: str | None) -> bytes | None:
-        """Return what the blob shall hold: the bytes on disk, with the line ends that the repository keeps."""
+        """Return the content of the blob: the bytes on disk, with the line ends that the repository keeps."""
         kept = None if blob is None else self.must(["cat-file", "blob", blob])
         if kept == change.before:
             if blob is None and self._filtered(name):

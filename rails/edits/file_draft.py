@@ -147,7 +147,7 @@ class Draft:
         return (f"moved from {source.path}",)
 
     def finish(self) -> FileChange | None:
-        """Return what the requests come to, or ``None`` if none touched the file."""
+        """Return the new file, or ``None`` if no request touched it."""
         if not self._fate:
             return None
         self._flush()
@@ -319,7 +319,7 @@ def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
     span = found.spans[0]
     if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
         return False
-    if found.rung > 1:
+    if found.strategy > 1:
         lines = flatten(wanted.new).strip("\n").split("\n")
         if line_places(lines, flatten(wanted.old).split("\n"), str.strip, 1):
             return False  # a deletion: what stays is there before and after
@@ -329,7 +329,7 @@ def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
     if not old or span.text.count(old) != 1:
         return False
     if not any(char.isalnum() for char in span.text.replace(old, "")):
-        return False  # one more blank line or closing bracket is a wish like any other
+        return False  # one more blank line or closing bracket is a request like any other
     start = span.start - span.text.index(old)
     end = start + len(span.text)
     if start < 0 or text[start:end] != span.text:

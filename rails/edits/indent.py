@@ -1,4 +1,4 @@
-"""The indentation map of rung 5: how the blanks of a search text correspond to those of the file.
+"""The indentation map of strategy 5: how the blanks of a search text correspond to those of the file.
 
 It is learned from the lines that matched and used to write the replacement at the file's own
 indentation. Where it would have to guess, it says so (``None``) and the edit is refused.

@@ -1,9 +1,9 @@
-"""The ladder: where an edit's search text is in a file, and what exactly is to be written there.
+"""Match strategies: where an edit's search text is in a file, and what exactly is to be written there.
 
-Pure: a text and a wish in, spans or a refusal out. Seven rungs, from exact to loose. The first rung on
-which the text is found at all must find it once (or as often as the request says); looser rungs are
-then never asked. Loose rungs only locate: what is written is the file's own lines where the request
-leaves a line alone, and the request's text at the file's indentation where it does not. There is no rung
+Pure: a text and a request in, spans or a refusal out. Seven strategies, from exact to loose. The first by
+which the text is found at all must find it once (or as often as the request says); looser ones are
+then never asked. Loose strategies only locate: what is written is the file's own lines where the request
+leaves a line alone, and the request's text at the file's indentation where it does not. There is no strategy
 that compares by edit distance: a stale name must not overwrite a living one.
 
     1  exact, anywhere in a line            5  lines at another indentation (learned map)
@@ -27,28 +27,28 @@ from rails.edits.text_view import View, apart, flatten, line_places, text_places
 
 _TELLING: Final = 8  # characters of a new text that, found inside a line, is taken as "done already"
 _MANY: Final = 50  # places from which on an index of lines is worth making
-_LISTED: Final = 5  # ambiguous places that are told
+_LISTED: Final = 5  # ambiguous places that are listed
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where the edit goes: disjoint spans in file order, the rung, and what a reader should know."""
+    """Where the edit goes: disjoint spans in file order, the strategy, and what a reader should know."""
 
-    rung: int
+    strategy: int
     spans: tuple[Replacement, ...]
     notes: tuple[str, ...] = ()
-    #: Accepted by handle after a refusal: not equal on any rung.
+    #: Accepted by handle after a refusal: not equal by any strategy.
     fuzzy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Why the edit goes nowhere: code, words, the last rung tried, the nearest places, the next step."""
+    """Why the edit goes nowhere: code, words, the last strategy tried, the nearest places, the next step."""
 
     code: str
     message: str
     hint: str
-    rung: int = 7
+    strategy: int = 7
     candidates: tuple[Candidate, ...] = ()
     #: Whose edit, in which file; filled in by the plan.
     request_id: str = ""
@@ -120,10 +120,14 @@ def _settle(view: View, wanted: EditRequest, found: FoundPlaces) -> Match | Miss
         if span is None:
             return _no_indentation(view, wanted, found, place)
         spans.append(span)
-    rung = found.rung
-    if rung == 1 and any(view.text[s.start : s.end] != wanted.old for s in spans) and "\n" in wanted.old.rstrip("\n"):
-        rung = 2
-    return Match(rung, tuple(spans), _notes(view, found, chosen, rung))
+    strategy = found.strategy
+    if (
+        strategy == 1
+        and any(view.text[s.start : s.end] != wanted.old for s in spans)
+        and "\n" in wanted.old.rstrip("\n")
+    ):
+        strategy = 2
+    return Match(strategy, tuple(spans), _notes(view, found, chosen, strategy))
 
 
 def _choose(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, ...] | Miss:
@@ -137,10 +141,12 @@ def _choose(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, .
         if 1 <= wanted.occurrence <= len(at):
             return (at[wanted.occurrence - 1],)
         message = f"Requested occurrence {wanted.occurrence} but only {len(at)} found."
-        return Miss("not_found", message, f'Send "occurrence" from 1 to {len(at)}.', found.rung)
+        return Miss("not_found", message, f'Send "occurrence" from 1 to {len(at)}.', found.strategy)
     every = wanted.replace_all or wanted.expected_count is not None
     if every and len(at) >= PLACES:
-        return Miss("limit", f"old_string is in the file {PLACES} times or more.", "Write the file anew.", found.rung)
+        return Miss(
+            "limit", f"old_string is in the file {PLACES} times or more.", "Write the file anew.", found.strategy
+        )
     if every:
         width = len(found.old)
         return tuple(apart(at, width))
@@ -165,7 +171,7 @@ def _handle(view: View, wanted: EditRequest, found: FoundPlaces, place: int) -> 
     return handle_for(view, *lines_at(view, found, place), f"{place}\0{wanted.old}", wanted.new)
 
 
-_RUNG_WORDS: Final = {
+_STRATEGY_WORDS: Final = {
     2: "with the file's own line ends",
     3: "after ignoring trailing blanks",
     4: "after taking typographic punctuation as ASCII",
@@ -175,11 +181,11 @@ _RUNG_WORDS: Final = {
 }
 
 
-def _notes(view: View, found: FoundPlaces, chosen: Sequence[int], rung: int) -> tuple[str, ...]:
-    if rung == 1:
+def _notes(view: View, found: FoundPlaces, chosen: Sequence[int], strategy: int) -> tuple[str, ...]:
+    if strategy == 1:
         return ()
     first, last = lines_at(view, found, chosen[0])
-    return (f"lines {first}–{last} matched {_RUNG_WORDS[rung]} (rung {rung})",)
+    return (f"lines {first}–{last} matched {_STRATEGY_WORDS[strategy]} (rung {strategy})",)
 
 
 # -- refusing: the shortest way forward -------------------------------------------------------------
@@ -197,7 +203,7 @@ def _ambiguous(view: View, wanted: EditRequest, found: FoundPlaces, message: str
         f"It is at {where}{f' and {more} more' if more > 0 else ''}. Add lines around old_string that make it "
         f'unique, or send "occurrence": n (1 to {len(found.at)}), or "replace_all": true for all of them.'
     )
-    return Miss("ambiguous", message, hint, found.rung, tuple(listed))
+    return Miss("ambiguous", message, hint, found.strategy, tuple(listed))
 
 
 def _no_indentation(view: View, wanted: EditRequest, found: FoundPlaces, place: int) -> Miss:
@@ -207,7 +213,7 @@ def _no_indentation(view: View, wanted: EditRequest, found: FoundPlaces, place: 
     )
     hint = f"Copy lines {first}–{last} exactly as they are in the file, blanks included, and send the edit again."
     handle = _handle(view, wanted, found, place)
-    return Miss("not_found", message, hint, found.rung, (Candidate(handle, first, last, 1.0),))
+    return Miss("not_found", message, hint, found.strategy, (Candidate(handle, first, last, 1.0),))
 
 
 def _stale_handle(wanted: EditRequest) -> Miss:

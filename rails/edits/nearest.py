@@ -1,4 +1,4 @@
-"""Rung 8: the places that come nearest. They are shown and can be accepted by handle, never applied.
+"""The nearest places, when no strategy finds the text. They are shown and can be accepted by handle, never applied.
 
 Bounded in time: lines are compared by an index first, and only the best windows are measured.
 """

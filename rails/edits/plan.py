@@ -147,7 +147,7 @@ class _Planner:
 
     def _edited(self, request: ToolRequest, draft: Draft, wanted: EditRequest, base: Json) -> Sequence[str]:
         found = draft.edit(wanted, base if isinstance(base, str) else "")
-        self.outcomes.append(EditResult(request.id, draft.path, len(found.spans), found.rung, found.fuzzy))
+        self.outcomes.append(EditResult(request.id, draft.path, len(found.spans), found.strategy, found.fuzzy))
         return (*found.notes, *draft.link_note())
 
     def _try(self, request: ToolRequest, draft: Draft, step: Callable[[], Sequence[str]]) -> None:

@@ -1,4 +1,4 @@
-"""What the edit requests of an answer come to: the value that planning gives."""
+"""The plan of an answer's edit requests: the value that planning gives."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from rails.edits.match import Miss
 
 @dataclass(frozen=True, slots=True)
 class EditResult:
-    """What one replacement came to: in how many places, on which rung, and whether it was a fuzzy one."""
+    """The result of one replacement: in how many places, by which strategy, and whether it was a fuzzy one."""
 
     request_id: str
     path: WorkspacePath
     occurrences: int
-    rung: int
+    strategy: int
     fuzzy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the requests come to. If there are refusals, ``changes`` is empty (but see ``partial``).
+    """The plan of the requests. If there are refusals, ``changes`` is empty (but see ``partial``).
 
-    ``notes`` tell a reader what is not plain from the diff ("lines 3–9 matched after indentation
-    correction (rung 5)"). ``misses`` are the refusals' facts in full: rungs, candidates, handles.
+    ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation
+    correction (rung 5)"). ``misses`` are the refusals' facts in full: strategies, candidates, handles.
     ``outcomes`` has one entry for each replacement that was planned. ``merged`` are files whose changes were
     put beside somebody else's, made since the agent read them.
     """

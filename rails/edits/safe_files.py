@@ -169,7 +169,7 @@ class Workspace:
         return made
 
     def remove_folder(self, parts: tuple[str, ...]) -> None:
-        """Remove an empty folder and let go of it. Raises OSError if it is not empty."""
+        """Remove an empty folder and close it. Raises OSError if it is not empty."""
         parent = self.folder(parts[:-1])
         if parent is not None:
             self.disk.remove_folder(parts[-1], parent)
@@ -240,7 +240,7 @@ def _open_folder(parts: tuple[str, ...], parent: int) -> int | None:
 
 
 def _unsafe(shown: str, error: OSError) -> OSError | UnsafeFileError:
-    """Tell what a path is from what a disk cannot do just now: the first is final, the second an OSError."""
+    """Separate what a path is from what a disk cannot do just now: the first is final, the second an OSError."""
     if error.errno in (errno.ELOOP, errno.EMLINK):
         return UnsafeFileError(f"{shown} is a symbolic link. Links are not followed; name the file it points to.")
     if error.errno == errno.ENOTDIR:

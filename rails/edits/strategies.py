@@ -1,6 +1,6 @@
-"""Climbing: the first rung of the ladder (:mod:`rails.edits.match`) on which a text is found at all.
+"""The match strategies in order: the first one (:mod:`rails.edits.match`) that finds a text at all.
 
-Rungs only locate. Every comparison is linear in the file, whatever is in it.
+Strategies only locate. Every comparison is linear in the file, whatever is in it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _MIN_TOKENS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class TextPlaces:
-    """Places of a text (rungs 1, 2, 4): flat offsets, and the two texts that apply there."""
+    """Places of a text (strategies 1, 2, 4): flat offsets, and the two texts that apply there."""
 
-    rung: int
+    strategy: int
     at: tuple[int, ...]
     old: str
     new: str
@@ -39,9 +39,9 @@ class TextPlaces:
 
 @dataclass(frozen=True, slots=True)
 class LinePlaces:
-    """Places of whole lines (rungs 2 to 7): line indexes from 0. ``new`` is None when the lines go."""
+    """Places of whole lines (strategies 2 to 7): line indexes from 0. ``new`` is None when the lines go."""
 
-    rung: int
+    strategy: int
     at: tuple[int, ...]
     old: tuple[str, ...]
     new: tuple[str, ...] | None
@@ -51,7 +51,7 @@ FoundPlaces = TextPlaces | LinePlaces
 
 
 def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
-    """Return the places of the first rung that has any, or ``None``."""
+    """Return the places of the first strategy that has any, or ``None``."""
     old, new = flatten(wanted.old), flatten(wanted.new)
     exact = _pieces(1, view.flat, old, new)
     if exact is None and old.endswith("\n") and new.endswith("\n"):
@@ -66,15 +66,15 @@ def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
     return _climb_lines(view, block, inside="\n" not in old) or _climb_bare(view, block) or exact
 
 
-def _pieces(rung: int, hay: str, old: str, new: str) -> TextPlaces | None:
+def _pieces(strategy: int, hay: str, old: str, new: str) -> TextPlaces | None:
     at = text_places(old, hay, PLACES) if old else []
-    return TextPlaces(rung, tuple(at), old, new) if at else None
+    return TextPlaces(strategy, tuple(at), old, new) if at else None
 
 
 def _is_shallower(view: View, found: TextPlaces) -> bool:
-    """Whether the text only fits into the middle of a deeper indentation, and brings further lines along.
+    """Whether the text only fits into the middle of a deeper indentation, and has further lines.
 
-    Those lines would then stand too far left, so the indentation rung is asked first.
+    Those lines would then stand too far left, so the indentation strategy is asked first.
     """
     blanks = indent(found.old)
     if not blanks or len(found.at) > 1 or "\n" not in found.new or indent(found.new) != blanks:
@@ -92,26 +92,26 @@ def as_lines(old: str, new: str) -> LinePlaces:
 
 
 def _climb_lines(view: View, block: LinePlaces, *, inside: bool) -> FoundPlaces | None:
-    """Rungs 3 to 6. ``inside``: the text is a piece of a line, so rung 4 may find it inside one."""
-    for rung, key in _KEYS:
-        if rung == 4 and inside and block.new is not None:
+    """Strategies 3 to 6. ``inside``: the text is a piece of a line, so strategy 4 may find it inside one."""
+    for strategy, key in _KEYS:
+        if strategy == 4 and inside and block.new is not None:
             found = _pieces(
                 4, with_ascii_punctuation(view.flat), with_ascii_punctuation(block.old[0]), "\n".join(block.new)
             )
             if found:
                 return replace(found, old=block.old[0])
         at = line_places(block.old, view.lines, key, PLACES)
-        if rung == 5:
+        if strategy == 5:
             at = _mapped_places(view, block, at)
-        elif rung == 6:
+        elif strategy == 6:
             at = _token_places(view, block, at)
         if at:
-            return replace(block, rung=rung, at=tuple(at))
+            return replace(block, strategy=strategy, at=tuple(at))
     return None
 
 
 def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
-    """Rung 7: drop the blank lines at both ends of the search text, and the same of the replacement."""
+    """Strategy 7: drop the blank lines at both ends of the search text, and the same of the replacement."""
     lines = block.old
     head = next(n for n, line in enumerate(lines) if line.strip())
     tail = next(n for n, line in enumerate(reversed(lines)) if line.strip())
@@ -126,7 +126,7 @@ def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
     if at := line_places(bare.old, view.lines, str, PLACES):
         return replace(bare, at=tuple(at))
     found = _climb_lines(view, bare, inside=False)
-    return replace(found, rung=7) if found else None
+    return replace(found, strategy=7) if found else None
 
 
 def _fold_line(line: str) -> str:

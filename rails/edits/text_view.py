@@ -1,6 +1,6 @@
-"""A file's text as the ladder looks at it: line ends made equal, with the way back to the real offsets.
+"""A file's text as the match strategies look at it: line ends made equal, with the way back to the real offsets.
 
-Also what two texts are compared by on each rung: trailing blanks, typographic punctuation, indentation,
+Also what each strategy compares two texts by: trailing blanks, typographic punctuation, indentation,
 tokens. Everything here is linear in the text.
 """
 

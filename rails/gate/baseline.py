@@ -63,7 +63,7 @@ def equal_blocks(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield runs of equal lines as places on both sides and length. Fewer ``pairs``: faster, not always least.
 
-    ``worth`` says for a stretch of ``old`` lines (from, to) whether it shall be compared at all.
+    ``worth`` says for a stretch of ``old`` lines (from, to) whether it must be compared at all.
     """
     return _blocks(old, new, _Span(0, len(old), 0, len(new)), pairs, worth or _always)
 
@@ -157,7 +157,7 @@ class TextFindings:
 def mark_new(
     old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
 ) -> list[Finding]:
-    """Return the findings of ``new``, each with ``new`` set to whether the change brought it.
+    """Return the findings of ``new``, each with ``new`` set to whether the change introduced it.
 
     ``old_is_broken``: the old text did not parse, so nothing is known of it; unchanged lines are then
     taken as they were. ``moved``: identities of findings that left other files of the change.
@@ -174,7 +174,7 @@ def with_new(finding: Finding, is_new: bool) -> Finding:
 def which_are_new(
     old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
 ) -> list[bool]:
-    """For each finding of ``new``, in order, whether the change brought it; parameters as in :func:`mark_new`."""
+    """For each finding of ``new``, in order, whether the change introduced it; parameters as in :func:`mark_new`."""
     return _Comparison(old, new, old_is_broken, moved).run()
 
 

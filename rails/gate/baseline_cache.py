@@ -1,4 +1,4 @@
-"""Which diagnostics of a text a change brought, worked out once for each text on the way to the proposal."""
+"""Diagnostics that a change introduced, computed once for each text between the change and the proposal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class NewFindings:
         self._places: dict[bytes, set[tuple[str, int, int]]] = {}
 
     def among(self, some: list[Diagnostic], data: bytes, found: Sequence[Finding]) -> list[Diagnostic]:
-        """Return those of ``some`` that the change brought; ``found`` are all findings in ``data``."""
+        """Return those of ``some`` that the change introduced; ``found`` are all findings in ``data``."""
         if self._before is None or not some:
             return some
         if data not in self._places:

@@ -1,4 +1,4 @@
-"""How much a new finding counts: it blocks, it goes back to the agent a few times, or it is only told.
+"""How much a new finding counts: it blocks, it goes back to the agent a few times, or it is only reported.
 
 "blocking": nothing that has it is written. "retry": it goes back to the agent so many times, then it is the
 human's to decide. "advisory": the human sees it with the approval. See :mod:`rails.gate.support.settings`.

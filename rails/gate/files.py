@@ -37,7 +37,7 @@ class File:
 
     @property
     def job(self) -> CheckJob:
-        """What a check is told of it."""
+        """The file as a check receives it."""
         return CheckJob(self.path, self.before, self.after)
 
     def take(self, outcome: CheckResult) -> None:
@@ -53,7 +53,7 @@ class File:
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
     def judged(self, moved: Sequence[tuple[str, str, str]], *, keep_old: bool) -> list[Finding]:
-        """Return the findings that the change brought, and the others marked as such if so, with their lines."""
+        """Return the findings that the change introduced, and the others marked as such if so, with their lines."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
         lines = lines_of(self.after)
         if self.before is not None:

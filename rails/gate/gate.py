@@ -1,7 +1,7 @@
 """The gate itself: a change set in, a verdict out. Start reading here.
 
 Each file goes to the checks that want it; each check sees the old and the new bytes and works on the new
-ones without touching the workspace. What counts is what the change brought (``rails.gate.baseline``).
+ones without touching the workspace. What counts is what the change introduced (``rails.gate.baseline``).
 A check that is missing, crashes, hangs or did not look at a file makes the verdict "error", never "pass".
 """
 
@@ -48,7 +48,7 @@ class Gate:
     (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
     something (:mod:`rails.gate.command_checks`), beside those of the settings
     (:mod:`rails.gate.support.settings`); they run on a copy, and only when every file could be parsed.
-    ``profile`` is where n8n workflows shall go: import, api, publish or strict.
+    ``profile`` is where n8n workflows are to run: import, api, publish or strict.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class Gate:
         self._trusted = trusted
         self._begun: set[tuple[str, str | None]] = set()
         self._modes = Modes()
-        self._desk = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
+        self._context = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
         if ruff is not None:
-            self._desk.resources["ruff"] = ruff
+            self._context.resources["ruff"] = ruff
 
     def judge(self, changes: ChangeSet, *, agent: str = "") -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.
@@ -88,12 +88,12 @@ class Gate:
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
-            self._desk.fix = self._desk.exclusions_stand = True
-            self._desk.patience = Deadline(limited=True)
+            self._context.fix = self._context.exclusions_stand = True
+            self._context.deadline = Deadline(limited=True)
             verdict = self._verdict(fresh(files), gone, agent=agent)
             if verdict.status != "fail" and any(miss.reason == PENDING for miss in verdict.not_checked):
                 # Nothing goes back after all (a mode excuses it), so a human is asked: that waits for everything.
-                self._desk.patience = Deadline()
+                self._context.deadline = Deadline()
                 verdict = self._verdict(fresh(files), gone, agent=agent)
             verdict = self._modes.attempted(verdict, agent)
         return replace(verdict, outlines=change_summaries(verdict.proposal))
@@ -135,9 +135,9 @@ class Gate:
                 change = FileChange(path, data, data, mode)
                 files.append(File(str(path), change, old.get(str(path)), data, mode, compared=base is not None))
         with self._turn:
-            self._desk.fix = fix
-            self._desk.patience = Deadline()
-            self._desk.exclusions_stand = base is None or not self._reconfigured(base, names)
+            self._context.fix = fix
+            self._context.deadline = Deadline()
+            self._context.exclusions_stand = base is None or not self._reconfigured(base, names)
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             verdict = self._verdict(files, gone, not_checked)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
@@ -157,7 +157,7 @@ class Gate:
             if (then[name] or b"") != data
         )
 
-    def ahead(self, path: str, content: str | None = None) -> None:
+    def prefetch(self, path: str, content: str | None = None) -> None:
         """Begin with a file that an edit is being written for; returns at once, decides nothing, never fails.
 
         The tools for its kind are started, and what they say of the text as it is on disk is known when the
@@ -168,16 +168,16 @@ class Gate:
         if isinstance(parsed, WorkspacePath) and (path, content) not in self._begun:
             self._begun.add((path, content))
             job = (parsed, None if content is None else content.encode(errors="replace"))
-            threading.Thread(target=self._look_ahead, args=job, daemon=True, name="the gate, ahead").start()
+            threading.Thread(target=self._prefetch, args=job, daemon=True, name="the gate, ahead").start()
 
-    def _look_ahead(self, path: WorkspacePath, after: bytes | None) -> None:
+    def _prefetch(self, path: WorkspacePath, after: bytes | None) -> None:
         read = read_from_disk(self.project, path)
         before, mode = (None, 0o644) if isinstance(read, str) else read
         data = (before or b"") if after is None else after
         file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
         with contextlib.suppress(Exception), self._turn:
             if not self._closed:
-                self._desk.fix, self._desk.patience = after is not None, Deadline()
+                self._context.fix, self._context.deadline = after is not None, Deadline()
                 self._verdict([file], [], executing=False)
 
     def close(self) -> None:
@@ -185,10 +185,10 @@ class Gate:
         with self._turn:
             self._closed = True
             if self._owns_pool:
-                self._desk.pool.close()
-            for resource in self._desk.resources.values():
+                self._context.pool.close()
+            for resource in self._context.resources.values():
                 resource.close()
-            self._desk.resources.clear()
+            self._context.resources.clear()
             self._overlay.close()
 
     def __enter__(self) -> Self:
@@ -210,11 +210,11 @@ class Gate:
     ) -> Verdict:
         runs: list[CheckRun] = []
         unset = self._settings()
-        self._desk.hits.clear()
-        self._desk.created = frozenset(file.path for file in files if file.change.before is None)
-        self._desk.gone = frozenset(str(change.path) for change in gone)
-        self._desk.modules = self._overlay.show(self._desk.created)
-        self._desk.overlay = self._overlay.folder
+        self._context.hits.clear()
+        self._context.created = frozenset(file.path for file in files if file.change.before is None)
+        self._context.gone = frozenset(str(change.path) for change in gone)
+        self._context.modules = self._overlay.show(self._context.created)
+        self._context.overlay = self._overlay.folder
         by_path = {file.path: file for file in files}
         for name in (*CHECKS, FALLBACK):
             jobs = [file.job for file in files if name in checks_for(file.path)]
@@ -228,7 +228,7 @@ class Gate:
         findings += executed
         missed += unable
         runs += more
-        findings, missed = self._modes.applied(findings, missed, self._desk.options, agent)
+        findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
         shown = tuple(sorted((f for f in findings if f.new or self.keep_old), key=_importance))
@@ -247,10 +247,10 @@ class Gate:
         try:
             found = settings.read_gate_settings(self.project)
         except CheckError as error:
-            self._desk.options = settings.GateSettings()
+            self._context.options = settings.GateSettings()
             return [NotChecked(settings.PROJECT_FILE, "settings", str(error))]
-        self._desk.options = found
-        self._desk.trusted = self._trusted
+        self._context.options = found
+        self._context.trusted = self._trusted
         return [
             NotChecked(settings.PROJECT_FILE, command.name, _ASK_FIRST, command.blocking) for command in found.held_back
         ]
@@ -259,7 +259,7 @@ class Gate:
         self, files: Sequence[File], gone: Sequence[FileChange], found: Sequence[Finding]
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands that are wanted for these files on a copy of the project."""
-        commands = (*self.commands, *self._desk.options.commands)
+        commands = (*self.commands, *self._context.options.commands)
         if not commands:
             return [], [], []
         from rails.gate.command_checks import findings_of_command
@@ -278,7 +278,7 @@ class Gate:
             if any(finding.new and _weight(finding) == 0 for finding in found):
                 missed.append(NotChecked(".", command.name, "a file does not parse", command.blocking))
                 continue
-            if self._desk.patience.ended:
+            if self._context.deadline.started:
                 missed.append(NotChecked(".", command.name, PENDING, command.blocking))
                 continue
             start = time.perf_counter()
@@ -293,7 +293,7 @@ class Gate:
 
     def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
         try:
-            report = load_check(name).run(jobs, self._desk)
+            report = load_check(name).run_check(jobs, self._context)
         except CheckError as error:
             return _all_missed(name, jobs, files, str(error))
         except Exception as error:  # a bug of ours must not look like a clean file

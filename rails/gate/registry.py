@@ -1,6 +1,6 @@
 """One module for each kind of check, and one dict that lists them.
 
-A check is told which files changed (both texts) and answers with what it found in them, before and
+A check receives which files changed (both texts) and answers with what it found in them, before and
 after, with what it repaired, and with what it could not check. What is *new* is decided in one place,
 ``rails.gate.baseline``; nothing here compares.
 """

@@ -1,6 +1,6 @@
 """Changes to the configuration of the checks themselves.
 
-They never count for the change that brings them (configuration is read before it), and a weaker one is a
+They never count for the change that adds them (configuration is read before it), and a weaker one is a
 finding: an ignored rule more, a selected rule less, a longer line, a table taken away.
 """
 

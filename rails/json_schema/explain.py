@@ -187,7 +187,7 @@ _EXPLAINERS: Final[Mapping[str, Callable[[Any, JsonPlace], SchemaFault]]] = {
 
 
 def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
-    """None of several forms fits: tell about the one that fits best."""
+    """None of several forms fits: explain the one that fits best."""
     branches: dict[int, list[SchemaError]] = {}
     for inner in error.context:
         branches.setdefault(int(inner.schema_path[0]), []).append(inner)

@@ -1,4 +1,4 @@
-"""A session on one card: counts that a list, a sparkline or a heat-map shows, kept up record by record."""
+"""A session's stats: counts that a list, a sparkline or a heat-map shows, kept up record by record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MODELS: Final = 200
 
 @dataclass(slots=True)
 class SessionStats:
-    """What is told of a session without opening it. Counts are of records; tokens are the providers' figures.
+    """What a list shows of a session without opening it. Counts are of records; tokens are the providers' figures.
 
     ``spark`` has a letter for each verdict and decision, in order: p pass, f fail, e error, a approved,
     d denied. ``rules`` counts new findings by rule. ``used`` has the tokens of each model: in, out, read from the
@@ -100,7 +100,7 @@ class SessionStats:
                 self.undone += 1
 
     def _place(self, record: Record) -> None:
-        """Remember where it stands what the plan and the budget are told from."""
+        """Remember the records that plan and budget are computed from."""
         details = record.details
         match record.event_type:
             case "WORKFLOW_START":

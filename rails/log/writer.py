@@ -140,7 +140,7 @@ class SessionLog:
             self._commit(durable=True)
 
     def close(self) -> None:
-        """Put everything on the disk and let go of the log. Closing twice is allowed."""
+        """Put everything on the disk and close the log. Closing twice is allowed."""
         with self._lock:
             if self._descriptor < 0:
                 return
@@ -175,7 +175,7 @@ class SessionLog:
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Let go of the file when the opening fails, so that the next one can have it."""
+        """Close the file when the opening fails, so that the next one can have it."""
         try:
             yield
         except BaseException:

@@ -13,14 +13,14 @@ from rails.parsing.results import ToolSchemas
 _MOVES: Final = 400
 
 
-def only_reading(mended: ParsedJson, tools: ToolSchemas) -> bool:
+def only_reading(repaired: ParsedJson, tools: ToolSchemas) -> bool:
     """Return whether closers at the very end are the only place for them.
 
     The lost bracket may have been any of those that close the text, and so a member of an inner object
     might belong to an outer one. Each such move is tried; if the moved value reads and fits as well, there
     are two readings.
     """
-    path, last = [], mended.value
+    path, last = [], repaired.value
     while isinstance(last, dict | list) and last:
         if isinstance(last, dict):
             path.append(last)
@@ -31,7 +31,7 @@ def only_reading(mended: ParsedJson, tools: ToolSchemas) -> bool:
         for outer in path[:index]
         for cut in range(1, len(inner))
     ]
-    return len(moves) <= _MOVES and not any(_fits_moved(mended.value, *move, tools) for move in moves)
+    return len(moves) <= _MOVES and not any(_fits_moved(repaired.value, *move, tools) for move in moves)
 
 
 def _fits_moved(value: Json, inner: dict[str, Json], outer: dict[str, Json], cut: int, tools: ToolSchemas) -> bool:

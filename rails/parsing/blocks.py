@@ -1,7 +1,7 @@
 """The kinds of stretches that an answer is made of beside prose, each knowing where it ends.
 
 ``take`` is given one complete line and says how many of its characters still belong to the stretch, or -1 when
-all do and it goes on. What comes after an end is judged afresh.
+all do and it goes on. What comes after an end is judged by itself.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rails.parsing.json_progress import JsonProgress
 
 FENCE: Final = re.compile(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
 JSON_INFO: Final = re.compile(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
-#: JSON on the line of its fence, told from attributes such as {1,3} or {.numbered}.
+#: JSON on the line of its fence, not to be taken for attributes such as {1,3} or {.numbered}.
 INLINE: Final = re.compile(r"[{\[]\s*(?:[\"'“{\[\]}/#]|\Z|[A-Za-z_$][\w$-]*\s*:)")
 BARE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*\n?\Z")
 _BARE_LINE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t\r]*(?:\n|\Z)")
@@ -49,10 +49,10 @@ class BlockSpan:
     """A finished stretch. ``start``/``end`` include fences or tags; the body is what is inside.
 
     ``closed`` says whether its end was seen; ``ambiguous`` that it could end in two places and be read both
-    ways. ``tracker`` and ``follower`` are what was learnt on the way; ``stray`` says that an XML call is
+    ways. ``progress`` and ``follower`` are what was learnt on the way; ``stray`` says that an XML call is
     followed by a second closing tag of its own. ``cut_short`` says that another JSON fence opened before this one
     was closed; ``unsure`` that its end is the first possible one and nothing speaks for it, in the text
-    ``context``. ``first`` is a body that was read strictly, and what came of it.
+    ``context``. ``first`` is a body that was read strictly, and the result.
     """
 
     kind: BlockKind
@@ -63,7 +63,7 @@ class BlockSpan:
     body_end: int
     closed: bool
     label: str = ""
-    tracker: JsonProgress | None = None
+    progress: JsonProgress | None = None
     follower: XmlFollower | None = None
     ambiguous: bool = False
     stray: bool = False
@@ -175,7 +175,7 @@ class JsonFence(TextBlock):
     char: str = "`"
     length: int = 3
     reads: Callable[[str], bool] = bool
-    tracker: JsonProgress = field(default_factory=JsonProgress)
+    progress: JsonProgress = field(default_factory=JsonProgress)
     candidates: list[tuple[int, int]] = field(default_factory=list)
     believed: tuple[int, int] | None = None
     tries: int = 0
@@ -225,30 +225,30 @@ class JsonFence(TextBlock):
                 return
             self.flows, text = True, self.held
         self.fed += len(text)
-        self.tracker.feed(text)
+        self.progress.feed(text)
 
     def _follow(self, line: str) -> None:
         """Follow what ``peek`` did not of a line that is complete."""
-        self.tracker.feed(line[self.fed :] if self.fed else line)
+        self.progress.feed(line[self.fed :] if self.fed else line)
         self.fed, self.held, self.flows = 0, "", False
 
     def take(self, line: str) -> int:
         """End at a fence line outside strings, or directly behind the value on its line."""
-        tracker = self.tracker
+        progress = self.progress
         if self.char * 3 not in line:
             self._follow(line)
             return -1
         bare = BARE.match(line)
         if bare and bare[1][0] == self.char and len(bare[1]) >= self.length:
-            if not tracker.quote:
+            if not progress.quote:
                 return self._end(line)
             self._consider(self.size, self.size + len(line))
-        elif not tracker.quote and self._opens_another(line):
+        elif not progress.quote and self._opens_another(line):
             self.body_end, self.cut_short = self.start + self.size, True
             return 0
         self._follow(line)
         stripped = line.rstrip()
-        if not bare and stripped.endswith(self.char * self.length) and not tracker.quote and tracker.done:
+        if not bare and stripped.endswith(self.char * self.length) and not progress.quote and progress.done:
             self.body_end = self.start + self.size + len(stripped.rstrip(self.char))
             return len(line)
         return -1
@@ -262,13 +262,13 @@ class JsonFence(TextBlock):
 
     def _opens_another(self, line: str) -> bool:
         fence = FENCE.match(line)
-        return bool(fence and JSON_INFO.match(fence[2]) and self.size > 0 and self.tracker.started)
+        return bool(fence and JSON_INFO.match(fence[2]) and self.size > 0 and self.progress.started)
 
     def _consider(self, body_end: int, end: int) -> None:
         """A fence line stands in what looks like a string: keep it as a possible end."""
         if not self.candidates:
             self.candidates.append((body_end, end))
-        if self.tracker.odd and not self.believed and self.tries < _TRIES and body_end <= _TRIED_CHARS:
+        if self.progress.suspicious and not self.believed and self.tries < _TRIES and body_end <= _TRIED_CHARS:
             self.tries += 1
             if self.reads("".join(self.lines)[self.body_start - self.start :]):
                 self.believed = (body_end, end)
@@ -280,7 +280,7 @@ class JsonFence(TextBlock):
     def span(self, *, closed: bool) -> BlockSpan:
         """Return the finished block with its tracker."""
         done = TextBlock.span(self, closed=closed and not self.cut_short)
-        done.tracker, done.ambiguous, done.first = self.tracker, self.ambiguous, self.first
+        done.progress, done.ambiguous, done.first = self.progress, self.ambiguous, self.first
         done.cut_short = self.cut_short
         done.body_end = self.body_end if self.body_end >= 0 else done.end
         return done

@@ -88,8 +88,8 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
     request = RawRequest(
         "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
     )
-    mended = any(not note.name.startswith("text_to_") for note in read.repairs)
-    return _unfit(request) if mended and not fits_call(read, tools) else request
+    repaired = any(not note.name.startswith("text_to_") for note in read.repairs)
+    return _unfit(request) if repaired and not fits_call(read, tools) else request
 
 
 def _unclosed_call(span: BlockSpan) -> Refusal:
@@ -110,7 +110,7 @@ def _known_keys(tools: ToolSchemas, tool: str) -> frozenset[str]:
 
 
 def judge_block(
-    block: JsonBlock, tools: ToolSchemas, tracker: JsonProgress, first: ParsedJson | JsonFault | None = None
+    block: JsonBlock, tools: ToolSchemas, progress: JsonProgress, first: ParsedJson | JsonFault | None = None
 ) -> list[BlockResult]:
     """Decide what a JSON block is. ``first`` is what strict reading said, if it was done."""
     parsed = first or parse_strict(block.body)
@@ -118,11 +118,11 @@ def judge_block(
         if not block.closed and not block.whole:
             return _cut(block, parsed.value, tools)
         if isinstance(parsed.value, str) and parsed.value.lstrip()[:1] in ("{", "["):
-            return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools, tracker)
+            return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools, progress)
         return _from_value(parsed, block, tools)
     if not block.body.strip():
         return [Ignored(block.start, block.end, "the block is empty")]
-    return _several(parsed, block, tools) or _from_broken(parsed, block, tools, tracker)
+    return _several(parsed, block, tools) or _from_broken(parsed, block, tools, progress)
 
 
 def _several(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
@@ -233,45 +233,45 @@ def _unfit(request: RawRequest) -> Refusal:
     return Refusal("syntax", message, HINT, request.start, request.end)
 
 
-def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, tracker: JsonProgress) -> list[BlockResult]:
+def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progress: JsonProgress) -> list[BlockResult]:
     def known() -> frozenset[str]:
-        return _known_keys(tools, tracker.tool)
+        return _known_keys(tools, progress.tool)
 
-    mended = repair(block.body, known=known, closers=block.whole and block.closed)
-    if isinstance(mended, ParsedJson):
+    repaired = repair(block.body, known=known, closers=block.whole and block.closed)
+    if isinstance(repaired, ParsedJson):
         if not block.closed and (block.cut_short or not block.whole):
-            return _cut(block, mended.value, tools)
-        if not mended.closed_by_us or only_reading(mended, tools):
-            return _from_value(mended, block, tools)
-        mended = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
-    elif block.closed and block.whole and fault.code == "syntax" and mended.code in _QUOTE_FAULTS:
+            return _cut(block, repaired.value, tools)
+        if not repaired.closed_by_us or only_reading(repaired, tools):
+            return _from_value(repaired, block, tools)
+        repaired = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
+    elif block.closed and block.whole and fault.code == "syntax" and repaired.code in _QUOTE_FAULTS:
         settled = settle_quotes(block.body, tools)
         if isinstance(settled, ParsedJson):
             return _from_value(settled, block, tools)
-        mended = settled if settled.code == "ambiguous" else mended
-    if not block.dialect and not is_call(block.body, tracker, tools):
+        repaired = settled if settled.code == "ambiguous" else repaired
+    if not block.dialect and not is_call(block.body, progress, tools):
         return [Ignored(block.start, block.end, BROKEN)]
     if not block.closed:
         return [_unterminated(block, f" ({fault.message})")]
-    return [_refused(fault, mended, block)]
+    return [_refused(fault, repaired, block)]
 
 
-def _refused(fault: JsonFault, mended: JsonFault, block: JsonBlock) -> Refusal:
+def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock) -> Refusal:
     first = f"Tool call JSON is malformed: {explain_json_fault(block.body, fault)}."
-    second = f" It cannot be repaired safely: {mended.message}." if mended.message != fault.message else ""
+    second = f" It cannot be repaired safely: {repaired.message}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
-    code = fault.code if mended.code in ("syntax", "inner_quotes") else mended.code
+    code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
     return Refusal(code, first + second, HINT, at, min(at + 1, block.end))
 
 
-def is_call(body: str, tracker: JsonProgress, tools: ToolSchemas) -> bool:
+def is_call(body: str, progress: JsonProgress, tools: ToolSchemas) -> bool:
     """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
-    if "tool" in tracker.keys or tracker.found.get("type") == "tool_request" or _S4_MARK.search(body):
+    if "tool" in progress.keys or progress.found.get("type") == "tool_request" or _S4_MARK.search(body):
         return True
     if names_tool(body, tools) or "&quot;tool&quot;" in body:
         return True
     found = _TOOL_KEY.search(body)
-    return bool(found) and (tracker.odd or not tracker.keys or bool(tracker.quote))
+    return bool(found) and (progress.suspicious or not progress.keys or bool(progress.quote))
 
 
 def names_tool(text: str, tools: ToolSchemas) -> bool:

@@ -164,7 +164,7 @@ def json_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFa
         decoded = parse_strict(entities(body))
         if isinstance(decoded, ParsedJson):
             return decoded
-    mended = repair(body, known=lambda: quick_check.names(schema))
-    if isinstance(mended, ParsedJson):
-        return mended
+    repaired = repair(body, known=lambda: quick_check.names(schema))
+    if isinstance(repaired, ParsedJson):
+        return repaired
     return JsonFault(first.code, explain_json_fault(body, first), first.offset)

@@ -54,19 +54,19 @@ def _block(text: str, start: int, tools: ToolSchemas, name: str) -> tuple[CallSt
         return None
     body = text[opening.end() : closing.start()]
     parsed = parse_strict(body)
-    tracker = _followed(body, parsed)
-    if tracker is None or tracker.tool not in tools:
+    progress = _followed(body, parsed)
+    if progress is None or progress.tool not in tools:
         return None
     raw = text[start : closing.end()].rstrip("\r\n")
     block = JsonBlock(body, raw, start, start + len(raw), opening.end(), closed=True, whole=True, id=name)
-    outcomes = classify.judge_block(block, tools, tracker, parsed)
+    outcomes = classify.judge_block(block, tools, progress, parsed)
     outcome = outcomes[0]
     if len(outcomes) > 1 or isinstance(outcome, Ignored):
         return None
     if isinstance(outcome, Refusal):
         outcome = replace(outcome, request_id=name)
-    path = tracker.path if quick_check.takes_path(tools[tracker.tool]) else ""
-    return CallStarted(name, tracker.tool, path, start), CallFound(name, outcome), closing.end()
+    path = progress.path if quick_check.takes_path(tools[progress.tool]) else ""
+    return CallStarted(name, progress.tool, path, start), CallFound(name, outcome), closing.end()
 
 
 def _followed(body: str, parsed: ParsedJson | JsonFault) -> JsonProgress | None:
@@ -75,6 +75,6 @@ def _followed(body: str, parsed: ParsedJson | JsonFault) -> JsonProgress | None:
         return from_value(parsed, body) if type(parsed.value) is dict else None
     if "```" in body:
         return None
-    tracker = JsonProgress()
-    tracker.feed(body)
-    return None if tracker.quote else tracker
+    progress = JsonProgress()
+    progress.feed(body)
+    return None if progress.quote else progress

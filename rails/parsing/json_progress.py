@@ -35,10 +35,10 @@ _TOLD: Final = _ROOT_KEYS.union(PATH_KEYS)
 
 
 class JsonProgress:
-    """Feed text; read ``quote`` (the open quotation mark or ""), ``depth``, ``done``, ``odd`` and ``found``.
+    """Feed text; read ``quote`` (the open quotation mark or ""), ``depth``, ``done``, ``suspicious`` and ``found``.
 
     ``trailing`` is set once anything but closing brackets and blanks followed a complete root value.
-    ``done`` is set while a complete root value lies behind and nothing new has begun. ``odd`` is set once a
+    ``done`` is set while a complete root value lies behind and nothing new has begun. ``suspicious`` is set once a
     quotation mark stood where none belongs: from then on "in a string" is a guess. ``keys`` are the
     keys of the root object, or of the objects in a root array. ``found`` maps "tool", "type" and path
     keys of the root object and its arguments to their string values.
@@ -60,8 +60,8 @@ class JsonProgress:
         "done",
         "found",
         "keys",
-        "odd",
         "quote",
+        "suspicious",
         "tool",
         "trailing",
     )
@@ -71,7 +71,7 @@ class JsonProgress:
         self.depth = 0
         self.done = False
         self.trailing = False
-        self.odd = False
+        self.suspicious = False
         self.keys: set[str] = set()
         self.found: dict[str, str] = {}
         self._kinds: list[str] = []
@@ -93,7 +93,7 @@ class JsonProgress:
         return self.found.get("path", "")
 
     @property
-    def certain(self) -> bool:
+    def is_call(self) -> bool:
         """Whether this is surely a call."""
         return True
 
@@ -118,7 +118,7 @@ class JsonProgress:
             else:
                 pos = self._between(text, pos)
 
-    def learn(self, key: str, value: str) -> None:
+    def note(self, key: str, value: str) -> None:
         """Take note of a string that an announcement needs; the first one of each key counts, as in the stream."""
         self.found.setdefault(key, value)
         if not self.tool:
@@ -207,7 +207,7 @@ class JsonProgress:
             self._comment = "/"
 
     def _mark(self, piece: str) -> None:
-        self.odd = self.odd or (piece == ":" and self._after_value)
+        self.suspicious = self.suspicious or (piece == ":" and self._after_value)
         if piece == ":" and self._last == "w" and self._bare and self._at_key():
             self._named(self._bare)
         self._last, self._bare = piece, ""
@@ -215,7 +215,7 @@ class JsonProgress:
 
     def _word(self, piece: str, joins: bool) -> None:
         """Follow a word; ``joins``: it goes on where the last piece of text ended. A bare key is one word."""
-        self.odd = self.odd or self._after_string
+        self.suspicious = self.suspicious or self._after_string
         if joins:
             self._bare = (self._bare + piece)[:_KEPT] if self._bare else ""
         else:
@@ -229,9 +229,9 @@ class JsonProgress:
             return
         expected = self._last in _OPENERS and self._last != ""
         if self.done or (not expected and mark != '"') or (self.depth == 0 and not self.done and self._last == ""):
-            self.odd = self.odd or (mark == '"' and not self.done and self.depth > 0)
+            self.suspicious = self.suspicious or (mark == '"' and not self.done and self.depth > 0)
             return
-        self.odd = self.odd or not expected
+        self.suspicious = self.suspicious or not expected
         self.quote = mark
         kept = self.depth in (1, 2)
         self._held = [] if kept else None
@@ -269,15 +269,15 @@ class JsonProgress:
         at_root = self.depth == 1
         in_arguments = self.depth == 2 and self._kinds[0] == "{" and self._key[1] in _ARGUMENTS
         if at_root and key in _ROOT_KEYS:
-            self.learn(key, _decoded(value))
+            self.note(key, _decoded(value))
         elif (at_root or in_arguments) and key in PATH_KEYS:
-            self.learn("path", _decoded(value))
+            self.note("path", _decoded(value))
 
     def _open(self, bracket: str) -> None:
         self._after_value = False
         self.depth += 1
         if self.depth > _DEPTH:
-            self.odd = True
+            self.suspicious = True
         if self.done:
             self.done, self.depth = False, 1
         if self.depth <= 3:
@@ -312,19 +312,19 @@ def from_value(value: object, body: str) -> JsonProgress:
 
     A shortcut for complete blocks: only what an announcement needs is filled in.
     """
-    tracker = JsonProgress()
+    progress = JsonProgress()
     parsed = getattr(value, "value", None)
     if not isinstance(parsed, dict):
-        return tracker
+        return progress
     for key, item in parsed.items():
         if type(item) is str:
             if key in _TOLD:
-                tracker.learn(key if key in _ROOT_KEYS else "path", item)
+                progress.note(key if key in _ROOT_KEYS else "path", item)
         elif key in _ARGUMENTS and isinstance(item, dict):
             for inner, text in item.items():
                 if inner in PATH_KEYS and isinstance(text, str):
-                    tracker.learn("path", text)
-    if max(map(len, tracker.found.values()), default=0) > _KEPT // 6:
-        tracker = JsonProgress()
-        tracker.feed(body)
-    return tracker
+                    progress.note("path", text)
+    if max(map(len, progress.found.values()), default=0) > _KEPT // 6:
+        progress = JsonProgress()
+        progress.feed(body)
+    return progress

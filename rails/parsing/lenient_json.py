@@ -170,7 +170,7 @@ class LenientReader(Tokens):
                 raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', found.start(1))
             if isinstance(container, dict):
                 container[key] = double if single is None else single
-            if (mark == "'" or double is None) and _SINGLE not in self.mended:
+            if (mark == "'" or double is None) and _SINGLE not in self.repaired:
                 self.quote_style(found.start(1) if mark == "'" else found.start(4) - 1, "'")
             self.pos = found.end()
             if after == "}":
@@ -200,7 +200,7 @@ class LenientReader(Tokens):
         return self._value
 
     def _after(self) -> ReadStep | None:
-        """Read what follows a complete value: a comma, a closer, or one of the faults that can be mended."""
+        """Read what follows a complete value: a comma, a closer, or one of the faults that can be repaired."""
         value_end = self.pos
         new_line = self.space(after_value=True)
         char = self.text[self.pos : self.pos + 1]

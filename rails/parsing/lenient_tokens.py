@@ -83,7 +83,7 @@ class Tokens:
         self.text = text
         self.pos = 0
         self.repairs: list[Repair] = []
-        self.mended: set[int] = set()
+        self.repaired: set[int] = set()
 
     def note(self, name: str, offset: int, before: str, after: str) -> None:
         """Note a repair."""
@@ -200,8 +200,8 @@ class Tokens:
 
     def quote_style(self, start: int, mark: str) -> None:
         """Note the foreign quotation mark once per kind, so that a long block is not a long list."""
-        if ord(mark) not in self.mended:
-            self.mended.add(ord(mark))
+        if ord(mark) not in self.repaired:
+            self.repaired.add(ord(mark))
             self.note("quote_style", start, mark, '"')
 
     def _damaged_string(self, start: int) -> str:

@@ -39,18 +39,23 @@ class AnswerParser:
 
     ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session; ``dialects``
     names further wire formats to read (``parsing.call_formats.optional``; UsageError for one that does not exist).
-    ``second_look``: in a whole answer in which nothing was read, refuse calls that stand where none is read
+    ``report_unread_calls``: in a whole answer in which nothing was read, refuse calls that stand where none is read
     (``rails.parsing.unread_calls``), so that their author hears of it.
     """
 
     def __init__(
-        self, tools: ToolSchemas, *, id_prefix: str = "r", dialects: Collection[str] = (), second_look: bool = False
+        self,
+        tools: ToolSchemas,
+        *,
+        id_prefix: str = "r",
+        dialects: Collection[str] = (),
+        report_unread_calls: bool = False,
     ) -> None:
-        self._tools, self._prefix, self._second_look = tools, id_prefix, second_look
+        self._tools, self._prefix, self._reports_unread_calls = tools, id_prefix, report_unread_calls
         self._decoder: codecs.IncrementalDecoder | None = None
         self._dialects = optional.check_dialects(frozenset(dialects))
-        self._watch = TornBlockDetector(tools)
-        self._scanner = Scanner(tools, self._reads, self._dialects, self._watch.fence)
+        self._torn_detector = TornBlockDetector(tools)
+        self._scanner = Scanner(tools, self._reads, self._dialects, self._torn_detector.fence)
         self._announced: JsonProgress | XmlFollower | None = None
         self._doubt = _NOWHERE  # from this offset on, blocks may be quoted by a broken one
         self._count = 0
@@ -112,14 +117,14 @@ class AnswerParser:
         self._done = True
         if self._orphaned and self._remnant and not self._doubted:
             self._complete([self._numbered(uncertain_blocks.torn(self._doubt))], late)
-        elif self._watch.lost() >= 0:
-            self._complete([self._numbered(uncertain_blocks.torn(self._watch.lost()))], late)
+        elif self._torn_detector.lost() >= 0:
+            self._complete([self._numbered(uncertain_blocks.torn(self._torn_detector.lost()))], late)
         for call in calls:
             outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._complete([outcome], late)
-        if self._second_look and whole and not (self._requests or self._refusals):
-            self._look_again(late)
+        if self._reports_unread_calls and whole and not (self._requests or self._refusals):
+            self._report_unread_calls(late)
         if self._size > limits.ANSWER_CHARS:
             self._refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
         return ParsedAnswer(
@@ -132,7 +137,7 @@ class AnswerParser:
             tuple(late),
         )
 
-    def _look_again(self, late: list[ParseEvent]) -> None:
+    def _report_unread_calls(self, late: list[ParseEvent]) -> None:
         """Refuse the calls that were not read; nothing was taken out of the prose, so it is the answer."""
         for refusal in find_unread_calls("".join(self._prose), self._tools, self._ignored):
             outcome = self._numbered(refusal)
@@ -141,7 +146,7 @@ class AnswerParser:
 
     def _torn_from(self, whole: bool) -> int:
         """Return the offset from which blocks are torn, or quoted by a torn one."""
-        watch = self._watch
+        watch = self._torn_detector
         return watch.since if watch.seen else _NOWHERE if whole else watch.unfinished
 
     def _decoded(self, chunk: bytes, final: bool) -> str:
@@ -158,15 +163,15 @@ class AnswerParser:
     def _reads(self, body: str) -> bool:
         """Return whether a body can be read as calls, repairs included."""
         block = JsonBlock(body, body, 0, len(body), 0, True, True)
-        tracker = JsonProgress()
-        tracker.feed(body)
-        outcomes = classify.judge_block(block, self._tools, tracker)
+        progress = JsonProgress()
+        progress.feed(body)
+        outcomes = classify.judge_block(block, self._tools, progress)
         return all(isinstance(one, RawRequest) for one in outcomes)
 
     def _take(self, item: BlockSpan | str, signals: list[ParseEvent], *, whole: bool = True) -> None:
         if isinstance(item, str):
             self._prose.append(item)
-            self._watch.text(item)
+            self._torn_detector.text(item)
             self._suspect(item)
             return
         if not item.closed and item.start >= self._doubt:
@@ -176,15 +181,15 @@ class AnswerParser:
     def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
         whole = whole or item.closed
         if item.kind == "quote":
-            self._watch.quote(item)
+            self._torn_detector.quote(item)
             if not item.label:  # a fence line of ours may have been taken for its opening
                 self._suspect(item.raw)
             self._settle(item, uncertain_blocks.judge_quote(item), signals)
         else:
-            if item.tracker is None and item.first is not None:
-                item.tracker = from_value(item.first[1], item.body)
+            if item.progress is None and item.first is not None:
+                item.progress = from_value(item.first[1], item.body)
             outcomes = self._judged(item, whole)
-            what = item.tracker or item.follower
+            what = item.progress or item.follower
             if what is not self._announced:
                 self._announce(what, item.start, signals, ended=True)
             if what is self._announced:
@@ -192,7 +197,7 @@ class AnswerParser:
             if item.kind == "json" and uncertain_blocks.holds_raw_lines(outcomes):
                 self._doubt = min(self._doubt, item.start)
             if item.kind == "json":
-                self._watch.block(item, outcomes)
+                self._torn_detector.block(item, outcomes)
             self._settle(item, outcomes, signals)
             if item.kind == "json" and not _certain_end(item, outcomes):
                 self._doubt = min(self._doubt, item.end)
@@ -206,7 +211,7 @@ class AnswerParser:
 
     def _judged(self, span: BlockSpan, whole: bool) -> Sequence[BlockResult]:
         raw = span.raw.rstrip("\r\n") if span.closed else span.raw
-        if span.tracker is None:
+        if span.progress is None:
             self._actions = True
             return [classify.xml_call(span, raw, self._tools)]
         block = JsonBlock(
@@ -224,11 +229,11 @@ class AnswerParser:
         )
         if span.ambiguous:
             return [uncertain_blocks.ends_twice(block)]
-        if span.context and classify.is_call(span.context, span.tracker, self._tools):
+        if span.context and classify.is_call(span.context, span.progress, self._tools):
             return [uncertain_blocks.unsure_end(block)]
         if span.first is None or span.first[0] != block.body:
             span.first = (block.body, parse_strict(block.body))
-        return classify.judge_block(block, self._tools, span.tracker, span.first[1])
+        return classify.judge_block(block, self._tools, span.progress, span.first[1])
 
     def _settle(self, span: BlockSpan, outcomes: Sequence[BlockResult], signals: list[ParseEvent]) -> None:
         """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""
@@ -241,7 +246,7 @@ class AnswerParser:
         at_end = not span.raw.endswith("\n") and uncertain_blocks.was_repaired(numbered)
         if (
             self._waiting
-            or span.start >= min(self._doubt, self._watch.since)
+            or span.start >= min(self._doubt, self._torn_detector.since)
             or at_end
             or uncertain_blocks.used_closers(numbered)
         ):
@@ -262,8 +267,8 @@ class AnswerParser:
         """Announce the request that is being written, if enough of it is known."""
         stretch = self._scanner.current
         if isinstance(stretch, JsonFence):
-            if stretch.tracker is not self._announced and stretch.tracker.found:
-                self._announce(stretch.tracker, stretch.start, signals)
+            if stretch.progress is not self._announced and stretch.progress.found:
+                self._announce(stretch.progress, stretch.start, signals)
         elif isinstance(stretch, XmlCall) and stretch.follower is not self._announced:
             self._announce(stretch.follower, stretch.start, signals)
 
@@ -276,7 +281,7 @@ class AnswerParser:
             return
         has_path = quick_check.takes_path(self._tools[name])
         path = what.path if has_path else ""
-        if (has_path and not path and not ended) or not what.certain:
+        if (has_path and not path and not ended) or not what.is_call:
             return
         self._announced = what
         signals.append(CallStarted(f"{self._prefix}{self._count + 1}", name, path, start))
@@ -301,10 +306,10 @@ def _certain_end(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
         return True
     if any(isinstance(one, RawRequest) for one in outcomes):
         return True
-    tracker = span.tracker
+    progress = span.progress
     if all(isinstance(one, Ignored) for one in outcomes):
         return False
-    return tracker is not None and tracker.done and not (tracker.odd or tracker.quote or tracker.trailing)
+    return progress is not None and progress.done and not (progress.suspicious or progress.quote or progress.trailing)
 
 
 def _id(outcome: RawRequest | Refusal) -> str:

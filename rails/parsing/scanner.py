@@ -201,7 +201,7 @@ class Scanner:
         yield from self._prose(text)
 
     def _release(self) -> Iterator[BlockSpan]:
-        """Let go of an XML call that was held to see whether a second closing tag follows."""
+        """Release an XML call that was held to see whether a second closing tag follows."""
         if self._xml is not None:
             span, self._xml = self._xml, None
             yield span

@@ -158,7 +158,7 @@ class TornBlockDetector:
         self.seen = self._named = self._told = False
 
     def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
-        """Take note of a JSON block and what came of it."""
+        """Take note of a JSON block and its result."""
         data = isinstance(outcomes[0], Ignored) if outcomes else True
         strict = span.first is not None and isinstance(span.first[1], ParsedJson)
         if strict or any(isinstance(one, RawRequest) for one in outcomes):

@@ -1,7 +1,7 @@
 """Whole calls that stand where no call is read: outside every fence, in a fence of another name, in another form.
 
 An answer in which nothing was read may still hold a call, and a session would end as if the agent had nothing to
-ask. So such an answer is looked at once more. Nothing found here is ever run: it is told to whoever wrote it.
+ask. So such an answer is looked at once more. Nothing found here is ever run: it goes back to its author as feedback.
 Only what is certain counts: strict JSON, or a whole XML call, of a tool that exists and with parameters that fit.
 What is quoted on purpose is left alone: code between single backticks, quoted lines, fences of another language,
 comments and thoughts.

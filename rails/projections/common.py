@@ -17,7 +17,7 @@ from rails.projections.progress import PlanStep
 #: Parameters that name a file, in our tools and in those of the originals.
 _PATH_KEYS: Final = ("file_path", "path", "new_path")
 
-#: What became of a turn. "open": the log ends in the middle of it.
+#: The outcome of a turn. "open": the log ends in the middle of it.
 TurnOutcome = Literal["applied", "ran", "refused", "findings", "denied", "aborted", "failed", "answered", "open"]
 #: How a try compares with those before it. "first": nothing to compare with; "repeated": the very same answer;
 #: "ignored": the same failure; "oscillating": back to an earlier one; "progress": another failure; "cut": the
@@ -41,7 +41,7 @@ class RequestView:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The files the parameters name, in order, as far as they can be told."""
+        """The files the parameters name, in order, as far as they are known."""
         found: list[str] = []
         outer = self.parameters if isinstance(self.parameters, dict) else {}
         edits = outer.get("edits")

@@ -118,7 +118,7 @@ class Live:
 
 
 def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
-    """Yield what is told of the session around the requests."""
+    """Yield the events of the session around the requests."""
     facts = record.details
     match record.event_type:
         case "AGENT_ENGAGE":

@@ -28,7 +28,7 @@ _MOST: Final = 100
 class PlanStep:
     """One agent and its task. ``first`` is the record it began with (0: it has not), ``outcome`` how it ended.
 
-    ``failed`` of ``limit`` attempts have failed since the last success, on the rung of the ladder ``rung`` (""; squash;
+    ``failed`` of ``limit`` attempts have failed since the last success, on the escalation step ``rung`` (""; squash;
     model; human). ``handoff`` is the file that was written of its result for ``receiver``, ``handed`` what a human
     said to it: "" (not yet), "go", "edited" or "stop", and ``by`` who that was.
     """
@@ -101,7 +101,7 @@ class _Plan:
         self.steps[self._finished] = PlanStep(agent, planned.task or task, "working", record.seq)
 
     def _at_work(self, **changed: object) -> None:
-        """Change the step that is not done; before any agent was engaged there is nothing to say of it."""
+        """Change the step that is not done; before any agent began there is nothing to say of it."""
         if self._finished < len(self.steps) and self.steps[self._finished].first:
             self.steps[self._finished] = replace(self.steps[self._finished], **changed)  # type: ignore[arg-type]
 
@@ -111,7 +111,7 @@ class _Plan:
             self.steps[at] = replace(self.steps[at], **changed)  # type: ignore[arg-type]
 
     def _end(self, outcome: str) -> None:
-        """Take the session's end; an answer that was applied from a file has an agent that never was engaged."""
+        """Take the session's end; an answer that was applied from a file has an agent that never began."""
         if outcome == "done":
             self.steps = [replace(step, state="done") for step in self.steps]
             return
@@ -161,7 +161,7 @@ class SessionUsage:
 def session_usage(
     card: SessionStats, prices: Prices, *, since_last_s: float = 0.0, note: str = "", partial: bool = False
 ) -> SessionUsage:
-    """Return what the session of ``card`` has used.
+    """Return what the session of ``card`` (its stats) has used.
 
     ``since_last_s`` is how long the last record of a running session is ago, in seconds: that time counts, as it does
     in the run. ``note`` and ``partial`` are passed on.

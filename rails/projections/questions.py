@@ -1,4 +1,4 @@
-"""What was asked of a human and what became of it: a fold over a session's records, as far as a page needs it.
+"""What was asked of a human and its state: a fold over a session's records, as far as a page needs it.
 
 A question ends with a decision, or without one: it expires, it is withdrawn (the run ended or asked anew),
 it is replaced by an edited one, or what was approved turned out to be stale. None of these is a denial.
@@ -17,7 +17,7 @@ QuestionState = Literal["open", "approved", "denied", "stopped", "expired", "wit
 _STATE_OF: Final[dict[str, QuestionState]] = {"approve": "approved", "deny": "denied", "abort": "stopped"}
 _CLOSED: Final[dict[str, QuestionState]] = {"expired": "expired", "withdrawn": "withdrawn", "stale": "stale"}
 _ENDS: Final = ("WORKFLOW_END", "AGENT_FINISHED", "SESSION_RESUMED", "AGENT_ENGAGE")
-#: Questions of one session that are remembered; older ones are told as "withdrawn" to whoever still answers.
+#: Questions of one session that are remembered; older ones are reported as "withdrawn" to whoever still answers.
 _KEPT: Final = 200
 
 

@@ -67,7 +67,7 @@ def _changes(old: Mapping[str, Json], new: Mapping[str, Json], before: str, afte
 
 
 def _named(drift: tuple[str, ...], before: str) -> Iterator[ValueChange]:
-    """Return what the harness itself named as changed, with the old values that can be told from a torn block."""
+    """Return what the harness itself named as changed, with the old values that can be read from a torn block."""
     for words in drift:
         if match := _DRIFT.fullmatch(words):
             key = re.split(r"[.\[]", match[1])[-1].rstrip("]")
@@ -165,7 +165,7 @@ class TurnBuilder:
         )
 
     def _outcome(self) -> TurnOutcome:
-        """Say what became of the turn; where several things happened, the one that stopped it."""
+        """Set the outcome of the turn; where several things happened, the one that stopped it."""
         answers = {approval.answer for approval in self._approvals}
         if "abort" in answers:
             return "aborted"
@@ -328,7 +328,7 @@ class TurnBuilder:
         self._feedback = d.shortened(details, "text") or record.message
 
     def _noted(self, details: Details, record: Record) -> None:
-        """Keep what happened around the turn: a rung of the ladder, a hand-off, an answer, an alert."""
+        """Keep what happened around the turn: an escalation, a hand-off, an answer, an alert."""
         who = "overseer: " if record.event_type == "OVERSEER_ALERT" else ""
         files = ", ".join(d.texts(details, "files"))
         self._notes.append(f"{who}{record.message}{f' ({files})' if files else ''}")

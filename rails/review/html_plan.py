@@ -61,7 +61,7 @@ def _state(step: PlanStep, *, at_work: bool) -> str:
 
 
 def _told(step: PlanStep) -> Iterator[str]:
-    """Yield what else there is to say: the attempt, the rung of the ladder, the hand-off."""
+    """Yield what else there is to say: the attempt, the escalation step, the hand-off."""
     if step.state == "working" and step.limit > 0:
         yield f"Attempt {min(step.failed + 1, step.limit)} of {step.limit}"
     elif step.state == "stopped" and step.failed > 0 and step.limit > 0:

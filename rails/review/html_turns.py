@@ -24,7 +24,7 @@ from rails.review.reports.repair_drift import difference
 
 #: Characters of one text that the page shows; the rest is named by its length and hash.
 TEXT_CHARS: Final = 64_000
-#: What became of a turn: a mark, a class of the style sheet, words.
+#: The outcome of a turn: a mark, a class of the style sheet, words.
 WORDS: Final = {
     "applied": ("✓", "good", "Applied"),
     "ran": ("✓", "good", "Done"),

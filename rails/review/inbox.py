@@ -1,8 +1,8 @@
 """Where decisions from outside a run go: the open questions of running sessions, and the way of an answer to its run.
 
 The page and the terminal application share it. Questions are read from the logs, so whoever was started a moment
-ago knows what waits, and two of them agree. An answer is left in the session's letter box; the run takes it up,
-checks it again, and its log says what became of it. Nothing here decides.
+ago knows what waits, and two of them agree. An answer is left among the session's pending answers; the run takes it up,
+checks it again, and its log has the result. Nothing here decides.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _POLL_S: Final = 0.03
 
 @dataclass(frozen=True, slots=True)
 class AnswerState:
-    """What became of an answer: the question's state, or "sent" (left, not taken yet), "taken" (another one was
+    """The state of an answer: the question's state, or "sent" (left, not taken yet), "taken" (another one was
     first), "stale" or "unknown". ``mine`` is whether this answer is the one that the run got.
     """
 
@@ -117,7 +117,7 @@ class Inbox:
         return self._settled(question, AnswerState("sent", words, mine=True))
 
     def _settled(self, asked: ApprovalQuestion, so_far: AnswerState) -> AnswerState:
-        """Wait until the log says what became of a question; else return what is given."""
+        """Wait until the log has the result of a question; else return what is given."""
         deadline = time.monotonic() + limits.PAGE_DECISION_SECONDS
         while time.monotonic() < deadline:
             question = self.find(asked.session_id, asked.number)
@@ -142,7 +142,7 @@ class Inbox:
 
     def _begin(self, session_id: str) -> Tail:
         """Return a reader that begins with the newest question, so that a long log is not read from its start."""
-        # The card first: what it does not count yet is read, whatever the search has missed.
+        # The stats first: what they do not count yet is read, whatever the search has missed.
         card = self._index.card(session_id)
         found = self._index.search(f"type:APPROVAL_OPENED session:{session_id}", limit=1).hits
         return self._index.tail(session_id, found[0].record.seq if found else card.records + 1 if card else 1)

@@ -64,7 +64,7 @@ class SessionList:
                 continue
 
     def cards(self, line: str = "", within_s: float = float("inf")) -> tuple[SessionStats, ...]:
-        """Return the cards of the sessions that a line asks for, the newest first. Raises UsageError.
+        """Return the stats of the sessions that a line asks for, the newest first. Raises UsageError.
 
         What is new is taken in for at most about ``within_s`` seconds; ``complete`` says whether that was enough.
         """

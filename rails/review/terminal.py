@@ -54,7 +54,7 @@ def turn_lines(turn: TurnView, colour: bool = False, *, width: int = 100) -> lis
 
 
 def frame_lines(view: SessionView, colour: bool = False, *, width: int = 100) -> list[str]:
-    """Return what is told of a session as a whole, as lines."""
+    """Return the lines about a session as a whole."""
     pen = _Pen(colour, width)
     return [*_head(view, pen), "", *_summary(view, pen)]
 

@@ -69,7 +69,7 @@ class SessionBudget:
         else:
             self.cost += price.of(usage)
 
-    def carry_on(self, used: Sequence[tuple[str, Usage]], seconds: float) -> None:
+    def restore(self, used: Sequence[tuple[str, Usage]], seconds: float) -> None:
         """Count in what the same session used in an earlier run: each answer's model and usage, and the time."""
         for model, usage in used:
             self.use(usage, model)

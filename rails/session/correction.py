@@ -47,7 +47,7 @@ _PATHS: Final = ("file_path", "path", "new_path")
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """What became of a correction: a valid request, or why there is none. ``drift`` are values that changed.
+    """The result of a correction: a valid request, or why there is none. ``drift`` are values that changed.
 
     ``usage`` is what asking the model took; it counts towards the session's budget.
     """
@@ -59,15 +59,15 @@ class Corrected:
     usage: Usage = field(default_factory=Usage)
 
 
-def correct(setting: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
+def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
     """Ask the model to correct ``block``. A provider's failure leaves the block failed, not executed."""
-    tool, path = _identity(setting, block)
+    tool, path = _identity(context, block)
     try:
-        answer = _ask(setting, block, errors, tool)
+        answer = _ask(context, block, errors, tool)
     except ModelError as error:
         return Corrected(None, f"the model could not be asked: {error}")
     text = answer.message.text
-    reader = AnswerParser(setting.registry.shapes(), id_prefix=f"{request_id}.c")
+    reader = AnswerParser(context.registry.shapes(), id_prefix=f"{request_id}.c")
     reader.feed(text)
     found = reader.flush(answer.stop_reason)
     if len(found.requests) != 1 or found.refusals:
@@ -75,7 +75,7 @@ def correct(setting: TurnContext, request_id: str, block: str, errors: Sequence[
     raw = replace(found.requests[0], id=request_id, start=errors[0].start, end=errors[0].end, raw=block)
     if why := _strayed(raw, tool, path, errors):
         return Corrected(None, why, answer=text, usage=answer.usage)
-    checked = validate.validate(raw, setting.registry, setting.agent.name)
+    checked = validate.validate(raw, context.registry, context.agent.name)
     if not isinstance(checked, ToolRequest):
         return Corrected(None, f"still not valid: {checked[0].message}", answer=text, usage=answer.usage)
     drift = tuple(_drift(raw.parameters, block))
@@ -83,21 +83,21 @@ def correct(setting: TurnContext, request_id: str, block: str, errors: Sequence[
     return Corrected(replace(checked, coerced=(*checked.coerced, *notes)), drift=drift, answer=text, usage=answer.usage)
 
 
-def _ask(setting: TurnContext, block: str, errors: Sequence[Refusal], tool: str) -> ModelAnswer:
-    definition = setting.registry.get(tool)
+def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str) -> ModelAnswer:
+    definition = context.registry.get(tool)
     schema = f"Parameters of {tool}: {definition.spec().schema}\n" if definition else ""
     listed = "\n".join(f"- {error}" for error in errors)
     question = _QUESTION.format(block=block, errors=listed, schema=schema)
-    stream = setting.model.steady().stream(system=_SYSTEM, messages=[Message("user", (TextPart(question),))], tools=())
+    stream = context.model.steady().stream(system=_SYSTEM, messages=[Message("user", (TextPart(question),))], tools=())
     for delta in stream:
         if isinstance(delta, ModelAnswer):
             return delta
     raise ModelError("the stream ended without an answer")
 
 
-def _identity(setting: TurnContext, block: str) -> tuple[str, str]:
+def _identity(context: TurnContext, block: str) -> tuple[str, str]:
     """The tool and the path that the broken block names, as far as they can be read."""
-    for signal in AnswerParser(setting.registry.shapes()).feed(block):
+    for signal in AnswerParser(context.registry.shapes()).feed(block):
         if isinstance(signal, CallStarted):
             return signal.tool_name, signal.path
     return "", ""

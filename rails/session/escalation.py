@@ -1,7 +1,7 @@
-"""When attempts run out: what an agent's failures come to, on one page, for whoever goes on.
+"""When attempts run out: an agent's failures on one page, for whoever continues.
 
-The ladder is: the same model with its history squashed into that page, then a stronger model (a human agrees
-first), then the human, with everything at hand. Which rung comes next is decided in ``rails.session.agent_loop``; here
+The steps are: the same model with its history squashed into that page, then a stronger model (a human agrees
+first), then the human, with everything at hand. Which step comes next is decided in ``rails.session.agent_loop``; here
 is what each of them reads. All of it is a projection of the session's records, so it is masked as the log is, and a
 resumed session writes the same.
 """
@@ -22,7 +22,7 @@ from rails.core.record_fields import Details
 from rails.core.text import head_and_tail, one_line, printable
 from rails.session.feedback import CUT
 
-#: How far the ladder may go by itself: not at all, to a fresh start, or to a stronger model if a human agrees.
+#: How far escalation may go by itself: not at all, to a fresh start, or to a stronger model if a human agrees.
 Escalate = Literal["off", "squash", "model"]
 EscalationStep = Literal["squash", "model"]
 RUNGS: Final[Mapping[Escalate, tuple[EscalationStep, ...]]] = {
@@ -40,11 +40,11 @@ _ANSWER_CHARS: Final = limits.PAGE_CHARS // 4
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What one engagement of an agent came to.
+    """The record of one agent's work on its task.
 
     ``failures`` are the distinct ones, oldest first, each with how often it came. ``written`` are the files that
     were written and are so now, with what was done. ``answer`` is the last answer in a form that ``ai-rails
-    apply`` reads. ``first_message`` is what the agent was told at the beginning.
+    apply`` reads. ``first_message`` is the agent's first message.
     """
 
     agent: str = ""
@@ -58,7 +58,7 @@ class Tried:
 
 
 def gather(records: Sequence[Record]) -> Tried:
-    """Fold the records since the last time an agent was engaged."""
+    """Fold the records since the last agent began."""
     begin = max((n for n, record in enumerate(records) if record.event_type == "AGENT_ENGAGE"), default=0)
     failures: dict[str, int] = {}
     written: dict[str, str] = {}
@@ -127,7 +127,7 @@ def answer_text(facts: Details) -> str:
 
 
 def page(tried: Tried, why: str, advice: str = "") -> str:
-    """Return the first message of a conversation that is begun afresh: what it was told, and one page of what failed.
+    """Return the first message of a restarted conversation: the task, and one page of what failed.
 
     ``advice`` is what a human says to it. The page is at most ``limits.PAGE_CHARS`` long, whatever was tried.
     """

@@ -25,13 +25,13 @@ HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
 #: Stop reasons of an answer that ended before its end.
 CUT: Final = ("max_tokens", "cut")
 
-#: What became of a request. Everything but "result" is a failure with a budget of its own.
+#: The kind of a request's result. Everything but "result" is a failure with a budget of its own.
 FeedbackKind = Literal["result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "aborted"]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """What became of one request (or of several that were handled together), in words for the model."""
+    """The result of one request (or of several that were handled together), in words for the model."""
 
     ids: tuple[str, ...]
     kind: FeedbackKind

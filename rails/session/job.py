@@ -1,4 +1,4 @@
-"""What a session shall do and how it ended, and the record that it begins with."""
+"""A session's job, how it ended, and the record that it begins with."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ SessionOutcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting"
 PAUSED: Final = ("model_failed", "waiting", "unanswered")
 #: Whether a human is asked before one agent's result goes to the next.
 HandoffMode = Literal["ask", "go"]
-#: Names of the project's top level that an agent is told of at once.
+#: Names of the project's top level that an agent gets in its first message.
 _TOP_LEVEL: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
 class SessionJob:
-    """What a session shall do: the (agent, task) pairs in order, and its budgets.
+    """The job of a session: the (agent, task) pairs in order, and its budgets.
 
     ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent on one task
-    (``None``: as the agent's template says), whatever rung of the ladder they are on;
+    (``None``: as the agent's template says), whatever escalation step they are on;
     ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) bound the whole session (``None``: no bound).
     ``handed`` is a document that the first agent is given, such as the plan that is named ``plan``. ``escalate``
-    is how far the ladder goes when attempts run out; ``handoffs`` whether a human is asked between two agents.
+    is how far escalation goes when attempts run out; ``handoffs`` whether a human is asked between two agents.
     """
 
     project: Path
@@ -94,7 +94,7 @@ def _chosen(job: SessionJob) -> dict[str, Json]:
 
 
 def facts_of(project: Path) -> dict[str, str]:
-    """Return what every agent is told of the project: its name and what is at its top."""
+    """Return what every agent gets to know of the project: its name and what is at its top."""
     names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in project.iterdir())
     shown = [one_line(name, 60) for name in names if not name.startswith(".")]
     more = f" and {len(shown) - _TOP_LEVEL} more" if len(shown) > _TOP_LEVEL else ""

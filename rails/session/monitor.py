@@ -34,34 +34,34 @@ class Steer:
 class Monitor:
     """Looks at a session's records. ``human`` is ``None`` where the approver stands for the person.
 
-    ``attended`` is whether that approver may ask somebody. ``alerted`` are the alerts that were told already.
+    ``attended`` is whether that approver may ask somebody. ``alerted`` are the alerts that were published already.
     """
 
     human: Person | None = None
     attended: bool = True
     alerted: set[tuple[int, str]] = field(default_factory=set)
 
-    def carry_on(self, records: Sequence[Record]) -> None:
-        """Take over what was told before an interruption; an alert that nothing followed from is raised again."""
+    def restore(self, records: Sequence[Record]) -> None:
+        """Restore the alerts published before an interruption; an alert that nothing followed from is raised again."""
         last = max((n for n, record in enumerate(records) if record.event_type in _ACTED), default=0)
         told = (record.details for record in records[:last] if record.event_type == "OVERSEER_ALERT")
         self.alerted = {(d.integer(facts, "seq"), d.text(facts, "description")) for facts in told}
 
-    def look(self, setting: TurnContext, records: Sequence[Record]) -> Steer:
-        """Tell what the rules newly find, and return what follows when something of it is critical."""
+    def look(self, context: TurnContext, records: Sequence[Record]) -> Steer:
+        """Publish what the rules newly find, and return what follows when something of it is critical."""
         fresh = [alert for alert in watch(records) if (alert.seq, alert.description) not in self.alerted]
         self.alerted.update((alert.seq, alert.description) for alert in fresh)
         for alert in fresh:
-            setting.say("OVERSEER_ALERT", f"{alert.severity}: {alert.description}", **json_object(alert))
+            context.say("OVERSEER_ALERT", f"{alert.severity}: {alert.description}", **json_object(alert))
         critical = [alert for alert in fresh if alert.severity == "CRITICAL"]
-        return self._steered(setting, critical) if critical else Steer()
+        return self._steered(context, critical) if critical else Steer()
 
-    def _steered(self, setting: TurnContext, alerts: Sequence[Alert]) -> Steer:
+    def _steered(self, context: TurnContext, alerts: Sequence[Alert]) -> Steer:
         first = alerts[0]
         nobody = f"The overseer stopped the run, as nobody is asked: {first.description}"
         if self.human is None:
             return Steer("" if self.attended else nobody)
-        said = ask(self.human, setting.say, _question(alerts))
+        said = ask(self.human, context.say, _question(alerts))
         if said.answer == "stop":
             return Steer(nobody if said.by == "headless" else f"you stopped it at an alert: {first.description}")
         return Steer(words={"prompt": first.prompt, "feedback": said.text}.get(said.answer, ""))

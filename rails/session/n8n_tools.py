@@ -1,6 +1,6 @@
 """The two tools that need to know n8n: asking about a node type, and editing a workflow by operations.
 
-They stand between the tools room, which knows requests, and the gate's n8n room, which knows workflows.
+They stand between ``tools``, which knows requests, and ``n8n``, which knows workflows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EDIT_WORKFLOW = "edit_workflow"
 
 
 def n8n_node_info(request: ToolRequest) -> ToolResult:
-    """Tell an agent what is known of a node type, or which types its words can mean."""
+    """Return what is known of a node type, or which types its words can mean."""
     started, p = time.monotonic(), request.parameters
     node_type, version, given = p.get("type"), p.get("version"), p.get("parameters")
     if isinstance(node_type, str):

@@ -136,7 +136,7 @@ def save_plan(found: PlanFile, text: str) -> Path:
 
 
 def survey_project(project: Path) -> str:
-    """Say what is in a project, for whoever takes it over: kinds of files, and what it brings to build and test."""
+    """Say what is in a project, for whoever takes it over: kinds of files, and how it is built and tested."""
     kinds: Counter[str] = Counter()
     seen = 0
     for _, names, files in os.walk(project):

@@ -1,4 +1,4 @@
-"""A head start: the gate begins on files while the answer that edits them is still coming."""
+"""Prefetch: the gate begins on files while the answer that edits them is still coming."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from rails.parsing.results import CallFound, CallStarted, ParseEvent
 from rails.session.turn_context import TurnContext
 
 
-def begin(setting: TurnContext, signals: Sequence[ParseEvent]) -> None:
+def begin(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
     """Let the gate look at what is named or complete by now: its answers are known when the edits are judged."""
     for signal in signals:
-        if isinstance(signal, CallStarted) and signal.path and _edits(setting, signal.tool_name):
-            setting.gate.ahead(signal.path)
+        if isinstance(signal, CallStarted) and signal.path and _edits(context, signal.tool_name):
+            context.gate.prefetch(signal.path)
         elif isinstance(signal, CallFound) and (whole := _whole_file(signal.outcome)):
-            setting.gate.ahead(*whole)
+            context.gate.prefetch(*whole)
 
 
-def _edits(setting: TurnContext, tool_name: str) -> bool:
-    definition = setting.registry.get(tool_name)
+def _edits(context: TurnContext, tool_name: str) -> bool:
+    definition = context.registry.get(tool_name)
     return definition is not None and definition.effect == "edit"
 
 

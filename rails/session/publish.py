@@ -1,4 +1,4 @@
-"""How a turn tells what happens: one function for each of its events.
+"""What a turn publishes: one function for each of its events.
 
 The payload of every event type that a turn publishes is made here and nowhere else; the reader's side is
 ``rails.review``, ``rails.session.resume`` and ``rails.commands.live``.
@@ -39,16 +39,16 @@ _WORKING: Final = {
 _WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
 
 
-def asking(setting: TurnContext, messages: int, number: int) -> None:
+def asking(context: TurnContext, messages: int, number: int) -> None:
     """The model is asked."""
-    setting.say("LLM_CALL", f"Asking {setting.model.name}", messages=messages, turn=number)
+    context.say("LLM_CALL", f"Asking {context.model.name}", messages=messages, turn=number)
 
 
-def answered(setting: TurnContext, answer: ModelAnswer, found: ParsedAnswer, started: float) -> None:
+def answered(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer, started: float) -> None:
     """The model's whole answer is here."""
-    setting.say(
+    context.say(
         "LLM_RESPONSE",
-        f"{setting.model.name} answered ({answer.stop_reason})",
+        f"{context.model.name} answered ({answer.stop_reason})",
         text=answer.message.text,
         prose=found.prose,
         calls=answer.message.calls,
@@ -57,23 +57,23 @@ def answered(setting: TurnContext, answer: ModelAnswer, found: ParsedAnswer, sta
     )
 
 
-def begun(setting: TurnContext, signals: Sequence[ParseEvent]) -> None:
+def begun(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
     """Requests whose tool and path are known, although their block may still be coming.
 
     Where the paths stand inside a list (``edits[]``), they are only known once the block is complete; then
-    the status is told again, with the first file and how many more there are.
+    the status is published again, with the first file and how many more there are.
     """
     for signal in signals:
         if isinstance(signal, CallStarted):
-            _status(setting, signal.id, signal.tool_name, (signal.path,) if signal.path else ())
+            _status(context, signal.id, signal.tool_name, (signal.path,) if signal.path else ())
         elif isinstance(signal.outcome, RawRequest) and (paths := _inner_paths(signal.outcome)):
-            _status(setting, signal.id, signal.outcome.tool_name, paths)
+            _status(context, signal.id, signal.outcome.tool_name, paths)
 
 
-def _status(setting: TurnContext, request_id: str, tool: str, paths: Sequence[str]) -> None:
+def _status(context: TurnContext, request_id: str, tool: str, paths: Sequence[str]) -> None:
     words = f"{_WORKING.get(tool, 'Processing')}..."
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-    setting.say(
+    context.say(
         "TOOL_STATUS",
         f"{words} {paths[0]}{more}" if paths else words,
         id=request_id,
@@ -94,9 +94,9 @@ def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in named if isinstance(path, str) and path))
 
 
-def formulated(setting: TurnContext, raw: RawRequest) -> None:
+def formulated(context: TurnContext, raw: RawRequest) -> None:
     """A request was found in the answer."""
-    setting.say(
+    context.say(
         "MCP_REQUEST_FORMULATED",
         f"{raw.tool_name}: {raw.explanation}" if raw.explanation else raw.tool_name,
         id=raw.id,
@@ -110,20 +110,20 @@ def formulated(setting: TurnContext, raw: RawRequest) -> None:
     )
 
 
-def ignored(setting: TurnContext, found: ParsedAnswer) -> None:
+def ignored(context: TurnContext, found: ParsedAnswer) -> None:
     """Blocks that are no requests."""
     for block in found.ignored:
-        setting.say("BLOCK_IGNORED", block.reason, start=block.start, end=block.end, reason=block.reason)
+        context.say("BLOCK_IGNORED", block.reason, start=block.start, end=block.end, reason=block.reason)
 
 
-def refused(setting: TurnContext, request_id: str, refusals: Sequence[Refusal]) -> None:
+def refused(context: TurnContext, request_id: str, refusals: Sequence[Refusal]) -> None:
     """A block or a request was refused before anything was done with it."""
-    setting.say("TOOL_REQUEST_VALIDATION_FAILED", str(refusals[0]), id=request_id, refusals=refusals)
+    context.say("TOOL_REQUEST_VALIDATION_FAILED", str(refusals[0]), id=request_id, refusals=refusals)
 
 
-def valid(setting: TurnContext, request: ToolRequest) -> None:
+def valid(context: TurnContext, request: ToolRequest) -> None:
     """A request satisfies its tool's definition."""
-    setting.say(
+    context.say(
         "TOOL_REQUEST_VALIDATED",
         f"{request.tool_name} is valid",
         id=request.id,
@@ -133,13 +133,13 @@ def valid(setting: TurnContext, request: ToolRequest) -> None:
 
 
 def block(
-    setting: TurnContext, item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: BlockVerdict
+    context: TurnContext, item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: BlockVerdict
 ) -> None:
-    """A block is complete: told exactly once for each, in the order of the answer."""
+    """A block is complete: published exactly once for each, in the order of the answer."""
     known = item if isinstance(item, RawRequest) else None
     path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
     inner = _inner_paths(known) if known else ()
-    setting.say(
+    context.say(
         "TOOL_BLOCK",
         f"block {verdict}",
         id=item.id if isinstance(item, RawRequest) else item.request_id,
@@ -154,14 +154,14 @@ def block(
     )
 
 
-def lacking(setting: TurnContext, refusals: Sequence[Refusal]) -> None:
+def lacking(context: TurnContext, refusals: Sequence[Refusal]) -> None:
     """A final answer is not what the role's answer must be."""
-    setting.say("OUTPUT_REFUSED", str(refusals[0]), refusals=refusals)
+    context.say("OUTPUT_REFUSED", str(refusals[0]), refusals=refusals)
 
 
-def corrected(setting: TurnContext, request_id: str, before: str, result: Corrected) -> None:
+def corrected(context: TurnContext, request_id: str, before: str, result: Corrected) -> None:
     """The model was asked to correct a block; ``result.why`` says why the answer was not taken."""
-    setting.say(
+    context.say(
         "CORRECTION",
         f"correction not taken: {result.why}" if result.why else "corrected by the model",
         id=request_id,
@@ -174,12 +174,12 @@ def corrected(setting: TurnContext, request_id: str, before: str, result: Correc
     )
 
 
-def planned(setting: TurnContext, ids: tuple[str, ...], plan: Plan) -> None:
+def planned(context: TurnContext, ids: tuple[str, ...], plan: Plan) -> None:
     """The edits became a change set, or were refused."""
     if plan.refusals:
-        setting.say("CHANGE_REFUSED", str(plan.refusals[0]), ids=ids, refusals=plan.refusals)
+        context.say("CHANGE_REFUSED", str(plan.refusals[0]), ids=ids, refusals=plan.refusals)
     else:
-        setting.say(
+        context.say(
             "CHANGE_PLANNED",
             changes_in_words(plan.changes),
             ids=ids,
@@ -189,11 +189,11 @@ def planned(setting: TurnContext, ids: tuple[str, ...], plan: Plan) -> None:
         )
 
 
-def placed(setting: TurnContext, offer: PlaceChoice, handle: str) -> None:
+def placed(context: TurnContext, offer: PlaceChoice, handle: str) -> None:
     """A human chose the place of an edit that was refused."""
     place = next(place for place in offer.places if place.handle == handle)
     where = f"lines {place.first_line}–{place.last_line} of {offer.path}"
-    setting.say(
+    context.say(
         "PLACE_CHOSEN",
         f"{where} chosen by the human: a fuzzy match" if place.likeness < 1 else f"{where} chosen by the human",
         id=offer.request_id,
@@ -206,18 +206,18 @@ def placed(setting: TurnContext, offer: PlaceChoice, handle: str) -> None:
     )
 
 
-def judged(setting: TurnContext, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:
+def judged(context: TurnContext, ids: tuple[str, ...], verdict: Verdict, started: float) -> None:
     """The gate has spoken."""
     facts = {name: value for name, value in json_object(verdict).items() if name != "proposal"}
     diff = "\n".join(_diff(verdict.proposal))
     told = {"outlines": verdict.outlines} if verdict.outlines else {}
     words = f"gate: {verdict.status}"
-    setting.say("GATE_VERDICT", words, ids=ids, duration_ms=since(started), diff=diff, **facts, **told)
+    context.say("GATE_VERDICT", words, ids=ids, duration_ms=since(started), diff=diff, **facts, **told)
 
 
-def questioned(setting: TurnContext, asked: ApprovalRequest, batch: str = "") -> None:
+def questioned(context: TurnContext, asked: ApprovalRequest, batch: str = "") -> None:
     """Somebody is asked; ``batch`` names the question where several were put as one."""
-    setting.say(
+    context.say(
         "APPROVAL_REQUESTED",
         f"{', '.join(asked.tools)} by {asked.agent}",
         id=asked.id,
@@ -232,31 +232,31 @@ def questioned(setting: TurnContext, asked: ApprovalRequest, batch: str = "") ->
     )
 
 
-def decided(setting: TurnContext, asked: ApprovalRequest, decision: Decision) -> None:
+def decided(context: TurnContext, asked: ApprovalRequest, decision: Decision) -> None:
     """Somebody has answered."""
     message = f"{decision.answer} by {decision.by}" + (f": {decision.reason}" if decision.reason else "")
     account = edit_summary(asked, decision.edited) if decision.edited else ""
     facts = json_object(decision) | ({"batch": decision.batch} if decision.batch else {})
-    setting.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **facts)
-    for change in setting.approver.changes() if isinstance(setting.approver, Granter) else ():
-        setting.say("GRANT", f"{change.what}: {change.grant}", what=change.what, **json_object(change.grant))
+    context.say("HUMAN_DECISION", message, id=asked.id, digest=asked.digest, account=account, **facts)
+    for change in context.approver.changes() if isinstance(context.approver, Granter) else ():
+        context.say("GRANT", f"{change.what}: {change.grant}", what=change.what, **json_object(change.grant))
 
 
-def writing(setting: TurnContext, ids: tuple[str, ...], asked: ApprovalRequest) -> None:
+def writing(context: TurnContext, ids: tuple[str, ...], asked: ApprovalRequest) -> None:
     """Files are about to be written; this record is durable before the first byte changes."""
     changes = asked.changes
-    setting.say("EXECUTION_STARTED", changes_in_words(changes), ids=ids, digest=asked.digest, changes=changes)
+    context.say("EXECUTION_STARTED", changes_in_words(changes), ids=ids, digest=asked.digest, changes=changes)
 
 
-def running(setting: TurnContext, request: ToolRequest) -> None:
+def running(context: TurnContext, request: ToolRequest) -> None:
     """A tool is about to run."""
-    setting.say("EXECUTION_STARTED", request.tool_name, ids=[request.id], tool=request.tool_name)
+    context.say("EXECUTION_STARTED", request.tool_name, ids=[request.id], tool=request.tool_name)
 
 
-def wrote(setting: TurnContext, outcome: RequestResult, written: ChangeSet, started: float) -> None:
+def wrote(context: TurnContext, outcome: RequestResult, written: ChangeSet, started: float) -> None:
     """Files were written, or (nothing in ``written``) were not."""
     message = changes_in_words(written) if written else outcome.text
-    setting.say(
+    context.say(
         "TOOL_EXECUTION_RESULT",
         message,
         ids=outcome.ids,
@@ -267,14 +267,14 @@ def wrote(setting: TurnContext, outcome: RequestResult, written: ChangeSet, star
     )
 
 
-def checkpointed(setting: TurnContext, step: int, written: ChangeSet, title: str) -> None:
+def checkpointed(context: TurnContext, step: int, written: ChangeSet, title: str) -> None:
     """The step can be undone."""
-    setting.say("CHECKPOINT", f"step {step}: {title}", step=step, paths=[c.path for c in written.changes])
+    context.say("CHECKPOINT", f"step {step}: {title}", step=step, paths=[c.path for c in written.changes])
 
 
-def ran(setting: TurnContext, request: ToolRequest, result: ToolResult) -> None:
+def ran(context: TurnContext, request: ToolRequest, result: ToolResult) -> None:
     """A tool has run."""
-    setting.say(
+    context.say(
         "TOOL_EXECUTION_RESULT",
         f"{request.tool_name} {'finished' if result.ok else 'failed'}",
         ids=[request.id],

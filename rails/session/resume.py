@@ -42,10 +42,10 @@ class ResumeState:
     ``tasks`` are all (agent, task) pairs, ``finished`` how many are over. ``messages`` is the running
     conversation; ``pending`` is an answer whose consequences were not all carried out, ``done`` those that
     were. ``seen`` is what the agent last saw of each file (path to SHA-256). ``codes`` are the kinds of
-    failure of each turn of the running agent on this rung, oldest first; ``words`` what the last of them said, if it
-    failed; ``taken`` all its turns on this task; ``rung`` the rung of the ladder that it is on.
+    failure of each turn of the running agent on this step, oldest first; ``words`` what the last of them said, if it
+    failed; ``taken`` all its turns on this task; ``rung`` the escalation step that it is on.
 
-    ``handed`` is what the next agent to be engaged is given; ``offered`` the hand-off file that was written of the
+    ``handed`` is what the next agent is given; ``offered`` the hand-off file that was written of the
     last one's result, and ``agreed`` whether it may go on. ``stopped`` and ``why`` are how the last
     agent ended when it was not done; ``again`` is that a human wants it tried once more, with ``advice``.
     ``answers`` counts the answers of each agent and model, ``used`` is each answer's model and usage, ``seconds``

@@ -69,18 +69,18 @@ class Session:
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     prices: Mapping[str, Price] = field(default_factory=dict)
     history: History = field(init=False)
-    desk: SessionState = field(init=False)
+    state: SessionState = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""
-        totals = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
+        budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        oversight = Monitor(self.human, attended=self.job.approve != "policy")
-        self.desk = SessionState(self.job, totals, files, oversight, self.human, self.stronger_for, self.wait)
+        monitor = Monitor(self.human, attended=self.job.approve != "policy")
+        self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Mend what an interruption left, start the gate, and close it in the end."""
+        """Recover what an interruption left, start the gate, and close it in the end."""
         for note in recover(self.job.project):
             self.publish("ERROR", note, error=note, recovered=True)
         self.history = History(self.job.project)
@@ -91,7 +91,7 @@ class Session:
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
         if resumed:
-            self.desk.carry_on(resumed)
+            self.state.restore(resumed)
         with self.open():
             ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
         if ending.outcome not in PAUSED:
@@ -99,7 +99,7 @@ class Session:
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
     def _chain(self, at: ResumeState) -> Ending:
-        """Engage one agent after the other, from where the session stands."""
+        """Run one agent after the other, from where the session stands."""
         if at.stopped:
             return Ending("aborted" if at.stopped == "aborted" else "gave_up", at.why)
         ending, handed = Ending("done", "Nothing was left to do."), at.handed
@@ -112,10 +112,10 @@ class Session:
                 if text is None:
                     return self._waiting(step)
                 handed = text
-            setting = self.setting(role)
-            work = AgentLoop(self.desk, setting, task, step)
+            context = self.context(role)
+            work = AgentLoop(self.state, context, task, step)
             if interrupted:
-                work.go_on(interrupted)
+                work.restore(interrupted)
             else:
                 work.begin(handed, at.why if at.again and step == at.finished else "", at.advice)
             ending = work.work()
@@ -123,16 +123,16 @@ class Session:
                 return ending
             kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
             more = {"result": ending.message} if kept else {}
-            setting.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome, **more)
+            context.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome, **more)
             if ending.outcome != "done":
                 return ending
         if len(self.job.tasks) > 1:
             self._hand_over_last(self._result())
         return ending
 
-    def engage_agent(self, setting: TurnContext, task: str, *, previous_tool_output: str = "") -> Ending:
+    def engage_agent(self, context: TurnContext, task: str, *, previous_tool_output: str = "") -> Ending:
         """Let one agent work on one task until it is done or a budget is spent."""
-        work = AgentLoop(self.desk, setting, task, 0)
+        work = AgentLoop(self.state, context, task, 0)
         work.begin(previous_tool_output)
         return work.work()
 
@@ -140,7 +140,7 @@ class Session:
 
     def _result(self) -> str:
         """Return the last agent's result as the log has it: what is written to a file is masked as the log is."""
-        over = (record for record in reversed(self.desk.records) if record.event_type == "AGENT_FINISHED")
+        over = (record for record in reversed(self.state.records) if record.event_type == "AGENT_FINISHED")
         return next((d.text(r.details, "result") for r in over if r.details.get("outcome") == "done"), "")
 
     def _hand_over(self, step: int, result: str, offered: str) -> str | None:
@@ -149,13 +149,13 @@ class Session:
         ``offered`` is the file that was written already, before an interruption: it may have been edited since.
         """
         sender, receiver = named(self.agents, self.job.tasks[step][0]), self.job.tasks[step + 1][0]
-        files = self.desk.handoffs
+        files = self.state.handoffs
         if not offered or not files.has(offered):
             if step == 0 and not files.has(handoffs.given_name(bool(self.job.handed))):
                 files.write(handoffs.given_name(bool(self.job.handed)), self._given())
             output = handoffs.output_name(step, sender)
             files.write(output, result if sender.schema is None else json_of(result))
-            changed = handoffs.changed_files(self.desk.records)
+            changed = handoffs.changed_files(self.state.records)
             offered = files.write(
                 handoffs.next_name(step, receiver), handoffs.text_for(sender, receiver, result, changed)
             )
@@ -169,13 +169,13 @@ class Session:
         step = len(self.job.tasks) - 1
         sender = named(self.agents, self.job.tasks[step][0])
         text = result if sender.schema is None else json_of(result)
-        file = self.desk.handoffs.write(handoffs.output_name(step, sender), text)
+        file = self.state.handoffs.write(handoffs.output_name(step, sender), text)
         facts = {"sender": sender.name, "receiver": "human", "file": file, "contract": handoffs.contract_of(sender)}
         self.publish("HANDOFF", f"{sender.name} hands over to you: {file}", **facts, sha256=sha256(text.encode()))
 
     def _passed(self, sender: Agent, receiver: str, file: str) -> str | None:
         """Return the hand-off's text once a human has agreed to it, or ``None``."""
-        files = self.desk.handoffs
+        files = self.state.handoffs
         if self.job.handoffs == "ask" and self.human is not None:
             said = self.human.answer(self._question(sender, receiver, file))
             if said.answer != "go":
@@ -191,15 +191,15 @@ class Session:
                 f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}\n"
                 f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
             )
-        written = next(r for r in reversed(self.desk.records) if r.event_type == "HANDOFF").details.get("sha256")
+        written = next(r for r in reversed(self.state.records) if r.event_type == "HANDOFF").details.get("sha256")
         edited = sha256(text.encode()) != written
         words = f"handed over{f' by {by}' if by else ''}{', edited' if edited else ''}"
         self.publish("HUMAN_STEERED", words, about="handoff", answer="go", by=by, edited=edited, file=file, text=text)
-        # As the log has it: what the next agent is told is masked like everything that is kept.
-        return d.text(self.desk.records[-1].details, "text")
+        # As the log has it: what the next agent receives is masked like everything that is kept.
+        return d.text(self.state.records[-1].details, "text")
 
     def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
-        files = self.desk.handoffs
+        files = self.state.handoffs
         lines = [line for line in files.read(file).splitlines() if line.strip()]
         shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
         more = [f"  │ … {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else []
@@ -219,7 +219,7 @@ class Session:
 
     def _waiting(self, step: int) -> Ending:
         role, name = self.job.tasks[step][0], handoffs.next_name(step - 1, self.job.tasks[step][0])
-        file = self.desk.handoffs.relative(name)
+        file = self.state.handoffs.relative(name)
         words = f"The hand-off to {role} waits for you. Read it, edit it if you like: {file}"
         on = f"ai-rails run --resume {self.log.session_id}; add --handoff go where nobody can be asked"
         return Ending("waiting", f"{words}. Nothing is lost: {on}.", file=file)
@@ -238,11 +238,11 @@ class Session:
     def record(self, event: Event) -> Record:
         """Log a ready-made event, then show and return it, with what the log keeps elsewhere put back in."""
         record = full(self.log.append(event), self.log.path.parents[2])
-        self.desk.records.append(record)
+        self.state.records.append(record)
         self.watch(record)
         return record
 
-    def setting(self, role: str) -> TurnContext:
+    def context(self, role: str) -> TurnContext:
         """Return what a turn of ``role`` stands on; the session must be open.
 
         Raises UsageError for an agent that there is not, and for a project's own that nobody has accepted.

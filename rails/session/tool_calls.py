@@ -25,27 +25,27 @@ class CheckedCalls:
     outcomes: tuple[RequestResult, ...]
 
 
-def validate_all(setting: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> CheckedCalls:
+def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> CheckedCalls:
     """Validate every request of an answer, in its order; correct where that is switched on."""
-    tell.ignored(setting, found)
+    tell.ignored(context, found)
     requests: list[ToolRequest] = []
     outcomes: list[RequestResult] = []
     items: list[RawRequest | Refusal] = [*found.requests, *found.refusals]
     for item in sorted(items, key=lambda item: _place(found, item)):
-        request_id, refusals = _judge(setting, item)
+        request_id, refusals = _judge(context, item)
         place = found.blocks.get(request_id)
         block = _quote(answer, found, request_id)
         if isinstance(refusals, ToolRequest):
-            tell.valid(setting, refusals)
-            tell.block(setting, item, place, "corrected" if refusals.raw and refusals.raw.repairs else "passed")
+            tell.valid(context, refusals)
+            tell.block(context, item, place, "corrected" if refusals.raw and refusals.raw.repairs else "passed")
             requests.append(refusals)
             continue
-        corrected = _corrected(setting, request_id, block, refusals)
-        tell.block(setting, item, place, "corrected" if corrected else "failed")
+        corrected = _corrected(context, request_id, block, refusals)
+        tell.block(context, item, place, "corrected" if corrected else "failed")
         if corrected:
             requests.append(corrected)
             continue
-        tell.refused(setting, request_id, refusals)
+        tell.refused(context, request_id, refusals)
         if isinstance(item, Refusal):
             outcomes.append(feedback.unread(item) if item.code == "unread" else feedback.syntax(item, block))
         else:
@@ -53,22 +53,22 @@ def validate_all(setting: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
     return CheckedCalls(tuple(requests), tuple(outcomes))
 
 
-def _judge(setting: TurnContext, item: RawRequest | Refusal) -> tuple[str, ToolRequest | Sequence[Refusal]]:
+def _judge(context: TurnContext, item: RawRequest | Refusal) -> tuple[str, ToolRequest | Sequence[Refusal]]:
     if isinstance(item, Refusal):
         return item.request_id, (item,)
-    tell.formulated(setting, item)
-    if item.repairs and setting.correction == "off":
+    tell.formulated(context, item)
+    if item.repairs and context.correction == "off":
         names = ", ".join(dict.fromkeys(repair.name for repair in item.repairs))
         message = f"The JSON is not valid ({names}), and nothing is repaired here."
         return item.id, (Refusal("syntax", message, "Send it again as strict JSON.", item.start, item.end),)
-    return item.id, validate.validate(item, setting.registry, setting.agent.name)
+    return item.id, validate.validate(item, context.registry, context.agent.name)
 
 
-def _corrected(setting: TurnContext, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:
-    if setting.correction != "model" or not block or refusals[0].code == "unread":
+def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:
+    if context.correction != "model" or not block or refusals[0].code == "unread":
         return None  # what was not read may only have been quoted: its author says whether it was meant
-    result = correct(setting, request_id, block, refusals)
-    tell.corrected(setting, request_id, block, result)
+    result = correct(context, request_id, block, refusals)
+    tell.corrected(context, request_id, block, result)
     return result.request
 
 

@@ -4,7 +4,7 @@
                      ─▶ plan the edits ─▶ gate them ─▶ ask a human ─▶ write ─▶ run (executing tools)
 
 Whatever fails on the way becomes an :class:`~rails.session.feedback.RequestResult`, and all outcomes go back to the
-agent as one message: there is one road back. The stages know nothing of the log or of each other; this
+agent as one message: there is one way back. The stages know nothing of the log or of each other; this
 module calls them in order and tells (``rails.session.publish``) what happened.
 """
 
@@ -36,7 +36,7 @@ from rails.tools.runners import dispatch
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A finished turn: what the model said, what became of it, and the message it gets next.
+    """A finished turn: what the model said, the results, and the message it gets next.
 
     ``reply`` is ``None`` when the answer asked for nothing: then the agent is done.
     """
@@ -51,89 +51,89 @@ class Turn:
         return any(outcome.kind == "aborted" for outcome in self.outcomes)
 
 
-def take_turn(setting: TurnContext, number: int, messages: Sequence[Message]) -> Turn:
+def take_turn(context: TurnContext, number: int, messages: Sequence[Message]) -> Turn:
     """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then."""
     reader = AnswerParser(
-        setting.registry.shapes(), id_prefix=f"t{number}.", dialects=setting.dialects, second_look=True
+        context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
     )
-    tell.asking(setting, len(messages), number)
+    tell.asking(context, len(messages), number)
     started = time.monotonic()
-    answer = _listen(setting, reader, messages)
+    answer = _listen(context, reader, messages)
     found = reader.flush(answer.stop_reason, answer.message.calls)
-    tell.begun(setting, found.late)
-    tell.answered(setting, answer, found, started)
-    return carry_out(setting, answer, found)
+    tell.begun(context, found.late)
+    tell.answered(context, answer, found, started)
+    return carry_out(context, answer, found)
 
 
 def carry_out(
-    setting: TurnContext, answer: ModelAnswer, found: ParsedAnswer, done: Mapping[str, RequestResult] | None = None
+    context: TurnContext, answer: ModelAnswer, found: ParsedAnswer, done: Mapping[str, RequestResult] | None = None
 ) -> Turn:
     """Carry out a whole answer. ``done`` holds what an interrupted run has already carried out."""
     done = done or {}
-    admitted = validate_all(setting, answer, found)
+    admitted = validate_all(context, answer, found)
     requests, outcomes = admitted.requests, list(admitted.outcomes)
-    outcomes += [done.get(r.id) or _run(setting, r) for r in requests if r.effect == "read"]
+    outcomes += [done.get(r.id) or _run(context, r) for r in requests if r.effect == "read"]
     if edits := [r for r in requests if r.effect == "edit"]:
-        outcomes.append(done.get(edits[0].id) or _change(setting, edits, clean=_all_ok(outcomes)))
+        outcomes.append(done.get(edits[0].id) or _change(context, edits, clean=_all_ok(outcomes)))
     runs = [r for r in requests if r.effect == "run" and r.id not in done]
     outcomes += [done[r.id] for r in requests if r.effect == "run" and r.id in done]
     decided: dict[str, Decision | None] = {}
     for number, request in enumerate(runs):
         if _all_ok(outcomes) and request.id not in decided:
-            decided |= ask_batch(setting, runs[number:])
-        outcomes.append(_execute(setting, request, decided.get(request.id), clean=_all_ok(outcomes)))
+            decided |= ask_batch(context, runs[number:])
+        outcomes.append(_execute(context, request, decided.get(request.id), clean=_all_ok(outcomes)))
 
     if not outcomes and answer.stop_reason not in feedback.CUT:
-        lacking = check_output(setting.agent, answer.message.text)
+        lacking = check_output(context.agent, answer.message.text)
         if not lacking or answer.stop_reason == "refusal":
             return Turn(answer, (), None)
-        tell.lacking(setting, lacking)
+        tell.lacking(context, lacking)
         outcomes.append(feedback.output(lacking))
     return Turn(answer, tuple(outcomes), feedback.compose(answer, outcomes, found.native_ids))
 
 
-def _listen(setting: TurnContext, reader: AnswerParser, messages: Sequence[Message]) -> ModelAnswer:
-    """Stream the answer through the reader; a request's status is told as soon as its path is known."""
-    for delta in setting.model.stream(system=setting.system, messages=messages, tools=setting.tools):
+def _listen(context: TurnContext, reader: AnswerParser, messages: Sequence[Message]) -> ModelAnswer:
+    """Stream the answer through the reader; a request's status is published as soon as its path is known."""
+    for delta in context.model.stream(system=context.system, messages=messages, tools=context.tools):
         if isinstance(delta, TextDelta):
-            setting.on_text(delta.text)
+            context.on_text(delta.text)
             begun = reader.feed(delta.text)
-            tell.begun(setting, begun)
-            prefetch.begin(setting, begun)
+            tell.begun(context, begun)
+            prefetch.begin(context, begun)
         else:
             return delta
     raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
 
 
-def _change(setting: TurnContext, requests: Sequence[ToolRequest], *, clean: bool) -> RequestResult:
+def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: bool) -> RequestResult:
     """Plan, gate, ask, write: all edits of an answer are one unit."""
     ids = tuple(request.id for request in requests)
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
-    edits, unfit = n8n_tools.as_edits(requests, setting.project)
-    placed, planned = (edits, Plan(ChangeSet(), tuple(unfit))) if unfit else plan_with_choices(setting, edits)
+    edits, unfit = n8n_tools.as_edits(requests, context.project)
+    placed, planned = (edits, Plan(ChangeSet(), tuple(unfit))) if unfit else plan_with_choices(context, edits)
     requests = requests if placed == edits else placed
-    tell.planned(setting, ids, planned)
+    tell.planned(context, ids, planned)
     if planned.refusals:
         return feedback.edit(ids, planned.refusals)
 
     started = time.monotonic()
-    verdict = setting.gate.judge(planned.changes, agent=setting.agent.name)
-    tell.judged(setting, ids, verdict, started)
+    verdict = context.gate.judge(planned.changes, agent=context.agent.name)
+    tell.judged(context, ids, verdict, started)
     if verdict.status == "fail":
         return feedback.gate(ids, verdict)
 
     asked = request_for_changes(
         ids[0],
-        setting.agent.name,
+        context.agent.name,
         requests,
         verdict,
         planned.notes,
-        from_project=setting.from_project,
+        from_project=context.from_project,
         doubts=planned.doubts,
-        model=setting.model.name,
+        model=context.model.name,
     )
-    original, decision = asked, ask(setting, asked)
+    original, decision = asked, ask(context, asked)
     if decision.answer != "approve":
         return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
     asked = decision.edited or asked
@@ -144,53 +144,53 @@ def _change(setting: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
 
     started = time.monotonic()
     try:
-        applied = apply(approved, setting.project, on_intent=lambda: tell.writing(setting, ids, asked))
+        applied = apply(approved, context.project, on_intent=lambda: tell.writing(context, ids, asked))
     except StaleError as error:
         outcome = feedback.stale(ids, str(error))
-        tell.wrote(setting, outcome, ChangeSet(), started)
+        tell.wrote(context, outcome, ChangeSet(), started)
         return outcome
     written = applied.changes
     for change in written.changes:
-        setting.saw(str(change.path), change.after_sha256 or "")
+        context.saw(str(change.path), change.after_sha256 or "")
     outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
-    tell.wrote(setting, outcome, written, started)
+    tell.wrote(context, outcome, written, started)
     title = tell.changes_in_words(written) + planned.label
     try:
-        step = setting.history.checkpoint(written, session=setting.session_id, message=title, folders=applied.folders)
-        tell.checkpointed(setting, step, written, title)
+        step = context.history.checkpoint(written, session=context.session_id, message=title, folders=applied.folders)
+        tell.checkpointed(context, step, written, title)
     except WorkspaceError as error:  # the files are written and logged; only undo is poorer by a step
-        setting.say("ERROR", "This step cannot be undone with ai-rails undo.", error=str(error))
+        context.say("ERROR", "This step cannot be undone with ai-rails undo.", error=str(error))
     return outcome
 
 
-def _execute(setting: TurnContext, request: ToolRequest, decision: Decision | None, *, clean: bool) -> RequestResult:
+def _execute(context: TurnContext, request: ToolRequest, decision: Decision | None, *, clean: bool) -> RequestResult:
     """Run a tool that executes something, after a human agreed if the definition asks for one."""
     ids, account = (request.id,), ""
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused or denied.")
     if request.asks:
-        original = asked = approval_request_for(setting, request)
-        decision = decision or ask(setting, asked)
+        original = asked = approval_request_for(context, request)
+        decision = decision or ask(context, asked)
         if decision.answer != "approve":
             return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
         asked = decision.edited or asked
         if not still_valid(sign_tool(asked, decision), asked):
             return feedback.stale(ids, "What was approved is not what would be run; it was not run.")
         request, account = asked.tool_request or request, edit_summary(original, asked)
-    tell.running(setting, request)
-    outcome = _run(setting, request)
+    tell.running(context, request)
+    outcome = _run(context, request)
     return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
 
 
-def _run(setting: TurnContext, request: ToolRequest) -> RequestResult:
-    definition = setting.registry.get(request.tool_name)
+def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
+    definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
     own = request.tool_name == n8n_tools.NODE_INFO
-    result = n8n_tools.n8n_node_info(request) if own else dispatch.run_request(request, definition, setting.project)
-    tell.ran(setting, request, result)
+    result = n8n_tools.n8n_node_info(request) if own else dispatch.run_request(request, definition, context.project)
+    tell.ran(context, request, result)
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
-        setting.saw(path, digest)
+        context.saw(path, digest)
     return feedback.result((request.id,), request.tool_name, result)
 
 

@@ -23,7 +23,7 @@ from rails.gate.gate import Gate
 from rails.models.model import Model
 from rails.tools.loader import Registry
 
-#: How far broken JSON may be mended before it is refused: not at all, its syntax, or by asking the model.
+#: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]
 #: Tools that say where to write, not what is there now: they need to know what the agent looked at.
 _BY_PLACE: Final = ("write_file", "insert_lines")
@@ -31,7 +31,7 @@ _BY_PLACE: Final = ("write_file", "insert_lines")
 
 @dataclass(frozen=True, slots=True)
 class TurnContext:
-    """What a turn stands on: the agent and its tools, the project, and who is asked and told.
+    """The context of a turn: the agent and its tools, the project, the approver, and where events go.
 
     ``seen`` is what the agent last saw of each file (path to SHA-256), so that work that somebody else did
     since is not overwritten; ``contents`` are those bytes by SHA-256, as far as they are at hand, so that both

@@ -1,4 +1,4 @@
-"""A person who answers between turns as they were told to, and remembers what they were asked."""
+"""A person who answers between turns from a script, and remembers what they were asked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that says what it was told to say, and remembers what it was asked."""
+"""A model that answers from a script, and remembers what it was asked."""
 
 from __future__ import annotations
 

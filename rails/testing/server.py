@@ -26,7 +26,7 @@ Part = str | NativeCall | Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One scripted answer of the server, and how it shall misbehave.
+    """One scripted answer of the server, and how it misbehaves.
 
     ``stop_reason`` is Anthropic's word; ``None`` sends a stop without a reason. A ``status`` other than
     200 answers with an error body and, if given, ``retry_after`` (seconds, or any text). ``hang_s``

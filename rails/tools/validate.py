@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
-#: Faults of one request that are told; the rest is counted.
+#: Faults of one request that are reported; the rest is counted.
 _TOLD: Final = limits.FINDINGS_TOLD * 2
 
 

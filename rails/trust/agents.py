@@ -1,6 +1,6 @@
-"""A project's own agent templates are read and accepted by a human before anybody is engaged with them.
+"""A project's own agent templates are read and accepted by a human before an agent runs with them.
 
-A template decides what a model is told and which tools it may ask for, and a project may come from anywhere. The
+A template decides what a model reads and which tools it may ask for, and a project may come from anywhere. The
 acceptance is bound to the file's bytes and kept where the tool definitions' is (``rails.trust.tools``), under
 ``agent:NAME``: a changed file is a new question.
 """
@@ -44,7 +44,7 @@ def accept_agent(agent: Agent, trust: Trust) -> None:
 
 
 def trust_state_of(agent: Agent, trust: Trust | None = None) -> str:
-    """Say whether the agent may be engaged: "trusted", "changed since trusted" or "not trusted"."""
+    """Say whether the agent may run: "trusted", "changed since trusted" or "not trusted"."""
     if agent.trusted:
         return "trusted"
     return "changed since trusted" if trust and trust.accepted_text(key_of(agent)) else "not trusted"

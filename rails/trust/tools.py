@@ -45,7 +45,7 @@ class Pending:
 
 
 def file_for_review(before: str, text: str) -> list[str]:
-    """Return the lines that show a file to whoever shall accept it: what changed, then all of it."""
+    """Return the lines that show a file to the person who may accept it: what changed, then all of it."""
     lines = ["The whole file:", text.rstrip("\n")]
     if before:
         changed = difflib.unified_diff(before.splitlines(), text.splitlines(), "accepted", "now", lineterm="")

@@ -19,7 +19,7 @@ from rails.core.events import Record
 
 
 class Box:
-    """A letter box in memory."""
+    """Pending answers in memory."""
 
     def __init__(self):
         self.letters, self.lock = {}, threading.Lock()

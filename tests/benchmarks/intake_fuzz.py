@@ -195,7 +195,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
         return f"slow: {took:.2f} s"
     if not (found.requests or found.refusals):
         start = time.thread_time()
-        reader = AnswerParser(SHAPES, dialects=dialects, second_look=True)
+        reader = AnswerParser(SHAPES, dialects=dialects, report_unread_calls=True)
         reader.feed(text)
         again = reader.flush(finish)
         if again.requests or any(text[one.start] not in "{<" for one in again.refusals):

@@ -84,12 +84,12 @@ def session(folder: Path, texts: list[str], turns: int, pause: float, theirs: Ca
         for number in range(turns):
             files = proposal(texts, number)
             changes = ChangeSet(tuple(FileChange(WorkspacePath(n), None, t.encode()) for n, t in files.items()))
-            worker = gate._desk.resources.get("node")
+            worker = gate._context.resources.get("node")
             start = time.process_time() * 1000 + (of_process(worker.pid) if worker else 0.0)
             verdict = gate.judge(changes)
             assert not any(miss.required for miss in verdict.not_checked), verdict.not_checked
             time.sleep(pause)
-            yield time.process_time() * 1000 + of_process(gate._desk.resources["node"].pid) - start
+            yield time.process_time() * 1000 + of_process(gate._context.resources["node"].pid) - start
             if number % EVERY == 0:
                 for name, text in files.items():
                     (folder / name).write_text(text)

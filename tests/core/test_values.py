@@ -65,7 +65,7 @@ class Holds(Generic[T]):
 
 
 def outcome(work):
-    """What came of it: a result's representation, or the kind of error."""
+    """The result: a representation, or the kind of error."""
     try:
         return repr(work())
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Short ways to say what the tests of this room say often."""
+"""Short ways to say what the tests of this package say often."""
 
 from pathlib import Path
 

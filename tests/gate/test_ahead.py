@@ -23,15 +23,15 @@ def cached(verdict):
     return {run.name: run.cached for run in verdict.checks}
 
 
-# -- looking ahead ---------------------------------------------------------------------------------
+# -- prefetch ---------------------------------------------------------------------------------
 
 
 def test_what_is_on_disk_is_known_when_the_edit_is_judged(world):
     world.put("pyproject.toml", BLACK)
     world.put("a.py", "x = 1\n")
     world.put(".flake8", "[flake8]\n")
-    world.gate.ahead("a.py")
-    wait_until(lambda: any(key[0] == "flake8" and key[-1] == "x = 1\n" for key in list(world.gate._desk.known)))
+    world.gate.prefetch("a.py")
+    wait_until(lambda: any(key[0] == "flake8" and key[-1] == "x = 1\n" for key in list(world.gate._context.known)))
     verdict = world.judge(("a.py", "x = 1\n", "x = 2\n"))
     assert verdict.status == "pass"
     assert cached(verdict)["flake8"] >= 2  # the canary and the old text
@@ -39,9 +39,9 @@ def test_what_is_on_disk_is_known_when_the_edit_is_judged(world):
 
 def test_a_whole_file_is_judged_before_the_answer_ends(world):
     world.put("pyproject.toml", BLACK)
-    world.gate.ahead("new.py", "import os\nprint( 1 )\n")
+    world.gate.prefetch("new.py", "import os\nprint( 1 )\n")
     wait_until(
-        lambda: any(key[:1] == ("black",) and key[-1] == b"print( 1 )\n" for key in list(world.gate._desk.known))
+        lambda: any(key[:1] == ("black",) and key[-1] == b"print( 1 )\n" for key in list(world.gate._context.known))
     )
     verdict = world.judge(("new.py", "import os\nprint( 1 )\n"))
     assert cached(verdict)["black"] >= 1
@@ -53,8 +53,8 @@ def test_looking_ahead_executes_no_command_and_decides_nothing(world, project, p
     mark = tmp_path / "ran"
     command = CheckCommand("touch", ("/usr/bin/touch", str(mark)))
     with Gate(project, commands=[command], pool=pool) as gate:
-        gate.ahead("a.txt", "x\n")
-        gate.ahead("../outside.txt", "x\n")
+        gate.prefetch("a.txt", "x\n")
+        gate.prefetch("../outside.txt", "x\n")
         wait_until(lambda: gate._turn.acquire(blocking=False) and gate._turn.release() is None)
     assert not mark.exists()
 
@@ -69,13 +69,13 @@ def slow(world, monkeypatch):
     world.put(".flake8", "[flake8]\n")
     world.judge(("warm.py", "x = 1\n"))
     monkeypatch.setattr(limits, "PENDING_SECONDS", 0.05)
-    real = world.gate._desk.pool.ask
+    real = world.gate._context.pool.ask
 
     def ask(message):
         time.sleep(0.4)
         return real(message)
 
-    monkeypatch.setattr(world.gate._desk.pool, "ask", ask)
+    monkeypatch.setattr(world.gate._context.pool, "ask", ask)
     return world
 
 
@@ -89,7 +89,7 @@ def test_a_slow_check_of_what_goes_back_anyway_is_pending_and_never_a_pass(slow)
 
 def test_what_was_pending_is_known_at_the_next_attempt(slow):
     slow.judge(("a.py", "print( undefined )\n"))
-    wait_until(lambda: any(key[:1] == ("black",) and b"undefined" in key[-1] for key in list(slow.gate._desk.known)))
+    wait_until(lambda: any(key[:1] == ("black",) and b"undefined" in key[-1] for key in list(slow.gate._context.known)))
 
 
 def test_before_a_human_is_asked_every_check_is_awaited(slow):

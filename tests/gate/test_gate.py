@@ -116,10 +116,10 @@ def test_a_tool_that_crashes_is_an_error(world, monkeypatch, tmp_path):
 
 
 def test_a_bug_of_ours_is_an_error_and_not_a_pass(world, monkeypatch):
-    def broken(jobs, desk):
+    def broken(jobs, context):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(registry.load_check("python"), "run", broken)
+    monkeypatch.setattr(registry.load_check("python"), "run_check", broken)
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert "ZeroDivisionError" in verdict.not_checked[0].reason
@@ -127,19 +127,19 @@ def test_a_bug_of_ours_is_an_error_and_not_a_pass(world, monkeypatch):
 
 def test_a_worker_that_dies_is_replaced(world):
     assert world.judge(("a.py", "x = 1\n")).status == "pass"
-    pids = [worker.pid for worker in world.gate._desk.pool.workers if worker.pid]
-    for worker in world.gate._desk.pool.workers:
+    pids = [worker.pid for worker in world.gate._context.pool.workers if worker.pid]
+    for worker in world.gate._context.pool.workers:
         if worker._pipe:
             worker._pipe._process.kill()
             worker._pipe._process.wait()
     assert world.judge(("b.py", "y = 1\n")).status == "pass"
-    assert {worker.pid for worker in world.gate._desk.pool.workers}.isdisjoint(pids)
+    assert {worker.pid for worker in world.gate._context.pool.workers}.isdisjoint(pids)
 
 
 def test_closing_stops_every_process(project):
     gate = Gate(project)
     gate.judge(ChangeSet())
-    worker = gate._desk.pool.workers[0]
+    worker = gate._context.pool.workers[0]
     worker.ask({"op": "ping"})
     process = worker._pipe._process
     gate.close()

@@ -27,7 +27,7 @@ def told(verdict):
 def judged(project, ruff=None):
     with Gate(project, ruff=ruff) as gate:
         verdict = gate.check_files([parse_path("a.py")])
-        return told(verdict), [server.pid for server in gate._desk.resources["ruff"].servers]
+        return told(verdict), [server.pid for server in gate._context.resources["ruff"].servers]
 
 
 def test_a_server_that_was_started_ahead_is_the_one_that_answers_and_answers_the_same(project):

@@ -31,7 +31,7 @@ def assert_excluded(world, path, text, *checks):
     assert verdict.status == "pass", verdict
     assert {(miss.check, miss.required) for miss in verdict.not_checked} == {(check, False) for check in checks}
     assert f"{path}: {', '.join(checks)}: the project's configuration excludes this file" in verdict_as_text(verdict)
-    with Gate(world.project, strict=True, pool=world.gate._desk.pool) as strict:
+    with Gate(world.project, strict=True, pool=world.gate._context.pool) as strict:
         changes = ChangeSet((FileChange(WorkspacePath(path), None, text.encode()),))
         assert strict.judge(changes).status == "error"
 
@@ -266,8 +266,8 @@ def test_a_hanging_tool_is_an_error(world, tmp_path, monkeypatch):
 def test_a_check_that_does_not_answer_for_a_file_is_noticed(world, monkeypatch):
     from rails.gate import registry
 
-    real = registry.load_check("data").run
-    monkeypatch.setattr(registry.load_check("data"), "run", lambda jobs, desk: real(jobs[1:], desk))
+    real = registry.load_check("data").run_check
+    monkeypatch.setattr(registry.load_check("data"), "run_check", lambda jobs, context: real(jobs[1:], context))
     verdict = world.judge(("a.json", "{}"), ("b.json", "{}"))
     assert_not_checked(verdict, "data")
 

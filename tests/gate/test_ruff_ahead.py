@@ -1,4 +1,4 @@
-"""ruff works ahead on what it will be asked, and answers the same as when it is asked one thing after the other."""
+"""ruff prepares what it will be asked, and answers the same as when it is asked one thing after the other."""
 
 import pytest
 
@@ -59,7 +59,7 @@ def test_a_server_that_died_says_so_and_the_gate_goes_on(world, server):
         server.expect([("lint", "a.py", b"import os\n" * 50_000)])
     files = [(f"m{n}.py", "print(undefined)\n") for n in range(40)]
     assert {finding.path for finding in world.judge(*files).findings} == {path for path, _ in files}
-    for running in world.gate._desk.resources["ruff"].servers:
+    for running in world.gate._context.resources["ruff"].servers:
         running._pipe._process.kill()
     more = [(path, "print(another)\n") for path, _ in files]
     assert {finding.path for finding in world.judge(*more).findings} == {path for path, _ in files}

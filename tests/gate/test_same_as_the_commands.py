@@ -98,9 +98,9 @@ def ours():
 
 @contextlib.contextmanager
 def tools_for(project, pool, *, trusted=False):
-    desk = CheckContext(project, pool, trusted=trusted)
-    yield NodeTools(desk, config.read_script_settings(project))
-    desk.resources["node"].close()
+    context = CheckContext(project, pool, trusted=trusted)
+    yield NodeTools(context, config.read_script_settings(project))
+    context.resources["node"].close()
 
 
 def as_told(found):

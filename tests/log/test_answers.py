@@ -1,4 +1,4 @@
-"""The letter box beside a log: one answer for each asking, genuine or nothing, and only while the run is alive."""
+"""Pending answers beside a log: one answer for each asking, genuine or nothing, and only while the run is alive."""
 
 import json
 import multiprocessing

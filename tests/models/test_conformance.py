@@ -6,9 +6,9 @@ valid-looking call. The rows can be run against any harness: they are only what 
 
 import pytest
 
-from rails.parsing.parse import parse
 from rails.core.conversation import Message, NativeCall, TextPart
 from rails.models.providers import open_model
+from rails.parsing.parse import parse
 from rails.testing import StubServer, call
 
 SHAPES = {

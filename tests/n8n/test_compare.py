@@ -1,4 +1,4 @@
-"""Two versions of a workflow: which nodes are the same, what differs in them, and how it is told."""
+"""Two versions of a workflow: which nodes are the same, what differs in them, and how it is reported."""
 
 import copy
 import json

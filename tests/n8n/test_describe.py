@@ -1,4 +1,4 @@
-"""What an agent is told about a node type."""
+"""What an agent can read about a node type."""
 
 import pytest
 

@@ -1,7 +1,7 @@
 """The XML example of the seed document, word for word: ``<explanation>`` is never a parameter of the tool's own."""
 
-from rails.parsing.parse import parse
 from rails.core.app_dirs import builtin_folder
+from rails.parsing.parse import parse
 from rails.tools.loader import load_definitions
 
 SEED = """<tool name="fast_editor">

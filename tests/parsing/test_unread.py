@@ -57,7 +57,7 @@ QUOTED = {
 
 
 def second(text, size=0):
-    reader = AnswerParser(TOOLS, id_prefix="t1.", second_look=True)
+    reader = AnswerParser(TOOLS, id_prefix="t1.", report_unread_calls=True)
     for start in range(0, len(text), size or len(text) or 1):
         reader.feed(text[start : start + (size or len(text))])
     return reader.flush("end_turn")
@@ -94,7 +94,7 @@ def test_an_answer_with_a_request_is_not_looked_at_again():
 
 
 def test_a_cut_off_answer_is_not_looked_at_again():
-    reader = AnswerParser(TOOLS, second_look=True)
+    reader = AnswerParser(TOOLS, report_unread_calls=True)
     reader.feed(CALL)
     assert not reader.flush("max_tokens").refusals
 

@@ -74,7 +74,7 @@ def valid(request_id="t1.1", coerced=()):
     return ("TOOL_REQUEST_VALIDATED", {"id": request_id, "tool_name": "edit_file", "coerced": list(coerced)})
 
 
-#: A workflow's change as the gate tells it: one node added behind another.
+#: A workflow's change as the gate reports it: one node added behind another.
 OUTLINE = {
     "path": "flow.json",
     "title": "1 node added; 1 wire added",

@@ -1,4 +1,4 @@
-"""A session's findings as SARIF, with their story: what is left, what was corrected, and what a human let through."""
+"""A session's findings as SARIF, with their history: what is left, what was corrected, and what a human let through."""
 
 import json
 

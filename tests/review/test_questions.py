@@ -1,4 +1,4 @@
-"""What became of a question follows from the log: an end without an answer is a state of its own."""
+"""The state of a question follows from the log: an end without an answer is a state of its own."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A review reads as a story and no text of the log can do anything to the terminal."""
+"""A review reads from top to bottom and no text of the log can do anything to the terminal."""
 
 import re
 

@@ -51,7 +51,7 @@ def work(tmp_path, monkeypatch):
             standing = where(project, log) if open_log is reopened else None
             asked = approver or ScriptedApprover(list(approvals))
             one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait, human=human)
-            one.desk.stronger_for = lambda _: stronger
+            one.state.stronger_for = lambda _: stronger
             return Worked(project, one.run(standing), read_strict(log.path), model)
 
     def created(task, model):

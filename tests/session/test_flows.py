@@ -1,4 +1,4 @@
-"""The n8n flow creator asks about node types and edits workflows by operations, down the same road as all edits."""
+"""The n8n flow creator asks about node types and edits workflows by operations, on the same path as all edits."""
 
 import json
 

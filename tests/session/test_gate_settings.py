@@ -25,7 +25,7 @@ def test_what_a_command_finds_in_the_proposal_goes_back_to_the_agent(work, tmp_p
 
 def test_the_gate_begins_while_the_answer_is_still_being_written(work, monkeypatch):
     begun = []
-    monkeypatch.setattr("rails.gate.gate.Gate.ahead", lambda self, *what: begun.append(what))
+    monkeypatch.setattr("rails.gate.gate.Gate.prefetch", lambda self, *what: begun.append(what))
     work(write("a.txt", "x\n") + write("b.txt", "y\n"), "Done.", approvals=["approve"])
     assert begun == [("a.txt",), ("a.txt", "x\n"), ("b.txt",), ("b.txt", "y\n")]
 

@@ -1,4 +1,4 @@
-"""A human may take a place that is only alike; it is called a fuzzy match wherever it is told."""
+"""A human may take a place that is only alike; it is called a fuzzy match wherever it is shown."""
 
 import json
 

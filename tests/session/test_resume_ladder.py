@@ -1,4 +1,4 @@
-"""A chain that climbs the ladder and is killed at any of its own records goes on to the same end."""
+"""A chain that escalates and is killed at any of its own records goes on to the same end."""
 
 import json
 
@@ -82,8 +82,8 @@ def chain(tmp_path):
             standing = where(project, log) if resume else None
             approver = ScriptedApprover(["approve"])
             session = Session(job, log, registry, agents, weak.for_agent, approver, watch=watch, human=Human())
-            session.desk.stronger_for = strong.for_agent
-            session.desk.wait = lambda _: None
+            session.state.stronger_for = strong.for_agent
+            session.state.wait = lambda _: None
             return session.run(standing), log.path, seen
 
     go.fresh = fresh

@@ -158,12 +158,12 @@ def test_a_money_budget_over_an_unknown_price_stops_instead_of_guessing():
 
 def test_a_resumed_session_goes_on_with_what_it_had_used():
     totals = SessionBudget(max_tokens=10, max_seconds=100.0)
-    totals.carry_on([("m", Usage(4, 5))], seconds=99.0)
+    totals.restore([("m", Usage(4, 5))], seconds=99.0)
     assert totals.spent() is None
-    totals.carry_on([("m", Usage(1, 0))], seconds=2.0)
+    totals.restore([("m", Usage(1, 0))], seconds=2.0)
     assert "10 tokens" in totals.spent()
     late = SessionBudget(max_seconds=100.0)
-    late.carry_on([], seconds=100.0)
+    late.restore([], seconds=100.0)
     assert "100 seconds" in late.spent()
 
 

@@ -1,4 +1,4 @@
-"""One turn and a session: what becomes of an answer, and what the model is told."""
+"""One turn and a session: the results of an answer, and the model's feedback."""
 
 import inspect
 import json

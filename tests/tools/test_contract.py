@@ -1,4 +1,4 @@
-"""A request satisfies its tool's definition, or every reason why not is told at once."""
+"""A request satisfies its tool's definition, or every reason why not is reported at once."""
 
 import pytest
 

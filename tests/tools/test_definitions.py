@@ -1,4 +1,4 @@
-"""Definition files: shipped ones are right, wrong ones are told with line, field and fix."""
+"""Definition files: shipped ones are right, wrong ones are reported with line, field and fix."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A definition file that is damaged at random is told about, never a crash; what still loads still works."""
+"""A definition file that is damaged at random is reported, never a crash; what still loads still works."""
 
 import copy
 import json

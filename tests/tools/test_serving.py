@@ -114,7 +114,8 @@ from rails.core.app_dirs import builtin_folder
 from rails.tools.loader import load_definitions
 from rails.integrations.mcp_server import McpServer, serve
 project = Path(sys.argv[1])
-serve(McpServer(load_definitions([builtin_folder("mcp_definitions"), project / "mcp_definitions"]), "coder", project, ["count"]),
+registry = load_definitions([builtin_folder("mcp_definitions"), project / "mcp_definitions"])
+serve(McpServer(registry, "coder", project, ["count"]),
       sys.stdin.buffer, sys.stdout.buffer)
 """
 

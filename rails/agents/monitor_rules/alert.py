@@ -80,7 +80,7 @@ def records_of_type(records: Sequence[Record], *types: str) -> Iterator[Record]:
 
 
 def refusals(record: Record) -> list[Mapping[str, Json]]:
-    """Return the refusals that a record tells of."""
+    """Return the refusals that a record holds."""
     value = record.details.get("refusals")
     return [refusal for refusal in value if isinstance(refusal, dict)] if isinstance(value, list) else []
 

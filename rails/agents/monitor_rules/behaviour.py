@@ -21,7 +21,7 @@ _FAILURES: Final = ("TOOL_REQUEST_VALIDATION_FAILED", "CHANGE_REFUSED", "OUTPUT_
 def repeated_failures(records: Sequence[Record]) -> Iterator[Alert]:
     """The same refusal or finding again: one alert when it becomes a habit, one when it is a loop.
 
-    An agent that begins afresh, with a page of what failed, is counted afresh.
+    An agent that restarts, with a page of what failed, is counted again.
     """
     counts: Counter[tuple[str, str]] = Counter()
     for record in records_of_type(records, *_FAILURES, *AFRESH):

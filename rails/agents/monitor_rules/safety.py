@@ -77,7 +77,7 @@ def _place_of(raw: str) -> str:
 
 
 def dangerous_commands(records: Sequence[Record]) -> Iterator[Alert]:
-    """A command that does damage, in what a tool shall run; or a text too long to be looked at."""
+    """A command that does damage, in what a tool is to run; or a text too long to be looked at."""
     for record in records_of_type(records, "MCP_REQUEST_FORMULATED"):
         if record.details.get("tool_name") in _FILE_TOOLS:
             yield from _dangerous_files(record)

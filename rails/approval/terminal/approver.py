@@ -166,7 +166,7 @@ class Choices:
 
     ``judge`` is the gate, for editing the proposal; ``revalidate`` is the same for the parameters of a tool
     run. ``grants`` lets an approval hold for what is alike;
-    ``dry_run`` tells what such a rule would have done in past sessions. ``from_project`` as in
+    ``dry_run`` says what such a rule would have done in past sessions. ``from_project`` as in
     :func:`~rails.approval.decision.request_for_changes`. ``editor`` replaces ``$EDITOR``.
     """
 

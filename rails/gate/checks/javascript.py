@@ -15,15 +15,15 @@ from rails.gate.support.settings import PROJECT_FILE
 from rails.trust import gate
 
 
-def run_check(jobs: Sequence[CheckJob], desk: CheckContext) -> CheckReport:
+def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
-    config = jssettings.read_script_settings(desk.project)
-    if config.eslint_code and not desk.trusted:
-        desk.trusted = gate.has_consent(desk.project, settings.read_config_file(desk.project / PROJECT_FILE))
-    tools = BiomeTools(desk, config) if config.biome else NodeTools(desk, config)
+    config = jssettings.read_script_settings(context.project)
+    if config.eslint_code and not context.trusted:
+        context.trusted = gate.has_consent(context.project, settings.read_config_file(context.project / PROJECT_FILE))
+    tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
     clocks: dict[str, list[float]] = {}
-    outcomes = tuple(FixAndLint(job, tools, desk, clocks).outcome() for job in jobs)
-    own = desk.trusted and tools.config.eslint
+    outcomes = tuple(FixAndLint(job, tools, context, clocks).outcome() for job in jobs)
+    own = context.trusted and tools.config.eslint
     rules = {
         "eslint": tools.config.eslint_code if own else "ESLint's recommended rules",
         "prettier": "the project's options",
@@ -31,7 +31,7 @@ def run_check(jobs: Sequence[CheckJob], desk: CheckContext) -> CheckReport:
         "biome format": "the project's Biome configuration",
     }
     runs = (
-        CheckRun(name, tools.version(name), round(sum(times), 2), rules.get(name, ""), len(jobs), desk.hits[name])
+        CheckRun(name, tools.version(name), round(sum(times), 2), rules.get(name, ""), len(jobs), context.hits[name])
         for name, times in clocks.items()
         if tools.version(name)
     )

@@ -13,7 +13,7 @@
     findings, positions            from JSON paths to lines and columns
 
 ``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``compare`` and ``account`` say what a
-change does, ``sketch``, ``canvas``, ``strokes``, ``glyphs`` and ``picture`` draw it, ``describe`` tells an agent about
+change does, ``sketch``, ``canvas``, ``strokes``, ``glyphs`` and ``picture`` draw it, ``describe`` informs agents of
 a node type, ``catalogue_build`` and ``packages`` make the catalogue from the user's n8n.
 """
 

@@ -22,20 +22,20 @@ _AHEAD: Final = 16
 _MANY: Final = 100
 
 
-def run_check(jobs: Sequence[CheckJob], desk: CheckContext) -> CheckReport:
+def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError for unreadable configuration."""
-    tools = PythonTools(desk, settings.read_python_settings(desk.project))
+    tools = PythonTools(context, settings.read_python_settings(context.project))
     clocks: dict[str, list[float]] = {}
     outcomes: list[CheckResult] = []
     tools.expect(jobs[:_AHEAD])
-    many = CompileAhead(jobs, desk, _known_to_compile) if len(jobs) >= _MANY else None
+    many = CompileAhead(jobs, context, _known_to_compile) if len(jobs) >= _MANY else None
     try:
         for start in range(0, len(jobs), _AHEAD):
             tools.expect(jobs[start + _AHEAD : start + 2 * _AHEAD])
             some = jobs[start : start + _AHEAD]
             if many is not None:
                 many.wait_for(some)
-            roads = [FixAndLint(job, tools, desk, clocks, tools.ahead) for job in some]
+            roads = [FixAndLint(job, tools, context, clocks, tools.prefetch) for job in some]
             # Threads pay where the Python workers do the work; beside ruff they only get in each other's way.
             if tools.uses_workers:
                 outcomes += side_by_side(FixAndLint.outcome, roads, _THREADS)
@@ -64,7 +64,7 @@ def _runs(tools: PythonTools, clocks: dict[str, list[float]], files: int) -> lis
         "flake8": (tools.flake8_tool.version if tools.flake8_tool else "", config.flake8_origin),
     }
     return [
-        CheckRun(name, version, round(sum(clocks[name]), 2), origin, files, tools.desk.hits[name])
+        CheckRun(name, version, round(sum(clocks[name]), 2), origin, files, tools.context.hits[name])
         for name, (version, origin) in about.items()
         if name in clocks
     ]

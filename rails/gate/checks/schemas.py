@@ -51,16 +51,16 @@ class Missing:
     required: bool = True
 
 
-def findings_of_schema(document: SchemaDocument, desk: CheckContext) -> tuple[list[Finding], Missing | None]:
+def findings_of_schema(document: SchemaDocument, context: CheckContext) -> tuple[list[Finding], Missing | None]:
     """Return what the file's schema finds, and why it was not asked, if it has one."""
     try:
-        schema = _schema_of(document, desk)
+        schema = _schema_of(document, context)
         if schema is None or isinstance(schema, Missing):
             return [], schema
         data = json.dumps(document.value, default=str)
-        base = desk.project / schema if schema else Path()
-        text = _read(desk.project, schema) if schema else ""
-        known = desk.once(("schema", text, data), lambda: _validated(desk, text, base, document.value))
+        base = context.project / schema if schema else Path()
+        text = _read(context.project, schema) if schema else ""
+        known = context.once(("schema", text, data), lambda: _validated(context, text, base, document.value))
     except CheckError as error:
         return [], Missing(str(error))
     except (ValueError, RecursionError) as error:
@@ -69,26 +69,26 @@ def findings_of_schema(document: SchemaDocument, desk: CheckContext) -> tuple[li
     return [_finding(document.path, error, found) for error in known], None
 
 
-def _schema_of(document: SchemaDocument, desk: CheckContext) -> str | Missing | None:
+def _schema_of(document: SchemaDocument, context: CheckContext) -> str | Missing | None:
     """Return a schema's path in the project, "" for a schema about schemas, ``None`` where there is none."""
-    for entry in desk.options.schemas:
+    for entry in context.options.schemas:
         if any(settings.matches(document.path, pattern) for pattern in entry.path):
             return entry.schema
     named = document.value.get("$schema") if isinstance(document.value, Mapping) else None
     if not isinstance(named, str) and not (comment := _COMMENT.search(document.text[:2_000])):
         return None
     name = named if isinstance(named, str) else comment[1] if comment else ""
-    if mapped := next((entry.schema for entry in desk.options.schemas if entry.url and entry.url == name), None):
+    if mapped := next((entry.schema for entry in context.options.schemas if entry.url and entry.url == name), None):
         return mapped
     if _META.fullmatch(name):
         return ""
     if re.match(r"[a-z][a-z0-9+.-]*:", name, re.I):
         words = f"its schema is at {one_line(name, 100)}, which is never fetched"
         return Missing(f"{words}; map the address to a file: [[gate.schema]] in .rails.toml", required=False)
-    return _local(document.path, name, desk)
+    return _local(document.path, name, context)
 
 
-def _local(path: str, name: str, desk: CheckContext) -> str | Missing:
+def _local(path: str, name: str, context: CheckContext) -> str | Missing:
     parts: list[str] = []
     for part in (*path.split("/")[:-1], *name.partition("#")[0].split("/")):
         if part == "..":
@@ -98,9 +98,9 @@ def _local(path: str, name: str, desk: CheckContext) -> str | Missing:
         elif part not in ("", "."):
             parts.append(part)
     schema = "/".join(parts)
-    if (desk.project / schema).is_file():
+    if (context.project / schema).is_file():
         return schema
-    if schema in desk.created:
+    if schema in context.created:
         return Missing(f"its schema {one_line(schema, 80)} comes with this change", required=False)
     installed = "node_modules" not in parts
     return Missing(f"its schema {one_line(schema, 80)} does not exist", required=installed)
@@ -118,9 +118,9 @@ def _read(project: Path, schema: str) -> str:
         raise CheckError(f"the schema {one_line(schema, 80)} cannot be read") from error
 
 
-def _validated(desk: CheckContext, schema: str, base: Path, value: object) -> list[Mapping[str, object]]:
-    request = {"op": "schema", "schema": schema, "base": str(base), "root": str(desk.project), "value": value}
-    answer = desk.pool.ask(json.loads(json.dumps(request, default=str)))
+def _validated(context: CheckContext, schema: str, base: Path, value: object) -> list[Mapping[str, object]]:
+    request = {"op": "schema", "schema": schema, "base": str(base), "root": str(context.project), "value": value}
+    answer = context.pool.ask(json.loads(json.dumps(request, default=str)))
     if not answer.get("ok"):
         raise CheckError(one_line(str(answer.get("error")), 200))
     errors = answer.get("errors")

@@ -38,7 +38,7 @@ _STATEMENT: Final = re.compile(
 _CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d\u00ab\u00bb\u2032\u2033]")
 
 
-def run_check(jobs: Sequence[CheckJob], _desk: CheckContext) -> CheckReport:
+def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
     """Look for markers and fences; say which files nothing else could check."""
     return CheckReport(tuple(_outcome(job) for job in jobs))
 

@@ -35,7 +35,7 @@ FORMATS: Final = ("text", "json", "sarif", "github", "junit", "rdjson")
 _RED, _GREEN, _YELLOW, _BOLD, _DIM, _PLAIN = "\033[31m", "\033[32m", "\033[33m", "\033[1m", "\033[2m", "\033[0m"
 #: A source line is cut here; the caret stays right for what is shown.
 _WIDTH: Final = 160
-#: More files than this with the same thing unchecked are told in one line.
+#: More files than this with the same thing unchecked are one line.
 _NAMED: Final = 3
 
 

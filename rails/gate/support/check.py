@@ -1,6 +1,6 @@
 """What a check is given, what it answers, and what checks share.
 
-A check is told which files changed (both texts) and answers with what it found in them, before and
+A check receives which files changed (both texts) and answers with what it found in them, before and
 after, with what it repaired, and with what it could not check. What is *new* is decided in one place,
 ``rails.gate.baseline``; nothing here compares.
 """
@@ -64,12 +64,12 @@ class CheckReport:
 class CheckContext:
     """What checks share: the project, warm tools, and answers that are already known.
 
-    ``fix`` is whether fixes and formatting may change the text. ``patience`` is how long slow tools are waited
+    ``fix`` is whether fixes and formatting may change the text. ``deadline`` is how long slow tools are waited
     for. ``exclusions_stand`` is whether the project's
     own exclusions were there before what is judged, so that nobody waits for the checks they take away.
     ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
-    where n8n workflows shall go (import, api, publish, strict). ``options`` are the settings. ``created`` and
-    ``gone`` are the paths that the change set at hand brings and takes away; ``overlay`` is a folder outside
+    where n8n workflows are to run (import, api, publish, strict). ``options`` are the settings. ``created`` and
+    ``gone`` are the paths that this change set adds and removes; ``overlay`` is a folder outside
     the workspace with an empty stand-in for each Python file that they bring, ``modules`` are their places.
     ``known`` holds results by everything they depend on (tool, version, configuration, path, content), so
     that no text is checked twice.
@@ -78,7 +78,7 @@ class CheckContext:
     project: Path
     pool: PythonPool
     fix: bool = True
-    patience: Deadline = field(default_factory=Deadline)
+    deadline: Deadline = field(default_factory=Deadline)
     exclusions_stand: bool = True
     trusted: bool = False
     profile: str = "import"
@@ -105,7 +105,7 @@ class CheckContext:
 
 
 class Check(Protocol):
-    """What a module of this folder offers: one function, told which files and where the shared things are."""
+    """What a module of this folder offers: one function, with the files and the shared things."""
 
-    def run(self, jobs: Sequence[CheckJob], desk: CheckContext, /) -> CheckReport:
+    def run_check(self, jobs: Sequence[CheckJob], context: CheckContext, /) -> CheckReport:
         """Check the files. Raises CheckError when the check as a whole cannot run."""

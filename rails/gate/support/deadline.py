@@ -20,25 +20,25 @@ T = TypeVar("T")
 
 
 class Deadline:
-    """Unlimited until :meth:`end` is called, if it is ``limited`` at all. May be shared between threads."""
+    """Unlimited until :meth:`start` is called, if it is ``limited`` at all. May be shared between threads."""
 
     def __init__(self, *, limited: bool = False) -> None:
         self._limited = limited
         self._deadline = 0.0
 
     @property
-    def ended(self) -> bool:
+    def started(self) -> bool:
         """Whether it is known that the proposal goes back."""
         return self._deadline > 0
 
-    def end(self) -> None:
+    def start(self) -> None:
         """Start the budget: something was found that the agent must correct."""
         if self._limited and not self._deadline:
             self._deadline = time.monotonic() + limits.PENDING_SECONDS
 
     def wait_for(self, work: Callable[[], T]) -> T:
         """Return what ``work`` returns, or raise PendingError when the budget is used up; it goes on then."""
-        if not self.ended:
+        if not self.started:
             return work()
         done: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
 

@@ -1,8 +1,8 @@
-"""The road of one source file: parse, then safe fixes, then the project's formatter, then the linters.
+"""One source file through its tools: parse, then safe fixes, then the project's formatter, then the linters.
 
 The order matters: nothing repairs a file that does not parse, and what a fix or the formatter removes
-need not be told to anybody. Fixes are only made for findings that the change brought. What a language
-brings to the road is a :class:`Language`; the road is the same for all.
+need not be reported. Fixes are only made for findings that the change introduced. What a language
+contributes is a :class:`Language`; the order is the same for all.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _ROUNDS: Final = 4
 #: Rounds of fixes inside one of these: fixes that overlap wait for the next.
 _FIX_ROUNDS: Final = 10
 
-#: Rules whose findings mean that the program no longer works; a fix that brings one is taken back.
+#: Rules whose findings mean that the program no longer works; a fix that introduces one is taken back.
 _BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign"})
 
 #: ruff's rule for long lines, and where its message says how many columns there are.
@@ -61,30 +61,30 @@ _LAYOUT: Final = ("E1", "E2", "E3", "E5", "E7", "W", "I", "D", "Q", "COM")
 
 
 def _nothing(_path: str, _data: bytes, _to_format: bool) -> None:
-    """Ask nothing ahead."""
+    """Prefetch nothing."""
 
 
 @dataclass(slots=True)
 class FixAndLint:
     """One file on its way through the tools. ``clocks`` collects milliseconds by tool.
 
-    ``ahead`` is told of a text that will be linted, and formatted, too, if so; it may have the tools begin.
+    ``prefetch`` receives a text that will be linted, and formatted, too, if so; it may start the tools.
     """
 
     job: CheckJob
     tools: Language
-    desk: CheckContext
+    context: CheckContext
     clocks: dict[str, list[float]]
-    ahead: Callable[[str, bytes, bool], None] = _nothing
+    prefetch: Callable[[str, bytes, bool], None] = _nothing
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
 
     def outcome(self) -> CheckResult:
-        """Go the whole road."""
+        """Run all steps."""
         return taking_turns([self.steps()])[0]
 
     def steps(self) -> Steps[CheckResult]:
-        """Go the whole road, and stop wherever a tool has begun with what is asked of it next."""
+        """Run all steps, and stop wherever a tool has begun with what is asked of it next."""
         before, after = self.job.before, self.job.after
         try:
             broken = self._timed(self.tools.parser, lambda: self._syntax(after))
@@ -101,7 +101,7 @@ class FixAndLint:
         old = b"" if before is None or unknown else before
         before_found = self._lint(old) if old else Findings(())
         brought = NewFindings(before, before_found.findings, before_is_broken=unknown)
-        decoded = decode_text(after) if self.desk.fix else None
+        decoded = decode_text(after) if self.context.fix else None
         data = after if decoded is None else (yield from self._repaired(decoded, brought))
         return self._finish(data, old, before_found, unknown)
 
@@ -109,7 +109,7 @@ class FixAndLint:
         if self.tools.excused(data):
             self._miss(self.tools.linter, "a comment excuses the whole file from it")
         findings, earlier = self._lint(data).findings, before.findings
-        if not self.desk.fix:
+        if not self.context.fix:
             findings += self._unformatted(data)
         for name in self.tools.others():
             findings += _without_doubles(self._other(name, data), findings)
@@ -120,7 +120,7 @@ class FixAndLint:
 
     def _broken(self, error: Finding) -> CheckResult:
         """One finding, whatever the linters would say about the rest of the file."""
-        self.desk.patience.end()
+        self.context.deadline.start()
         was = self._syntax(self.job.before) if self.job.before is not None else None
         if was is not None:
             self._miss(self.tools.linter, "the file does not parse, as before this change")
@@ -140,7 +140,7 @@ class FixAndLint:
         seen, settled = {data}, False
         for _ in range(_ROUNDS):
             fixed = yield from self._fixes(data, decoded, brought)
-            self._hurry(fixed, brought)
+            self._start_deadline(fixed, brought)
             if settled and fixed == data:
                 break  # it is what the formatter wrote
             formatted = self._formatted(fixed)
@@ -154,7 +154,7 @@ class FixAndLint:
                 self._miss("format", "fixes and formatter undo each other; the text is as the formatter left it")
                 break
             seen.add(data)
-        if data != self.job.after and (harm := self._harm(data)):
+        if data != self.job.after and (harm := self._regression(data)):
             self.fixed.clear()
             self._miss("fix", f"{harm}, so the text is as the agent wrote it")
             return self.job.after
@@ -168,10 +168,10 @@ class FixAndLint:
         if any(found.edits or found.rule in _BREAKS for found in self._lint(wanted).diagnostics):
             return None
         self._note_format(self.job.after, wanted)
-        self._hurry(wanted, brought)
+        self._start_deadline(wanted, brought)
         return wanted
 
-    def _harm(self, data: bytes) -> str:
+    def _regression(self, data: bytes) -> str:
         """Say what the repairs broke, if anything: every fix was parsed when made, formatting is read here."""
         after = self._lint(data).diagnostics
         if any(found.rule == SYNTAX for found in after):
@@ -184,7 +184,7 @@ class FixAndLint:
     def _begun(self, data: bytes, known: bytes, *, to_format: bool = False) -> Steps[None]:
         """Have the tools begin with a text that is new, and let the other files go on meanwhile."""
         if data != known:
-            self.ahead(self.job.path, data, to_format)
+            self.prefetch(self.job.path, data, to_format)
             yield
 
     def _fixes(self, data: bytes, decoded: Decoded, brought: NewFindings) -> Steps[bytes]:
@@ -205,17 +205,17 @@ class FixAndLint:
         return self._new(safe, data, brought)
 
     def _new(self, some: list[Diagnostic], data: bytes, brought: NewFindings) -> list[Diagnostic]:
-        """Return those of ``some``, diagnostics of ``data``, that the change brought."""
+        """Return those of ``some``, diagnostics of ``data``, that the change introduced."""
         return brought.among(some, data, self._lint(data).findings)
 
-    def _hurry(self, data: bytes, brought: NewFindings) -> None:
+    def _start_deadline(self, data: bytes, brought: NewFindings) -> None:
         """Say so when it is plain already that the change goes back: what no layout can correct."""
         wrong = [one for one in self._lint(data).diagnostics if not one.rule.startswith(_LAYOUT)]
-        if wrong and not self.desk.patience.ended and self._new(wrong, data, brought):
-            self.desk.patience.end()
+        if wrong and not self.context.deadline.started and self._new(wrong, data, brought):
+            self.context.deadline.start()
 
     def _shortened(self, data: bytes, brought: NewFindings) -> bytes:
-        """Break the long lines that the change brought and that neither a fix nor the formatter can break."""
+        """Break the long lines that the change introduced and that neither a fix nor the formatter can break."""
         long = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.rule == _LONG]
         decoded = decode_text(data) if long else None
         if decoded is None:
@@ -282,7 +282,9 @@ class FixAndLint:
 
     def _syntax(self, data: bytes) -> Finding | None:
         """What the parser says about ``data``; known from the last turn for the text before this one."""
-        return self.desk.once((self.tools.parser, self.job.path, data), lambda: self.tools.syntax(self.job.path, data))
+        return self.context.once(
+            (self.tools.parser, self.job.path, data), lambda: self.tools.syntax(self.job.path, data)
+        )
 
     def _unreadable(self, data: bytes) -> bool:
         try:
@@ -301,7 +303,7 @@ class FixAndLint:
         try:
             return self._timed(check, work)
         except ExcludedError as reason:
-            self._miss(check, str(reason), required=not self.desk.exclusions_stand)
+            self._miss(check, str(reason), required=not self.context.exclusions_stand)
         except (CheckError, NotCheckedError) as reason:
             self._miss(check, str(reason))
         except NotNeededError as reason:
@@ -326,6 +328,6 @@ def _meaning(found: Diagnostic) -> tuple[str, str]:
 
 
 def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """Return the findings of ``mine`` that are not ``told`` already (same rule on the same line)."""
+    """Return the findings of ``mine`` that are not in ``told`` already (same rule on the same line)."""
     known = {(found.rule, found.line) for found in told}
     return tuple(found for found in mine if (found.rule, found.line) not in known)

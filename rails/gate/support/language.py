@@ -72,7 +72,7 @@ class Language(Protocol):
         """A cheap guess whether :meth:`format` would leave ``data`` as it is; True costs a real look."""
 
     def fixes_outlive_layout(self, data: bytes, /) -> bool:
-        """Whether formatting ``data`` neither brings nor settles a finding that the linter has a fix for."""
+        """Whether formatting ``data`` neither introduces nor settles a finding that the linter has a fix for."""
 
     def others(self) -> tuple[str, ...]:
         """The names of further linters."""

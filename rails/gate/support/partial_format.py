@@ -1,6 +1,6 @@
 """Formatting only what a change touched: of a whole formatted text, the lines that meet changed lines.
 
-A file that was never formatted shall not be reformatted because an agent edited one line of it.
+A file that was never formatted must not be reformatted because an agent edited one line of it.
 """
 
 from __future__ import annotations

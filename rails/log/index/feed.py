@@ -22,7 +22,7 @@ from rails.log.index.terms import searchable_words
 from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail
 from rails.log.session_stats import SessionStats
 
-#: Changes with every change of the tables, of the cards or of what is searchable; another version is built again.
+#: Changes with every change of the tables, of the stats or of what is searchable; another version is built again.
 VERSION: Final = 2
 #: A row's number is its session's number, shifted by so many bits, and its record's number.
 SHIFT: Final = 32
@@ -38,7 +38,7 @@ _WORDS: Final = (
     "CREATE VIRTUAL TABLE words USING fts5(body, parts, facets, content='', columnsize=0, "
     "tokenize=\"unicode61 remove_diacritics 0 tokenchars '_'\")"
 )
-#: Events whose card needs more than the beginning of a large value.
+#: Events whose stats need more than the beginning of a large value.
 _COUNTED: Final = frozenset({"GATE_VERDICT", "CHECKPOINT"})
 
 

@@ -1,4 +1,4 @@
-"""A disposable index over all session logs: search by word, session cards, and windows of a session.
+"""A disposable index over all session logs: search by word, session stats, and windows of a session.
 
 Everything in it follows from the logs. It is fed incrementally, from where it stopped in each log;
 deleting the file changes nothing but speed, and whatever is wrong with it (another version, a log that
@@ -85,9 +85,9 @@ class Index:
             return self.complete
 
     def cards(self, limit: int = limits.PAGE_ROWS) -> tuple[SessionStats, ...]:
-        """Return the cards of the newest sessions, the newest first.
+        """Return the stats of the newest sessions, the newest first.
 
-        A session that is not taken in yet has a card with its task, times and outcome only.
+        A session that is not taken in yet has stats with its task, times and outcome only.
         """
         newest = session_ids(self.state)[::-1][:limit]
         known = dict(self._rows("SELECT session_id, card FROM sessions"))
@@ -97,7 +97,7 @@ class Index:
         )
 
     def card(self, session_id: str) -> SessionStats | None:
-        """Return the card of one session."""
+        """Return the stats of one session."""
         rows = self._rows("SELECT card FROM sessions WHERE session_id = ?", session_id)
         return SessionStats(**json.loads(rows[0][0])) if rows else None
 

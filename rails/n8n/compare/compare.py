@@ -19,9 +19,9 @@ DifferenceKind = Literal["add", "remove", "change", "same"]
 #: Where a value is: keys and list indexes.
 _Path = tuple[str | int, ...]
 
-#: Keys of a node that are told otherwise (name, place) or are no facts of its own.
+#: Keys of a node that are reported otherwise (name, place) or are no facts of its own.
 _TOLD_APART: Final = frozenset({"name", "position", "id", "webhookId"})
-#: Keys of a workflow that are told otherwise, or that n8n writes by itself.
+#: Keys of a workflow that are reported otherwise, or that n8n writes by itself.
 _NOT_TOLD: Final = frozenset({"nodes", "connections", "versionId", "updatedAt", "createdAt", "id", "meta"})
 _MISSING: Final = object()
 

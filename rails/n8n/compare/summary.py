@@ -44,10 +44,10 @@ _STYLES: Final[dict[DifferenceKind, SummaryStyle]] = {
 
 
 def workflow_summary(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
-    """Tell what a change of a workflow file does; ``None`` where neither side is a workflow. Never raises.
+    """Return what a change of a workflow file does; ``None`` where neither side is a workflow. Never raises.
 
     ``before`` and ``after`` are the file's bytes, ``None`` where there is no file. Of a file that holds a
-    list of workflows each is told, and the first that differs is drawn.
+    list of workflows each is reported, and the first that differs is drawn.
     """
     sides = [_workflows(data) for data in (before, after)]
     if not any(sides) or any(data is not None and not side for data, side in zip((before, after), sides, strict=True)):

@@ -23,7 +23,7 @@ from rails.n8n.draw.svg import box_outline, curve, labels, lowest, note_text, pi
 __all__ = ["drawing", "stylesheet", "svg"]
 
 _MARGIN: Final = 60
-#: Room below a box for its name.
+#: Space below a box for its name.
 _BELOW: Final = 64
 #: Pixels for one unit of the canvas, and the widest and least picture that is scaled to fit a page.
 _SCALE: Final = 0.8

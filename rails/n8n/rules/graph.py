@@ -154,7 +154,7 @@ def check(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
     """Yield every issue of the graph.
 
     ``whole`` is whether the structure is sound. If it is not, nothing is said about reach: one broken
-    connection would be told again as every node that it no longer leads to.
+    connection would be reported again as every node that it no longer leads to.
     """
     yield from _ports(workflow)
     yield from _sticky_notes(workflow.wires)

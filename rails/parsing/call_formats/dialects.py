@@ -47,7 +47,7 @@ _FLAT_SHAPES: Final = (
 
 
 class Call(NamedTuple):
-    """A call as a wire format told it; nothing in it is validated."""
+    """A call as a wire format has it; nothing in it is validated."""
 
     tool: str
     parameters: Mapping[str, Json]

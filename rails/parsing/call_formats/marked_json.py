@@ -27,20 +27,20 @@ class MarkedJson(JsonFence):
 
     def take(self, line: str) -> int:
         """End at the closing tag outside strings, or with the line on which the value is complete."""
-        tracker = self.tracker
+        progress = self.progress
         found = line.find(self.end_tag) if self.end_tag else -1
         while found >= 0 and self.tries < _CLOSINGS:
             self.tries += 1
             follower = JsonProgress()
             follower.feed("".join(self.lines)[self.body_start - self.start :] + line[:found])
-            if not follower.quote or follower.odd:
+            if not follower.quote or follower.suspicious:
                 self._follow(line)
                 self.body_end = self.start + self.size + found
                 used = found + len(self.end_tag)
                 return used if line[used:].strip() else len(line)
             found = line.find(self.end_tag, found + 1)
         self._follow(line)
-        if self.end_tag or not (tracker.done or (not tracker.started and line.strip())):
+        if self.end_tag or not (progress.done or (not progress.started and line.strip())):
             return -1
         self.body_end = self.start + self.size + len(line)
         return len(line)

@@ -158,7 +158,7 @@ class XmlFollower:
         self._keep(value, piece)
         if found < 0:
             return stop
-        if self._json is not None and self._json.quote and not self._json.odd:
+        if self._json is not None and self._json.quote and not self._json.suspicious:
             self._json.feed(closer)
             return stop + len(closer)
         value.end = offset + stop
@@ -198,7 +198,7 @@ class XmlFollower:
         empty = _EMPTY.match(line, pos)
         begins_next = element is not None and (element[1] in known or element[1] == "explanation")
         begins_next = begins_next or (empty is not None and empty[1] in known)
-        surely = self._json is not None and not self._json.quote and not self._json.odd and element is not None
+        surely = self._json is not None and not self._json.quote and not self._json.suspicious and element is not None
         if not closes_tool and not surely and (not begins_next or (element and element[1] == value.name)):
             self._inner = max(self._inner - 1, 0)
             self.stranger = self.stranger or (element[1] if element else "")
@@ -230,7 +230,7 @@ class XmlFollower:
         return end
 
     @property
-    def certain(self) -> bool:
+    def is_call(self) -> bool:
         """Whether this is surely a call: a first parameter has begun, or the named form is used."""
         return self.element in ("tool", "invoke") or bool(self.values) or self._open is not None
 

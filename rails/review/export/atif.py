@@ -135,7 +135,7 @@ class _Walk:
         )
 
     def _result(self, record: Record, content: str) -> None:
-        """Add what became of requests to their answer's step; a block that was no request has no call."""
+        """Add the results of requests to their answer's step; a block that was no request has no call."""
         content = content or record.message
         if not self._answered:
             self._event(record, "system", content)

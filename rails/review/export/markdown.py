@@ -86,7 +86,7 @@ def _summary(card: SessionStats) -> Iterator[str]:
 
 
 def _told(record: Record) -> list[str]:
-    """Return what is told of a record; most kinds say nothing here."""
+    """Return the lines of a record; most kinds have none here."""
     details = record.details
     match record.event_type:
         case "LLM_RESPONSE":

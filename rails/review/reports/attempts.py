@@ -1,6 +1,6 @@
 """Why did it fail N times? Each failed turn compared with the one before it. Pure.
 
-What is compared is what the agent was told: refusals by code, path and message, findings by rule, path
+What is compared is the agent's feedback: refusals by code, path and message, findings by rule, path
 and message (lines move, so they don't count), denials by their reason. What the agent answered is compared
 too: the same answer again, the same bytes for the file that was named, bytes that were refused before.
 """
@@ -34,7 +34,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, slots=True)
 class _Try:
-    """What a turn said and what became of it, in a form that can be compared."""
+    """What a turn said and how it ended, in a form that can be compared."""
 
     number: int
     outcome: str

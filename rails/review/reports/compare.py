@@ -1,6 +1,6 @@
 """Two sessions side by side: where they part, and what differs in the end. Pure.
 
-Turns are aligned by who asked for what and what became of it (``rails.review.reports.compare``). Findings are named
+Turns are aligned by who asked for what and the result (``rails.review.reports.compare``). Findings are named
 as SARIF names them against a baseline, the first session: unchanged, new, absent.
 """
 

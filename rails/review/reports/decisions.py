@@ -84,7 +84,7 @@ def _what(asked: ApprovalView, turn: TurnView, paths: list[str]) -> str:
 
 
 def decisions_table(rows: tuple[DecisionRow, ...]) -> Table:
-    """Return the decisions as a table, the newest last, with what they come to below."""
+    """Return the decisions as a table, the newest last, with their sums below."""
     return Table(
         "Who decided what, when, and after how long",
         ("when (UTC)", "session", "turn", "what", "lines", "decision", "by", "after", "reason"),

@@ -73,7 +73,7 @@ def line_history(
 
 
 def line_history_as_text(story: LineHistory) -> str:
-    """Return the story in sentences."""
+    """Return the history in sentences."""
     place = f"{one_line(story.path)}:{story.line}"
     doubt = (
         "" if story.certain else "\nThe file was also changed outside of these sessions, so this may be another line."

@@ -1,4 +1,4 @@
-"""Correction drift: how often JSON was mended on the way, and whether that changed a value. Pure.
+"""Correction drift: how often JSON was repaired while parsing, and whether that changed a value. Pure.
 
 The harness's own repairs and conversions keep every value by construction, and are counted; what a model
 corrected is compared value by value (``rails.projections.turn``).
@@ -19,7 +19,7 @@ _LISTED: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Drifted:
-    """A value that a model's correction changed, where, and what became of it. ``None``: there was no such value.
+    """A value that a model's correction changed, where, and how it ended. ``None``: there was no such value.
 
     ``record`` is the turn's first log record.
     """
@@ -38,7 +38,7 @@ class Drifted:
 
 @dataclass(frozen=True, slots=True)
 class RepairedParameter:
-    """What was mended of one model's requests. ``corrected`` are corrections that were taken, ``drifted``
+    """What was repaired in one model's requests. ``corrected`` are corrections that were taken, ``drifted``
     those of them that changed a value; ``rejected`` were not taken.
     """
 
@@ -61,7 +61,7 @@ class DriftReport:
 
 
 def drift_report(views: Iterable[SessionView]) -> DriftReport:
-    """Return what was mended in these sessions."""
+    """Return the repairs of these sessions."""
     by_model: dict[str, RepairedParameter] = {}
     values: list[Drifted] = []
     count = 0

@@ -1,4 +1,4 @@
-"""A session's findings as SARIF 2.1.0, with their story: how often, whether corrected, and who let them through.
+"""A session's findings as SARIF 2.1.0, with their history: how often, whether corrected, and who let them through.
 
 ``baselineState`` compares the end of the session with what the gate saw on the way: "new" is what is left,
 "absent" what a later attempt no longer had. What a human approved in spite of a finding is a suppression with

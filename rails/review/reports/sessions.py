@@ -31,7 +31,7 @@ _FIELDS: Final = ("role", "model", "path", "rule", "is")
 
 
 def chosen(cards: Iterable[SessionStats], line: str) -> tuple[SessionStats, ...]:
-    """Return the cards that a line asks for. Raises UsageError for a line that means nothing for sessions."""
+    """Return the stats that a line asks for. Raises UsageError for a line that means nothing for sessions."""
     query = parse_query(line)
     if unknown := [facet.name for facet in query.facets if facet.name not in _FIELDS]:
         raise UsageError(f"{unknown[0]}: is asked of records, not of sessions. Here: {', '.join(_FIELDS)}, session.")
@@ -115,7 +115,7 @@ def outcome_words(outcome: str) -> str:
 
 
 def spark(letters: str) -> str:
-    """Return the sparkline of a card as characters."""
+    """Return the sparkline of a session as characters."""
     return "".join(SPARK[letter][0] if letter in SPARK else "?" for letter in letters)
 
 

@@ -94,7 +94,7 @@ class ReviewApp(App[None]):
         """Go to what waits: in the session that is shown, else the next of them."""
         shown = next((screen for screen in self.screen_stack[::-1] if isinstance(screen, Page)), None)
         here = shown.question if isinstance(shown, QuestionPage) else None
-        if (desk := self._waiting.desk) is None or (
+        if (inbox := self._waiting.inbox) is None or (
             found := self._waiting.next(shown.about if shown else "", here)
         ) is None:
             if shown:
@@ -102,7 +102,7 @@ class ReviewApp(App[None]):
             return
         if isinstance(shown, QuestionPage):
             self.pop_screen()
-        self.push_screen(QuestionPage(desk, found, self._only_looks))
+        self.push_screen(QuestionPage(inbox, found, self._only_looks))
 
     def on_open(self, event: Open) -> None:
         """Show a session that was chosen."""
@@ -163,7 +163,7 @@ class ReviewApp(App[None]):
         self.run_worker(look, thread=True, exclusive=True)
 
     def action_why(self) -> None:
-        """Ask for a line, and tell its story."""
+        """Ask for a line, and show its history."""
 
         def take(place: str | None) -> None:
             name, _, number = (place or "").strip().rpartition(":")

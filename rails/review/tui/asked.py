@@ -54,7 +54,7 @@ class Quiet:
 
 
 class QuestionPage(Page):
-    """One question; it stays on the screen when it is over, and says what became of it."""
+    """One question; it stays on the screen when it is over, and shows the result."""
 
     BINDINGS: ClassVar = [
         Binding("a", "approve", "approve"),
@@ -66,10 +66,10 @@ class QuestionPage(Page):
         Binding("enter", "never('Enter')", show=False),
     ]
 
-    def __init__(self, desk: Inbox, question: ApprovalQuestion, only_looks: str = "") -> None:
+    def __init__(self, inbox: Inbox, question: ApprovalQuestion, only_looks: str = "") -> None:
         super().__init__(f"Waiting for you: session {question.session_id}")
         self.question = question
-        self._desk, self._only_looks = desk, only_looks
+        self._inbox, self._only_looks = inbox, only_looks
         self._facts: Details = {}
         self._listening = True
         self._sending = self._following = False
@@ -108,7 +108,7 @@ class QuestionPage(Page):
 
     def _tell(self) -> None:
         more = f" {self._others} more: w shows the next." if self._others else ""
-        self.banner(f"{self._standing()}{more}")
+        self.banner(f"{self._state_line()}{more}")
 
     def action_approve(self) -> None:
         """Approve; where there are risks, once the word is typed."""
@@ -172,7 +172,7 @@ class QuestionPage(Page):
         width = max(40, self.app.size.width - 2)
         try:
             facts, lines = self._lines(width)
-            listening = self._desk.listening(self.about)
+            listening = self._inbox.listening(self.about)
         except RailsError as error:
             self.app.call_from_thread(self.say, str(error))
             return
@@ -180,7 +180,7 @@ class QuestionPage(Page):
             self.app.call_from_thread(self._show, facts, lines, listening)
 
     def _lines(self, width: int) -> tuple[Details, list[str]]:
-        facts = self._desk.facts(self.question)
+        facts = self._inbox.facts(self.question)
         card = read_audit(facts)
         drawn: ApprovalScreen = draw_request(card, Look(True, width), full=self._full)
         left_out = [f"{drawn.hidden} lines are not shown: v shows them."] if drawn.hidden else []
@@ -206,8 +206,8 @@ class QuestionPage(Page):
     def _ask_again(self) -> None:
         worker = get_current_worker()
         try:
-            question = self._desk.find(self.about, self.question.number)
-            listening = self._desk.listening(self.about)
+            question = self._inbox.find(self.about, self.question.number)
+            listening = self._inbox.listening(self.about)
         except RailsError:
             return
         finally:
@@ -220,7 +220,7 @@ class QuestionPage(Page):
             self.question, self._listening = question, listening
             self._tell()
 
-    def _standing(self) -> str:
+    def _state_line(self) -> str:
         """Say where the question stands."""
         if self._why_not():
             return self._why_not()
@@ -264,7 +264,7 @@ class QuestionPage(Page):
     def _offer(self) -> None:
         worker = get_current_worker()
         try:
-            tried = self._desk.rule_words(self._facts)
+            tried = self._inbox.rule_words(self._facts)
         except RailsError as error:
             tried = str(error)
         if not worker.is_cancelled:
@@ -288,7 +288,7 @@ class QuestionPage(Page):
 
     def _leave(self, answer: PageAnswer) -> None:
         try:
-            outcome = self._desk.decide(self.about, self.question.number, answer)
+            outcome = self._inbox.decide(self.about, self.question.number, answer)
         except RailsError as error:
             outcome = AnswerState("unknown", f"Nothing was decided: {error}")
         self.app.call_from_thread(self._answered, outcome)

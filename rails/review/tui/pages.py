@@ -133,7 +133,7 @@ class Page(Screen[None]):
 
 
 class TextPage(Page):
-    """Lines of text: a report, a comparison, a story. ``tell`` makes them for a width, in a thread."""
+    """Lines of text: a report, a comparison, a line's history. ``tell`` makes them for a width, in a thread."""
 
     def __init__(self, title: str, tell: Callable[[int], Sequence[str]], *, numbers: bool = False) -> None:
         super().__init__(title)

@@ -18,7 +18,7 @@ class Waiting:
     def __init__(self, state: Path, key: bytes | None) -> None:
         self._state, self._key = state, key
         self._index: Index | None = None
-        self.desk: Inbox | None = None
+        self.inbox: Inbox | None = None
         self.questions: tuple[ApprovalQuestion, ...] = ()
         self._lock = threading.Lock()
         self._closed = False
@@ -35,10 +35,10 @@ class Waiting:
     def _look(self) -> bool:
         before = self.questions
         try:
-            if self.desk is None and self._state.is_dir():
+            if self.inbox is None and self._state.is_dir():
                 self._index = Index(self._state)
-                self.desk = Inbox(self._state, self._index, self._key)
-            self.questions = tuple(self.desk.waiting()) if self.desk else ()
+                self.inbox = Inbox(self._state, self._index, self._key)
+            self.questions = tuple(self.inbox.waiting()) if self.inbox else ()
         except (RailsError, OSError, sqlite3.Error):  # not now; the next look may be luckier
             self.questions = ()
         return _names(before) != _names(self.questions)

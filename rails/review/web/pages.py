@@ -173,7 +173,7 @@ class Pages:
         )
 
     def _landmarks(self, card: SessionStats) -> Iterator[Record]:
-        """Yield the records that the plan is told from, in order, with their large values as pointers."""
+        """Yield the records that the plan is computed from, in order, with their large values as pointers."""
         for number in sorted({card.start, *card.landmarks, card.told} - {0}):
             yield from (hit.record for hit in self._index.window(card.session_id, number, 1))
 

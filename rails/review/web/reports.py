@@ -1,4 +1,4 @@
-"""What the page shows besides sessions and hits: reports, comparisons, stories of lines, filtered lists.
+"""What the page shows besides sessions and hits: reports, comparisons, histories of lines, filtered lists.
 
     GET /api/report/NAME?q=LINE   a report over the sessions that LINE asks for
     GET /api/compare?a=ID&b=ID    two sessions

@@ -75,7 +75,7 @@ class ReviewServer:
         self._state = state
         self._pages = Pages(state, prices)
         self._reports = Reports(state, self._pages.index, card_html)
-        self._desk = Inbox(state, self._pages.index, key)
+        self._inbox = Inbox(state, self._pages.index, key)
         self._streams = Streams(self._pages.index, self._closing, self._pages.meter)
         self.port = self._http.server_address[1]
         self._guard = Guard(self.port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
@@ -159,7 +159,7 @@ class ReviewServer:
             raise UsageError("A decision names its session and question.")
         if not self._pages.knows(session_id):
             return PageResponse.words(404, "There is no such session.")
-        outcome = self._desk.decide(session_id, number, replace(read_answer(given), place="page"))
+        outcome = self._inbox.decide(session_id, number, replace(read_answer(given), place="page"))
         if outcome.state in ("unknown", "sent"):
             status = 404 if outcome.state == "unknown" else 202
         else:
@@ -174,8 +174,8 @@ class ReviewServer:
         if report := self._reports.answer(path, query):
             return PageResponse.json(report)
         if path == "/api/waiting":
-            waiting = list(self._desk.waiting())
-            html = waiting_html([(question, self._desk.facts(question)) for question in waiting])
+            waiting = list(self._inbox.waiting())
+            html = waiting_html([(question, self._inbox.facts(question)) for question in waiting])
             return PageResponse.json({"count": len(waiting), "html": html})
         if (match := _SESSION.fullmatch(path)) is None or (match[3] and match[2] != "question"):
             return PageResponse.words(404, _NOTHING)
@@ -199,13 +199,13 @@ class ReviewServer:
     def _question(self, session_id: str, number: int | None, asked: GuardedRequest, *, full: bool) -> PageResponse:
         if not self._pages.knows(session_id):
             return PageResponse.words(404, "There is no such session.")
-        question = self._desk.find(session_id, number) if number else self._desk.open(session_id)
+        question = self._inbox.find(session_id, number) if number else self._inbox.open(session_id)
         if question is None:
             return PageResponse.json({"question": 0})
-        facts = self._desk.facts(question)
+        facts = self._inbox.facts(question)
         if number:
-            return PageResponse.json({"words": self._desk.rule_words(facts)})
-        if not self._desk.listening(session_id):
+            return PageResponse.json({"words": self._inbox.rule_words(facts)})
+        if not self._inbox.listening(session_id):
             decides = "not running"
         else:
             decides = "yes" if self._guard.decides(asked) else "read"

@@ -2,7 +2,7 @@
 
 Whoever reconnects says with ``Last-Event-ID`` what it has seen and gets everything after it, from the log, so
 nothing is missed: not while a tab was hidden, not while the server was down. Whoever is too far behind
-is told ``reset`` and starts from a window of the session again.
+receives ``reset`` and starts from a window of the session again.
 """
 
 from __future__ import annotations

@@ -111,9 +111,9 @@ def asked(runs):
 def answer(run, do, **more):
     """Answer as another process does."""
     with Index(run.state) as index:
-        desk = Inbox(run.state, index, KEY)
-        question = desk.open(run.id)
-        return desk.decide(run.id, question.number, PageAnswer(do, question.digest, **more))
+        inbox = Inbox(run.state, index, KEY)
+        question = inbox.open(run.id)
+        return inbox.decide(run.id, question.number, PageAnswer(do, question.digest, **more))
 
 
 def test_what_waits_is_marked_in_the_list_shown_and_approved(asked, app):

@@ -1,4 +1,4 @@
-"""Deciding in a real Chromium while a real session runs: every road an answer can take, and those it must not."""
+"""Deciding in a real Chromium while a real session runs: every way an answer can take, and those it must not."""
 
 import contextlib
 import http.server

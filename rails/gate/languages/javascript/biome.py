@@ -74,7 +74,7 @@ class BiomeTools(NodeTools):
 
     @property
     def _packages(self) -> Path:
-        return self.desk.project / "node_modules" / "@biomejs"
+        return self.context.project / "node_modules" / "@biomejs"
 
     @cached_property
     def _binary(self) -> str:
@@ -93,7 +93,7 @@ class BiomeTools(NodeTools):
             reported = self._reported(path, data)
         except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
             key = ("biome", self._version, (), path, data)
-            reported = self.desk.once(key, lambda: self._lint_now(path, data, ()))
+            reported = self.context.once(key, lambda: self._lint_now(path, data, ()))
         found = next((one for one, _ in reported if one.rule == SYNTAX), None)
         if found is None:
             return None
@@ -149,13 +149,13 @@ class BiomeTools(NodeTools):
         """Biome's configuration at the top of the project and what it names, with their content."""
         found: dict[str, bytes] = {}
         for name in (*_CONFIGS, *_BESIDE):
-            if data := config.read_config_file(self.desk.project / name):
+            if data := config.read_config_file(self.context.project / name):
                 found[name] = data
         for name in [name for name in found if name in _CONFIGS]:
             for other in _NAMED.findall(found[name].decode(errors="replace")):
-                place = (self.desk.project / other).resolve()
-                if self.desk.project in place.parents and (data := config.read_config_file(place)):
-                    found.setdefault(place.relative_to(self.desk.project).as_posix(), data)
+                place = (self.context.project / other).resolve()
+                if self.context.project in place.parents and (data := config.read_config_file(place)):
+                    found.setdefault(place.relative_to(self.context.project).as_posix(), data)
         return tuple(sorted(found.items()))
 
     def _configuration(self, path: str) -> Iterator[tuple[str, bytes]]:
@@ -164,13 +164,13 @@ class BiomeTools(NodeTools):
         for count in range(1, len(parts) + 1):
             folder = "/".join(parts[:count])
             for name in _CONFIGS:
-                if data := config.read_config_file(self.desk.project / folder / name):
+                if data := config.read_config_file(self.context.project / folder / name):
                     yield f"{folder}/{name}", data
 
     def _reported(self, path: str, data: bytes) -> list[tuple[Diagnostic, str]]:
         configuration = tuple(self._configuration(path))
         key = ("biome", self._version, configuration, path, data)
-        return self.desk.once(key, lambda: self._lint_now(path, data, configuration))
+        return self.context.once(key, lambda: self._lint_now(path, data, configuration))
 
     def _lint_now(
         self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]
@@ -197,12 +197,12 @@ class BiomeTools(NodeTools):
             place = folder / name
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(data)
-        (folder / "node_modules").symlink_to(self.desk.project / "node_modules", target_is_directory=True)
+        (folder / "node_modules").symlink_to(self.context.project / "node_modules", target_is_directory=True)
 
     def _format(self, path: str, data: bytes) -> bytes:
         configuration = tuple(self._configuration(path))
         key = ("biome format", self._version, configuration, path, data)
-        return self.desk.once(key, lambda: self._format_now(path, data, configuration))
+        return self.context.once(key, lambda: self._format_now(path, data, configuration))
 
     def _format_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> bytes:
         with tempfile.TemporaryDirectory(prefix="ai-rails-biome-") as folder:

@@ -48,19 +48,19 @@ class NodeTools:
     linter: str = "eslint"
     formatter_name: str = "prettier"
 
-    def __init__(self, desk: CheckContext, config: ScriptSettings) -> None:
-        self.desk, self.config = desk, config
+    def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
+        self.context, self.config = context, config
 
     @cached_property
     def worker(self) -> node_worker.NodeWorker:
         """The Node process. Raises CheckError when there is no Node.js."""
-        kept = self.desk.resources.get("node")
+        kept = self.context.resources.get("node")
         if isinstance(kept, node_worker.NodeWorker) and kept.alive:
             return kept
-        node = node_worker.find_node(self.desk.project)
+        node = node_worker.find_node(self.context.project)
         if node is None:
             raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
-        made = self.desk.resources["node"] = node_worker.NodeWorker(node, self.desk.project)
+        made = self.context.resources["node"] = node_worker.NodeWorker(node, self.context.project)
         return made
 
     def version(self, tool: str) -> str:
@@ -153,7 +153,7 @@ class NodeTools:
 
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """Say that the project's own ESLint configuration was not executed."""
-        if not self.config.eslint_code or self.desk.trusted:
+        if not self.config.eslint_code or self.context.trusted:
             return ()
         words = (
             f"{self.config.eslint_code} is a program and was not executed, ESLint's recommended rules ran instead; "
@@ -164,27 +164,27 @@ class NodeTools:
     @property
     def _own(self) -> bool:
         """Whether the project's own ESLint configuration counts, which is a program."""
-        return self.desk.trusted and self.config.eslint
+        return self.context.trusted and self.config.eslint
 
     def _place(self, path: str) -> str:
-        return str(self.desk.project / path)
+        return str(self.context.project / path)
 
     def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
         own = self._own
         request: dict[str, Json] = {
             "op": "eslint",
             "path": self._place(path),
-            "root": str(self.desk.project),
+            "root": str(self.context.project),
             "own": own,
             "stamp": self._stamp if own else "",
         }
         key = ("eslint", self.version("eslint"), request["stamp"], own, path, data)
-        return self.desk.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
+        return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
 
     @cached_property
     def _stamp(self) -> str:
         """A digest of the configuration that is a program: the worker loads a changed one anew."""
-        return hashlib.sha256(settings.read_config_file(self.desk.project / self.config.eslint_code)).hexdigest()
+        return hashlib.sha256(settings.read_config_file(self.context.project / self.config.eslint_code)).hexdigest()
 
     def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
         answer = self._ok(self.worker.ask(request), "ESLint")
@@ -213,7 +213,7 @@ class NodeTools:
         }
         request["ignorePath"] = self._place(".prettierignore")
         key = ("prettier", self.version("prettier"), repr(options), path, data)
-        return self.desk.once(key, lambda: decoded.encode(self._prettier_now(request)))
+        return self.context.once(key, lambda: decoded.encode(self._prettier_now(request)))
 
     def _prettier_now(self, request: Mapping[str, Json]) -> str:
         answer = self._ok(self.worker.ask(request), "Prettier")

@@ -1,6 +1,6 @@
 """Long comments and string literals broken into lines, where the program stays the same.
 
-Formatters leave both alone, and a model that is told of a long line spends a turn on it. A comment is
+Formatters leave both alone, and a model that gets a long line as feedback spends a turn on it. A comment is
 wrapped or put above its line; a string literal becomes several, which the compiler joins to the very same
 constant. Nothing here is taken on trust: the caller compares the syntax trees. Docstrings are not touched,
 because their text would change.

@@ -77,7 +77,7 @@ class Ruff:
         )
 
     def expect(self, questions: Sequence[RuffRequest], settings: RuffSettings) -> None:
-        """Have a server work ahead on what will be asked. Failing, it is asked then, and told then.
+        """Have a server prepare what will be asked. A failure is reported when it is asked.
 
         One that does not run yet is started meanwhile: whoever asks it waits for it.
         """
@@ -97,7 +97,7 @@ class Ruff:
                     self._drop(settings, error)
 
     def forget(self) -> None:
-        """Let go of what was expected and never asked for."""
+        """Discard what was expected and never asked for."""
         for server in self.servers:
             server.forget()
 
@@ -119,7 +119,7 @@ class Ruff:
                 if by_folder[folder] == by_folder[paths[0].parts[:-1]]:
                     questions += _questions(str(path), read_from_disk(self._project, path), config.formatter)
         except CheckError:
-            pass  # whoever asks is told why
+            pass  # the caller that asks gets the reason
         for how in list(by_folder.values())[:1]:
             self.expect(questions, how)
 

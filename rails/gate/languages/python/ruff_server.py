@@ -122,7 +122,7 @@ class RuffServer:
                 self._pipe.send(bytes(sent))
 
     def forget(self) -> None:
-        """Let go of what was expected and never asked for."""
+        """Discard what was expected and never asked for."""
         with self._lock:
             self._expected.clear()
             self._early.clear()

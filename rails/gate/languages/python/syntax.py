@@ -120,13 +120,13 @@ JobKey = Callable[[CheckJob], tuple[object, ...]]
 class CompileAhead:
     """Compiles ``jobs`` in the background. Files that do not compile, and all if a worker fails, are left to others.
 
-    ``known`` is the key under which others find in ``desk`` that a file compiles.
+    ``known`` is the key under which others find in ``context`` that a file compiles.
     """
 
-    def __init__(self, jobs: Sequence[CheckJob], desk: CheckContext, known: JobKey) -> None:
-        self._desk, self._known = desk, known
+    def __init__(self, jobs: Sequence[CheckJob], context: CheckContext, known: JobKey) -> None:
+        self._context, self._known = context, known
         # A byte-order mark is a claim about the encoding, which only the bytes themselves can break.
-        some = (job for job in jobs if known(job) not in desk.known and not job.after.startswith(codecs.BOM_UTF8))
+        some = (job for job in jobs if known(job) not in context.known and not job.after.startswith(codecs.BOM_UTF8))
         self._texts = {job.path: text for job in some if (text := plain_text(job.after)) is not None}
         unknown = [job for job in jobs if job.path in self._texts]
         self._batches = [unknown[at : at + _BATCH] for at in range(0, len(unknown), _BATCH)]
@@ -158,13 +158,13 @@ class CompileAhead:
         try:
             if self._stopped:
                 return
-            answer = self._desk.pool.ask(
+            answer = self._context.pool.ask(
                 {"op": "compile", "texts": [[job.path, self._texts[job.path]] for job in batch]}
             )
             fine = answer.get("fine")
             for job, ok in zip(batch, fine if isinstance(fine, list) else (), strict=True):
                 if ok is True:
-                    self._desk.known[self._known(job)] = None
+                    self._context.known[self._known(job)] = None
         finally:
             self._done[batch[0].path].set()
 

@@ -1,4 +1,4 @@
-"""ruff, black and flake8 behind one face: each answer is kept, and each answer has evidence behind it.
+"""ruff, black and flake8 behind one interface: each answer is kept, and each answer has evidence behind it.
 
 "No findings" is what a linter prints for a clean file and for a file it did not look at. So each file is
 also linted and formatted with a canary in its place; a tool that says nothing about the canary is not
@@ -65,8 +65,8 @@ T = TypeVar("T")
 class InWorkers:
     """The tools that are kept warm for one project; ``None`` is one that is not installed."""
 
-    def __init__(self, desk: CheckContext, config: PythonSettings, black: Tool | None, flake8: Tool | None) -> None:
-        self.desk, self.config = desk, config
+    def __init__(self, context: CheckContext, config: PythonSettings, black: Tool | None, flake8: Tool | None) -> None:
+        self.context, self.config = context, config
         self._black, self._flake8 = black, flake8
 
     def black(self, path: str, data: bytes) -> bytes:
@@ -105,7 +105,7 @@ class InWorkers:
             a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
         ]
         codes = [code for part in wanted for code in re.split(r"[,\s]+", part) if code]
-        known = self.desk.known.get(("flake8 codes", self.config.flake8), ())
+        known = self.context.known.get(("flake8 codes", self.config.flake8), ())
         missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
         if not missing:
             return self.config.flake8_notes
@@ -129,7 +129,7 @@ class InWorkers:
         if answer.get("skipped"):
             raise NotCheckedError(str(answer["skipped"]))
         found = answer["findings"]
-        self.desk.known["flake8 codes", self.config.flake8] = answer["codes"]
+        self.context.known["flake8 codes", self.config.flake8] = answer["codes"]
         if not isinstance(found, list):
             raise CheckError("flake8 answered something unknown.")
         return tuple(
@@ -139,12 +139,12 @@ class InWorkers:
 
     def _slowly(self, key: tuple[object, ...], work: Callable[[], T]) -> T:
         """Return a known result, or wait for it as long as it matters."""
-        if key in self.desk.known:
-            return self.desk.once(key, work)
-        return self.desk.patience.wait_for(lambda: self.desk.once(key, work))
+        if key in self.context.known:
+            return self.context.once(key, work)
+        return self.context.deadline.wait_for(lambda: self.context.once(key, work))
 
     def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
-        answer = self.desk.pool.ask(request)
+        answer = self.context.pool.ask(request)
         if not answer.get("ok"):
             raise CheckError(f"{request['op']} failed: {answer.get('error')}")
         return answer
@@ -176,8 +176,8 @@ class PythonTools:
     parser: str = "python"
     linter: str = "ruff"
 
-    def __init__(self, desk: CheckContext, config: PythonSettings) -> None:
-        self.desk, self.config = desk, config
+    def __init__(self, context: CheckContext, config: PythonSettings) -> None:
+        self.context, self.config = context, config
         self.ruff_tool = programs.find_ruff()
         self.black_tool = programs.find_module("black") if config.formatter == "black" else None
         self.flake8_tool = programs.find_module("flake8") if config.flake8 is not None else None
@@ -197,13 +197,13 @@ class PythonTools:
         Syntax newer than the Python that runs AI-Rails is left to ruff, if the project is for such a Python.
         """
         key = ("statements", path)
-        known: Compiled | None = self.desk.known.get(key)
+        known: Compiled | None = self.context.known.get(key)
         if known is not None and (compiled := still_compiles(known, data)) is not None:
-            self.desk.known[key] = compiled
+            self.context.known[key] = compiled
             return None
         found = syntax.error_in(path, data)
         if found is None:
-            self.desk.known[key] = Compiled(data)
+            self.context.known[key] = Compiled(data)
         if found is None or not self._newer():
             return found
         return None if self._read_by_ruff(path, data) else found
@@ -214,7 +214,7 @@ class PythonTools:
 
     def same_program(self, path: str, one: str, other: str) -> bool:
         """Whether their syntax trees are equal, or ruff's formatter, which is fast to ask, makes the same of both."""
-        known: Compiled | None = self.desk.known.get(("statements", path))
+        known: Compiled | None = self.context.known.get(("statements", path))
         is_known = known is not None and plain_text(known.data) == one
         if known is not None and is_known and same_statements(known, other.encode(), _SMALL, syntax.same_program):
             return True
@@ -242,7 +242,7 @@ class PythonTools:
 
     def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
         # Texts that are the same program are linted next.
-        self.ahead(path, other, to_format=True)
+        self.prefetch(path, other, to_format=True)
         return self._ruff_format(path, one) == self._ruff_format(path, other)
 
     def looks_formatted(self, path: str, data: bytes) -> bool:
@@ -270,10 +270,10 @@ class PythonTools:
         """The ruff to ask. Raises CheckError when it isn't installed."""
         if self.ruff_tool is None:
             raise CheckError("ruff is not installed beside AI-Rails; install it with: pip install ruff")
-        kept = self.desk.resources.get("ruff")
+        kept = self.context.resources.get("ruff")
         if isinstance(kept, Ruff) and kept.tool == self.ruff_tool:
             return kept
-        made = self.desk.resources["ruff"] = Ruff(self.ruff_tool, self.desk.project)
+        made = self.context.resources["ruff"] = Ruff(self.ruff_tool, self.context.project)
         return made
 
     def ruff_settings(self, path: str) -> RuffSettings:
@@ -281,7 +281,7 @@ class PythonTools:
         folder = path.rpartition("/")[0]
         if folder not in self._ruff_settings:
             self._ruff_settings[folder] = settings.ruff_for(
-                self.desk.project, path, self.config, self.desk.overlay if self.desk.modules else ""
+                self.context.project, path, self.config, self.context.overlay if self.context.modules else ""
             )
         return self._ruff_settings[folder]
 
@@ -302,7 +302,7 @@ class PythonTools:
             raise NotCheckedError("the project's configuration selects no ruff rule for this file")
 
     def expect(self, jobs: Sequence[CheckJob]) -> None:
-        """Have ruff work ahead on what these files will be asked about; never fails, and decides nothing."""
+        """Have ruff prepare what these files will be asked about; never fails, and decides nothing."""
         questions: dict[RuffSettings, list[RuffRequest]] = {}
         try:
             for job in jobs:
@@ -314,19 +314,19 @@ class PythonTools:
             for how, some in questions.items():
                 self.ruff.expect(some, how)
         except (CheckError, NotCheckedError):
-            return  # whoever asks is told why
+            return  # the caller that asks gets the reason
 
-    def ahead(self, path: str, data: bytes, to_format: bool) -> None:
+    def prefetch(self, path: str, data: bytes, to_format: bool) -> None:
         """Have ruff begin to lint a text, and to format it; never fails, and decides nothing."""
-        with contextlib.suppress(CheckError, NotCheckedError):  # whoever asks is told why
+        with contextlib.suppress(CheckError, NotCheckedError):  # the caller that asks gets the reason
             questions = self._unknown("lint", path, data)
             questions += self._unknown("format", path, data) if to_format else []
             if questions:
                 self.ruff.expect(questions, self.ruff_settings(path))
 
     def forget(self) -> None:
-        """Let go of what ruff worked ahead on for nothing."""
-        kept = self.desk.resources.get("ruff")
+        """Discard what ruff prepared for nothing."""
+        kept = self.context.resources.get("ruff")
         if isinstance(kept, Ruff):
             kept.forget()
 
@@ -335,16 +335,16 @@ class PythonTools:
             return []
         how = self.ruff_settings(path)
         key = self._lint_key(path, data, how) if what == "lint" else self._format_key(path, data, how)
-        return [] if key in self.desk.known else [(what, path, data)]
+        return [] if key in self.context.known else [(what, path, data)]
 
     def _lint_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
-        return "ruff", self.ruff.tool.version, self.config.digest, how, self.desk.modules, path, data
+        return "ruff", self.ruff.tool.version, self.config.digest, how, self.context.modules, path, data
 
     def _format_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
         return "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
 
     def _looked(self, path: str, data: bytes, how: RuffSettings) -> Findings:
-        return self.desk.once(self._lint_key(path, data, how), lambda: self._asked_ruff(path, data, how))
+        return self.context.once(self._lint_key(path, data, how), lambda: self._asked_ruff(path, data, how))
 
     def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
         found = tuple(self.ruff.lint(path, data, how))
@@ -353,7 +353,7 @@ class PythonTools:
     def _excluded(self, how: RuffSettings) -> NotCheckedError:
         """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
         key = ("ruff canary", self.ruff.tool)
-        if how.project and self.desk.once(key, lambda: self.ruff.lint_isolated(BROKEN_CANARY)):
+        if how.project and self.context.once(key, lambda: self.ruff.lint_isolated(BROKEN_CANARY)):
             return ExcludedError()
         return NotCheckedError("ruff does not look at this file")
 
@@ -382,14 +382,14 @@ class PythonTools:
     def _ruff_format(self, path: str, data: bytes) -> bytes:
         how = self.ruff_settings(path)
         key = self._format_key(path, data, how)
-        return self.desk.once(key, lambda: self.ruff.format(path, data, how))
+        return self.context.once(key, lambda: self.ruff.format(path, data, how))
 
     # -- what the Python workers run ----------------------------------------------------------------
 
     @cached_property
     def in_workers(self) -> InWorkers:
         """Black and flake8, for projects that use them."""
-        return InWorkers(self.desk, self.config, self.black_tool, self.flake8_tool)
+        return InWorkers(self.context, self.config, self.black_tool, self.flake8_tool)
 
     def others(self) -> tuple[str, ...]:
         """flake8, when the project wants it."""
@@ -410,7 +410,7 @@ class PythonTools:
 
 
 def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:
-    """Turn ruff's findings into ours; of many syntax errors only the first is told."""
+    """Turn ruff's findings into ours; of many syntax errors only the first is reported."""
     findings = []
     seen_syntax = False
     for found in diagnostics:

@@ -108,7 +108,7 @@ def _compiles(path: str, text: str) -> bool:
 
 #: Values of libraries without types, or whose stubs are behind them.
 _Anything = Any
-#: Errors told of one document; more of them mean one mistake.
+#: Errors reported for one document; more of them mean one mistake.
 _ERRORS = 50
 
 
@@ -172,7 +172,7 @@ def _registry(root: str) -> _Anything:
 
 
 def _error(error: _Anything) -> dict[str, Any]:
-    """Return what is wrong; of the branches of a choice, the one that fits best is told."""
+    """Return what is wrong; of the branches of a choice, the one that fits best is reported."""
     from jsonschema.exceptions import best_match
 
     best = best_match([error]) or error
