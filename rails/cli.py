@@ -1,7 +1,4 @@
-"""The command line: a table of verbs, each in its own file, and exceptions to exit codes.
-
-Only the called verb's file is imported, and for help without a verb none, so that help and hooks answer at once.
-"""
+"""The command line: a table of verbs, and exceptions to exit codes. Only the called verb's file is imported."""
 
 from __future__ import annotations
 
@@ -40,7 +37,12 @@ VERBS: Final[Mapping[str, str]] = {
 
 def console() -> NoReturn:
     """Run the command of this process's own command line and end the process with its exit code."""
-    sys.exit(main())
+    code = main()
+    if sys.argv[1:2] == ["gate"]:  # hooks wait for it
+        from rails.commands.leave import end_process
+
+        end_process(code)
+    sys.exit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -63,8 +65,7 @@ def _run(verb: str, words: Sequence[str]) -> int:
     from rails.commands.options import verb_parser
 
     module = importlib.import_module(f"rails.commands.{verb}")
-    code: int = module.run(verb_parser(verb, VERBS[verb], module.options).parse_args(words))
-    return code
+    return int(module.run(verb_parser(verb, VERBS[verb], module.options).parse_args(words)))
 
 
 def _explain(words: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rails.commands import common
-from rails.commands.kickoff import begin, say_next
+from rails.commands.kickoff import page_with_free_name, say_next
 from rails.commands.options import add_project, add_summary
 from rails.session import plan_files
 
@@ -20,5 +20,5 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Write the page, say where it is and what comes next."""
     project, summary = common.project_of(options), " ".join(options.summary)
-    page, name = begin(options.name, lambda name: plan_files.begin("feature", project, name, summary))
+    page, name = page_with_free_name(options.name, lambda name: plan_files.begin("feature", project, name, summary))
     return say_next(page, name, project)

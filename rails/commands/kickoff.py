@@ -14,7 +14,7 @@ from rails.session.plan_files import NameTaken
 _TRIES: Final = 5
 
 
-def begin(name: str, make: Callable[[str], Path]) -> tuple[Path, str]:
+def page_with_free_name(name: str, make: Callable[[str], Path]) -> tuple[Path, str]:
     """Return the page that ``make`` wrote and the name it has. A taken name is asked for anew at a terminal only."""
     for _ in range(_TRIES):
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rails.commands.kickoff import begin, say_next
+from rails.commands.kickoff import page_with_free_name, say_next
 from rails.commands.options import add_summary
 from rails.session import plan_files
 
@@ -21,5 +21,5 @@ def run(options: argparse.Namespace) -> int:
     """Write the folder and its page, say where it is and what comes next."""
     place = Path(options.into)
     summary = " ".join(options.summary)
-    page, name = begin(options.name, lambda name: plan_files.new_project(place.resolve(), name, summary))
+    page, name = page_with_free_name(options.name, lambda name: plan_files.new_project(place.resolve(), name, summary))
     return say_next(page, name, (place / name).resolve())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from rails.commands.kickoff import begin, say_next
+from rails.commands.kickoff import page_with_free_name, say_next
 from rails.commands.options import add_summary
 from rails.core.errors import UsageError
 from rails.session import plan_files
@@ -24,5 +24,5 @@ def run(options: argparse.Namespace) -> int:
     if not project.is_dir():
         raise UsageError(f"{options.folder} is not a folder, so there is nothing to take over. Nothing was changed.")
     named = options.name or project.name
-    page, name = begin(named, lambda name: plan_files.begin("takeover", project, name, summary))
+    page, name = page_with_free_name(named, lambda name: plan_files.begin("takeover", project, name, summary))
     return say_next(page, name, project)
