@@ -205,4 +205,5 @@ def test_the_page_is_small():
 
 def test_the_server_s_libraries_are_loaded_when_something_is_served():
     code = "import sys, rails.commands.serve; print({'starlette', 'uvicorn', 'h11', 'anyio'} & set(sys.modules))"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "set()\n"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "set()\n"
