@@ -119,7 +119,7 @@ def test_a_process_that_was_started_first_never_outlives_the_command(project, mo
     (project / "notes.md").write_text("# Notes\n")
     started = []
     monkeypatch.setattr(
-        programs, "start", lambda argv, start=programs.start_tool: started.append(start(argv)) or started[-1]
+        programs, "start_tool", lambda argv, start=programs.start_tool: started.append(start(argv)) or started[-1]
     )
     monkeypatch.chdir(project)
     assert main(["gate", name]) == code
