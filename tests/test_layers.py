@@ -169,7 +169,7 @@ def importers_of(package):
     [
         ("git", {"edits/checkpoints.py"}),
         ("anthropic", {"models/anthropic.py"}),
-        ("jsonschema", {"tools/loader.py", "tools/validate.py", "gate/languages/python/worker.py"}),
+        ("jsonschema", {"tools/loader.py", "json_schema/validator.py", "gate/languages/python/worker.py"}),
     ],
 )
 def test_a_heavy_package_is_used_in_one_room(package, allowed):
@@ -244,11 +244,11 @@ def test_ruff_runs_before_the_gate_is_imported(tmp_path):
         f"import os, sys; os.chdir({str(tmp_path)!r})\n"
         "from rails.cli import main\n"
         "from rails.processes import programs\n"
-        "start, seen = programs.start, []\n"
+        "start, seen = programs.start_tool, []\n"
         "def watched(argv, **more):\n"
         "    seen.append(sorted(m for m in sys.modules if m.startswith('rails.gate.')))\n"
         "    return start(argv, **more)\n"
-        "programs.start = watched\n"
+        "programs.start_tool = watched\n"
         "main(['gate', 'a.py'])\n"
         "print(seen[0])"
     )
