@@ -50,7 +50,6 @@ EXCEPTIONS = {
     ("trust.agents", "agents"),
     ("session.publish", "json_schema"),
     ("session.n8n_tools", "n8n"),
-    ("render.table", "approval"),
     ("projections.turn", "data_formats"),
     ("projections.turn", "parsing"),
     ("projections.session", "review"),

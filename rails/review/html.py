@@ -1,7 +1,7 @@
 """A session as one HTML file: readable anywhere, printable, without scripts and without any request.
 
 The Content-Security-Policy in the file allows exactly its own style sheet, by hash; nothing in the log
-can add to it. ``rails.review.markup`` escapes every text.
+can add to it. ``rails.render.html_page.markup`` escapes every text.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Final
 from rails.core.text import one_line
 from rails.n8n.draw import picture
 from rails.projections.common import SessionView, TurnView
+from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.table import table_html, within
 from rails.review.html_plan import plan_html
-from rails.review.html_table import table_html, within
 from rails.review.html_turns import WORDS, badge, seconds_text, time_text, turn_name, turn_section
-from rails.review.markup import Html, el, html_text, join
 from rails.review.reports.attempts import AttemptRow, caption, causes_of, rows_of
 from rails.review.reports.decisions import decisions, decisions_table
 

@@ -17,8 +17,9 @@ from rails.projections.common import (
     ResultView,
     TurnView,
 )
-from rails.review.diffs import LoggedDiff, read_diff
-from rails.review.markup import Html, el, html_text, join
+from rails.render.blocks import Diff
+from rails.render.diffs import read_diff
+from rails.render.html_page.markup import Html, el, html_text, join
 from rails.review.outlines import summary_part
 from rails.review.reports.repair_drift import difference
 
@@ -202,11 +203,11 @@ def _approval(approval: ApprovalView, findings: Sequence[FindingView]) -> Html:
     )
 
 
-def _diffs(diffs: Sequence[LoggedDiff]) -> Html:
+def _diffs(diffs: Sequence[Diff]) -> Html:
     return join([_diff(diff) for diff in diffs])
 
 
-def _diff(diff: LoggedDiff) -> Html:
+def _diff(diff: Diff) -> Html:
     rows = [
         el(
             "tr",

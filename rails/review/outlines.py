@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from rails.approval.diff_view import show
 from rails.core.change_summary import ChangeSummary, SummaryLine
 from rails.core.text import one_line
 from rails.n8n.draw import picture
-from rails.review.markup import Html, el, html_text
+from rails.render.blocks import show
+from rails.render.html_page.markup import Html, el, html_text
 
 _MARKS: Final = {"add": "+", "remove": "−", "change": "~", "note": ""}
 _INDENTS: Final = 2

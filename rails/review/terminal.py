@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.terminal.screen import draw_lines, draw_summary, styled, wrap
 from rails.core.text import one_line, printable
 from rails.projections.common import (
     ApprovalView,
@@ -18,7 +17,8 @@ from rails.projections.common import (
     SessionView,
     TurnView,
 )
-from rails.review.diffs import read_diff
+from rails.render.diffs import read_diff
+from rails.render.lines import draw_lines, draw_summary, styled, wrap
 from rails.review.reports.repair_drift import difference
 
 _OUTCOMES: Final = {

@@ -12,12 +12,13 @@ from textual.containers import Container
 from textual.widgets import Footer, Label
 from textual.worker import get_current_worker
 
-from rails.approval.terminal.screen import draw_lines
 from rails.core.errors import RailsError
 from rails.core.text import one_line
 from rails.projections.common import SessionView, TurnView
 from rails.projections.questions import ApprovalQuestion
-from rails.review.diffs import LoggedDiff, read_diff
+from rails.render.blocks import Diff
+from rails.render.diffs import read_diff
+from rails.render.lines import draw_lines
 from rails.review.reports.attempts import causes_of
 from rails.review.session_list import SessionList
 from rails.review.terminal import frame_lines, turn_lines
@@ -198,7 +199,7 @@ class Diffs(Page):
         Binding("p", "jump('findings', -1)", show=False),
     ]
 
-    def __init__(self, title: str, diffs: tuple[LoggedDiff, ...]) -> None:
+    def __init__(self, title: str, diffs: tuple[Diff, ...]) -> None:
         super().__init__(title)
         self._diffs = diffs
         self._places: dict[str, list[int]] = {"files": [], "hunks": [], "findings": []}
