@@ -211,7 +211,7 @@ class PlacedFinding:
 
 @dataclass(frozen=True, slots=True)
 class FindingsBlock:
-    """FindingsBlock, one below the other."""
+    """Findings, one below the other."""
 
     items: tuple[PlacedFinding, ...]
 
