@@ -7,12 +7,15 @@ logged, not yet printable, but for the lines of a diff; whoever draws them passe
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
 
+from rails.core.change_summary import ChangeSummary
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line, printable
 
 DiffStyle = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_remove", "finding", "cut"]
+Tone = Literal["", "good", "bad", "open", "dim"]
 CellStyle = Literal["", "good", "bad", "open", "dim", "head", "heat-0", "heat-1", "heat-2", "heat-3", "heat-4"]
 
 #: Characters of one line of a file that are shown; the end of a longer line is shown too.
@@ -87,6 +90,222 @@ def cells(*texts: object) -> tuple[Cell, ...]:
     return tuple(
         item if isinstance(item, Cell) else Cell(f"{item:,}" if isinstance(item, int) else str(item)) for item in texts
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """How something went: a mark for the eye, words for everyone."""
+
+    mark: str
+    tone: Tone
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What a section is about, and how it went. ``progress`` compares it with the one before."""
+
+    title: str
+    badge: Badge
+    about: str = ""
+    progress: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Who was at work, from when on, and what it took: seconds by stage, and tokens."""
+
+    agent: str
+    model: str
+    started: str
+    seconds: Mapping[str, float]
+    tokens_in: int
+    tokens_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """What somebody wrote. ``name`` is its label in a terminal, as everywhere here."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlertBlock:
+    """Something that went wrong: as a few words behind a label, and as a whole sentence."""
+
+    name: str
+    text: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Sentences under a title. ``repeated``: a terminal, where everything stands below each other, has had them."""
+
+    name: str
+    title: str
+    lines: tuple[str, ...]
+    tone: Tone = ""
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Risks:
+    """What to be careful about."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallBlock:
+    """A tool call. ``valid`` is ``None`` where nobody said; ``parameters`` are JSON, ``form`` the form it came in."""
+
+    tool: str
+    paths: tuple[str, ...]
+    valid: bool | None
+    why: str
+    repairs: tuple[str, ...]
+    coerced: tuple[str, ...]
+    parameters: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChanges:
+    """What a correction by the model changed: (place, before, after); without any, only the syntax."""
+
+    taken: bool
+    why: str
+    changes: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """What was refused: (code, message, hint)."""
+
+    items: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictBlock:
+    """What the checks said: "pass", "fail" or "error"."""
+
+    status: str
+    checks: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFinding:
+    """A finding at its place."""
+
+    path: str
+    line: int
+    column: int
+    rule: str
+    message: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindingsBlock:
+    """Findings, one below the other."""
+
+    items: tuple[PlacedFinding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A human's answer; ``answer`` is "" while nobody has answered."""
+
+    answer: str
+    by: str
+    seconds: float
+    at: str
+    reason: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Files that were written: (kind, path)."""
+
+    ok: bool
+    changes: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a tool gave."""
+
+    tool: str
+    ok: bool
+    text: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A checkpoint."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A text to open on demand; a terminal shows it where it is ``open``."""
+
+    name: str
+    title: str
+    text: str
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Blocks that belong together; ``kind`` is a class of the style sheet."""
+
+    kind: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part with a heading: what was said, what it took, and what came of it.
+
+    ``number``, ``first`` and ``last`` say where it is found: its own number, and the records of the log.
+    """
+
+    heading: Heading
+    said: tuple[Block, ...]
+    cost: Cost
+    blocks: tuple[Block, ...]
+    number: int
+    first: int
+    last: int
+
+
+Block: TypeAlias = (
+    Prose
+    | AlertBlock
+    | Notes
+    | Risks
+    | CallBlock
+    | ValueChanges
+    | Refusals
+    | VerdictBlock
+    | ChangeSummary
+    | Diff
+    | FindingsBlock
+    | Answer
+    | Written
+    | Output
+    | Step
+    | Folded
+    | Group
+)
 
 
 def show(text: str, *, full: bool = False, changed: bool = True) -> str:

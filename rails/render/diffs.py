@@ -16,7 +16,7 @@ _NO_FILE: Final = "/dev/null"
 DIFF_LINES: Final = 2_000
 
 
-class PlacedFinding(Protocol):
+class DiffFinding(Protocol):
     """A finding at its place; ``new`` is whether the change introduced it."""
 
     @property
@@ -35,19 +35,19 @@ class PlacedFinding(Protocol):
     def new(self) -> bool: ...  # noqa: D102
 
 
-def read_diff(text: str, findings: Iterable[PlacedFinding] = (), limit: int = DIFF_LINES) -> tuple[Diff, ...]:
+def read_diff(text: str, findings: Iterable[DiffFinding] = (), limit: int = DIFF_LINES) -> tuple[Diff, ...]:
     """Return the files of a unified diff. What is no diff becomes notes; nothing raises.
 
     New findings stand below their line of the new file, those of other lines at the file's end.
     """
-    by_path: dict[str, list[PlacedFinding]] = defaultdict(list)
+    by_path: dict[str, list[DiffFinding]] = defaultdict(list)
     for finding in findings:
         if finding.new:
             by_path[finding.path].append(finding)
     return tuple(_file(path, kind, lines, by_path.get(path, []), limit) for path, kind, lines in _files(text))
 
 
-def _file(path: str, kind: str, lines: list[DiffLine], findings: list[PlacedFinding], limit: int) -> Diff:
+def _file(path: str, kind: str, lines: list[DiffLine], findings: list[DiffFinding], limit: int) -> Diff:
     placed = list(_with_findings(lines, findings))
     added, removed = (sum(line.style == style for line in lines) for style in ("add", "remove"))
     hidden = max(0, len(placed) - limit)
@@ -118,8 +118,8 @@ def _names(old: str, new: str) -> tuple[str, str]:
     return new.removeprefix("b/"), "modify"
 
 
-def _with_findings(lines: list[DiffLine], findings: list[PlacedFinding]) -> Iterator[DiffLine]:
-    waiting: dict[int, list[PlacedFinding]] = defaultdict(list)
+def _with_findings(lines: list[DiffLine], findings: list[DiffFinding]) -> Iterator[DiffLine]:
+    waiting: dict[int, list[DiffFinding]] = defaultdict(list)
     for finding in findings:
         waiting[finding.line].append(finding)
     for line in lines:
@@ -130,7 +130,7 @@ def _with_findings(lines: list[DiffLine], findings: list[PlacedFinding]) -> Iter
         yield from (_finding(finding) for finding in rest)
 
 
-def _finding(finding: PlacedFinding) -> DiffLine:
+def _finding(finding: DiffFinding) -> DiffLine:
     place = f"line {finding.line}" + (f", column {finding.column}" if finding.column else "")
     words = f"{one_line(finding.rule, 60)} {one_line(finding.message, 300)}"
     return DiffLine("finding", f"{place}: {words} ({one_line(finding.tool, 30)})", 0, finding.line)
