@@ -32,7 +32,7 @@ _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mi
 def fault_in_words(body: str, fault: JsonFault) -> str:
     """Return place and cause of a fault that no repair could help."""
     line, _ = line_column(body, min(fault.offset, len(body)))
-    if fault.code == "inner_quotes":
+    if fault.code == "inner_quotes" and "after a key" not in fault.message:
         return f'line {line} of the block: a " inside the string is not escaped'
     return f"line {line} of the block: {fault.message}"
 
