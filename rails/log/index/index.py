@@ -34,7 +34,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.log import event_codec, files
 from rails.log.index import feed
 from rails.log.index.lines import LogLines, SearchHit
-from rails.log.index.matching import Matcher
+from rails.log.index.matching import RecordMatcher
 from rails.log.index.query import Query, parse_query, to_fts
 from rails.log.reader import LOG_NAME, SESSION_ID, LogRow, Position, Tail, session_ids, session_summary
 from rails.log.session_stats import SessionStats
@@ -248,7 +248,7 @@ class Index:
 
     def _found(self, query: Query, before: str, limit: int) -> Iterator[SearchHit]:
         """Yield what matches, the newest first: from the index, and before it what a session has beyond it."""
-        matcher = Matcher(query, self.state)
+        matcher = RecordMatcher(query, self.state)
         if self.complete:
             yield from self._indexed(query, matcher, before, limit)
             return
@@ -258,7 +258,9 @@ class Index:
                 below = int(number) if session_id == newest and number.isdecimal() else _LAST
                 yield from self._found_in(session_id, query, matcher, below, limit)
 
-    def _found_in(self, session_id: str, query: Query, matcher: Matcher, below: int, limit: int) -> Iterator[SearchHit]:
+    def _found_in(
+        self, session_id: str, query: Query, matcher: RecordMatcher, below: int, limit: int
+    ) -> Iterator[SearchHit]:
         """Yield what matches of one session, some of which is not in the index."""
         new: deque[SearchHit] = deque(maxlen=limit)
         edge = below  # what somebody takes into the index meanwhile is not found twice
@@ -271,7 +273,7 @@ class Index:
         yield from reversed(new)
         yield from self._indexed(replace(query, sessions=(session_id,)), matcher, f"{session_id}:{edge}", limit)
 
-    def _indexed(self, query: Query, matcher: Matcher, before: str, limit: int) -> Iterator[SearchHit]:
+    def _indexed(self, query: Query, matcher: RecordMatcher, before: str, limit: int) -> Iterator[SearchHit]:
         """Yield what matches of the rows in the index; what SQL cannot decide is decided by each record."""
         words = to_fts(query) if self.has_words else ""
         decided = not query.pieces and (bool(words) or not (query.phrases or query.facets))
@@ -310,7 +312,7 @@ class Index:
         base = self._base(session_id)
         return min(base + int(number), _LAST) if base is not None and number.isdecimal() else _LAST
 
-    def _hits(self, rows: Sequence[tuple[Any, ...]], matcher: Matcher | None = None) -> Iterator[SearchHit]:
+    def _hits(self, rows: Sequence[tuple[Any, ...]], matcher: RecordMatcher | None = None) -> Iterator[SearchHit]:
         """Read the records of rows (number, offset, length); what is no longer in its log is left out.
 
         With ``matcher``, lines in which it sees at once that they cannot match are left out, and the logs are read

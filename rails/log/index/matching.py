@@ -13,7 +13,7 @@ from rails.log.index.query import Query
 from rails.log.index.terms import searchable_words
 
 
-class Matcher:
+class RecordMatcher:
     """One search. Pieces of text (``text:``) are looked for in the log's lines only, not in values that blobs hold."""
 
     def __init__(self, query: Query, state: Path) -> None:
