@@ -69,11 +69,14 @@ class SettingsFile:
 
     def mistake(self, table: JsonPlace, words: str, *, at: JsonPlace = ()) -> str:
         """Return a sentence about a table, or what stands ``at`` a place in it: ``policy.toml:3:1: rule 1: …``."""
-        from rails.data_formats import positions
-
-        line, column = positions.place_of(positions.in_toml(self.text), at or table)
+        line, column = self._at(at or table)
         about = _in_words(table)
         return f"{self.source}:{line}:{column}: {about}{': ' if about else ''}{words}"
+
+    def _at(self, place: JsonPlace) -> tuple[int, int]:
+        from rails.data_formats import positions
+
+        return positions.place_of(positions.in_toml(self.text), place)
 
     def _part(self, only: str) -> Mapping[str, Json]:
         others = {"gate", "policy"} - {only} if only else set()
@@ -96,7 +99,8 @@ class SettingsFile:
 
         schema = json.loads(schema_text(self.schema))
         found = paired(list(schema_faults(validator_for(schema), dict(value))))
-        return tuple(self._told(fault, _about(schema, fault.place)) for fault in found)
+        in_order = sorted(found, key=lambda fault: self._at(fault.place))
+        return tuple(self._told(fault, _about(schema, fault.place)) for fault in in_order)
 
     def _told(self, fault: SchemaFault, about: str) -> str:
         from rails.json_schema.explain import place_in_words
