@@ -13,6 +13,7 @@ from typing import Final, Literal
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.edit import edit_summary
 from rails.approval.policy.grants import Granter
+from rails.core.builtin_tools import status_verb
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.conversation import ModelAnswer, answer_to_json
@@ -29,13 +30,6 @@ from rails.session.turn_context import TurnContext
 
 BlockVerdict = Literal["passed", "corrected", "failed"]
 
-_WORKING: Final = {
-    "write_file": "Creating",
-    "delete_file": "Deleting",
-    "edit_file": "Editing",
-    "multi_edit": "Editing",
-    "insert_lines": "Editing",
-}
 _WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
 
 
@@ -71,7 +65,7 @@ def begun(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
 
 
 def _status(context: TurnContext, request_id: str, tool: str, paths: Sequence[str]) -> None:
-    words = f"{_WORKING.get(tool, 'Processing')}..."
+    words = f"{status_verb(tool)}..."
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     context.say(
         "TOOL_STATUS",
