@@ -70,8 +70,12 @@ class SettingsFile:
     def mistake(self, table: JsonPlace, words: str, *, at: JsonPlace = ()) -> str:
         """Return a sentence about a table, or what stands ``at`` a place in it: ``policy.toml:3:1: rule 1: …``."""
         line, column = self._at(at or table)
-        about = _in_words(table)
+        about = in_words(table)
         return f"{self.source}:{line}:{column}: {about}{': ' if about else ''}{words}"
+
+    def line(self, place: JsonPlace) -> int:
+        """Return the line of what stands at ``place``."""
+        return self._at(place)[0]
 
     def _at(self, place: JsonPlace) -> tuple[int, int]:
         from rails.data_formats import positions
@@ -97,7 +101,7 @@ class SettingsFile:
         from rails.json_schema.explain import paired
         from rails.json_schema.validator import schema_faults, validator_for
 
-        schema = json.loads(schema_text(self.schema))
+        schema = schema_value(self.schema)
         found = paired(list(schema_faults(validator_for(schema), dict(value))))
         in_order = sorted(found, key=lambda fault: self._at(fault.place))
         return tuple(self._told(fault, _about(schema, fault.place)) for fault in in_order)
@@ -136,7 +140,7 @@ def _split(place: JsonPlace) -> tuple[JsonPlace, str]:
     """Return the table around a place, and the name of what stands there: its key, and which one of a list."""
     keys = [index for index, part in enumerate(place) if isinstance(part, str)]
     last = keys[-1] if keys else 0
-    return place[:last], _in_words(place[last:])
+    return place[:last], in_words(place[last:])
 
 
 def parse_settings(data: bytes, source: str, schema: SchemaName) -> SettingsFile:
@@ -164,6 +168,11 @@ def schema_text(name: SchemaName) -> str:
     return (_FOLDER / f"{name}.schema.json").read_text("utf-8")
 
 
+def schema_value(name: SchemaName) -> dict[str, Json]:
+    """Return the JSON Schema of a settings file."""
+    return cast("dict[str, Json]", json.loads(schema_text(name)))
+
+
 def _without_dates(value: object) -> Json:
     """Return a TOML value with dates and times as the text that they are in JSON."""
     if isinstance(value, dict):
@@ -173,7 +182,7 @@ def _without_dates(value: object) -> Json:
     return value if isinstance(value, str | int | float) else str(value)
 
 
-def _in_words(place: JsonPlace) -> str:
+def in_words(place: JsonPlace) -> str:
     """Return a table as people count: ``gate.mode 1``."""
     text = ""
     for part in place:
