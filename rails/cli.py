@@ -33,6 +33,7 @@ VERBS: Final[Mapping[str, str]] = {
     "config": "show every setting, its value and where it comes from",
     "agents": "list the agents, show one, or accept a project's own",
     "doctor": "say what works here and what is missing",
+    "completion": "print a script for your shell that completes commands and options",
 }
 
 
