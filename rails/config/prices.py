@@ -73,13 +73,14 @@ def load_price_file(file: Path) -> Prices:
     except FileNotFoundError:
         return Prices()
     except OSError as error:
-        raise UsageError(f"{file}: {error}. {_USELESS}") from error
+        raise UsageError(f"{_USELESS} {file}: {error.strerror or error}.") from error
     from rails.config.tables import PriceTables
 
     try:
         tables = parse_settings(data, str(file), "prices").tables(PriceTables)
     except SettingsError as error:
-        raise UsageError(f"{error} {_USELESS}") from None
+        more = f" ({len(error.mistakes) - 1} more in the file.)" if len(error.mistakes) > 1 else ""
+        raise UsageError(f"{_USELESS} {error.mistakes[0]}{more}") from None
     prices = {
         name: Price(one.input, one.output, one.input if one.cached is None else one.cached)
         for name, one in tables.models.items()

@@ -70,7 +70,7 @@ class SettingsFile:
     def mistake(self, table: JsonPlace, words: str, *, at: JsonPlace = ()) -> str:
         """Return a sentence about a table, or what stands ``at`` a place in it: ``policy.toml:3:1: rule 1: …``."""
         line, column = self._at(at or table)
-        about = in_words(table)
+        about = table_in_words(table)
         return f"{self.source}:{line}:{column}: {about}{': ' if about else ''}{words}"
 
     def line(self, place: JsonPlace) -> int:
@@ -140,7 +140,7 @@ def _split(place: JsonPlace) -> tuple[JsonPlace, str]:
     """Return the table around a place, and the name of what stands there: its key, and which one of a list."""
     keys = [index for index, part in enumerate(place) if isinstance(part, str)]
     last = keys[-1] if keys else 0
-    return place[:last], in_words(place[last:])
+    return place[:last], table_in_words(place[last:])
 
 
 def parse_settings(data: bytes, source: str, schema: SchemaName) -> SettingsFile:
@@ -182,7 +182,7 @@ def _without_dates(value: object) -> Json:
     return value if isinstance(value, str | int | float) else str(value)
 
 
-def in_words(place: JsonPlace) -> str:
+def table_in_words(place: JsonPlace) -> str:
     """Return a table as people count: ``gate.mode 1``."""
     text = ""
     for part in place:

@@ -18,9 +18,9 @@ from rails.config.settings_file import (
     SchemaName,
     SettingsError,
     SettingsFile,
-    in_words,
     parse_settings,
     schema_value,
+    table_in_words,
 )
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
@@ -106,9 +106,9 @@ def _settings(file: SettingsFile, prefix: JsonPlace, schema: Json, value: Json, 
         rest = schema.get("additionalProperties") if isinstance(schema, dict) else None
         for key, part in known.items() if isinstance(known, dict) else ():
             if key not in value and isinstance(part, dict) and "default" in part:
-                yield Setting(in_words((*prefix, *place, key)), part["default"])
+                yield Setting(table_in_words((*prefix, *place, key)), part["default"])
         for key, inner in value.items():
             part = known.get(key, rest) if isinstance(known, dict) else rest
             yield from _settings(file, prefix, part, inner, (*place, key))
     elif place != ("$schema",):
-        yield Setting(in_words((*prefix, *place)), value, file.source, file.line(place))
+        yield Setting(table_in_words((*prefix, *place)), value, file.source, file.line(place))

@@ -12,8 +12,8 @@ from msgspec import Meta, Struct, field
 
 #: One text or several, none of them empty; :func:`words` gives them as several.
 Word = Annotated[str, Meta(min_length=1)]
-Words = Word | list[Word]
-SomeWords = Word | Annotated[list[Word], Meta(min_length=1)]
+OneOrMore = Word | list[Word]
+AtLeastOne = Word | Annotated[list[Word], Meta(min_length=1)]
 Count = Annotated[int, Meta(ge=0)]
 FromOne = Annotated[int, Meta(ge=1)]
 UpToAnHour = Annotated[int, Meta(ge=1, le=3600)]
@@ -41,9 +41,9 @@ class ModeTable(Struct, frozen=True, forbid_unknown_fields=True):
     """One ``[[gate.mode]]``."""
 
     mode: Literal["blocking", "retry", "advisory"] = "blocking"
-    path: Words = []
-    agent: Words = []
-    rule: Words = []
+    path: OneOrMore = []
+    agent: OneOrMore = []
+    rule: OneOrMore = []
     attempts: UpToAnHour = 2
 
 
@@ -51,26 +51,26 @@ class SchemaTable(Struct, frozen=True, forbid_unknown_fields=True):
     """One ``[[gate.schema]]``."""
 
     schema: Word
-    path: Words = []
+    path: OneOrMore = []
     url: str = ""
 
 
 class HeadingsTable(Struct, frozen=True, forbid_unknown_fields=True):
     """One ``[[gate.headings]]``."""
 
-    path: SomeWords
-    headings: SomeWords
+    path: AtLeastOne
+    headings: AtLeastOne
 
 
 class CommandTable(Struct, frozen=True, forbid_unknown_fields=True):
     """One ``[[gate.command]]``; what is not given is as the shipped command of this name has it."""
 
     name: Word
-    run: Words = []
+    run: OneOrMore = []
     reads: Literal["regex", "sarif", "junit"] | None = None
     pattern: str | None = None
     report: str | None = None
-    files: Words = []
+    files: OneOrMore = []
     ok_codes: list[int] | None = None
     mode: Literal["blocking", "advisory"] = "blocking"
     timeout: UpToAnHour | None = None
@@ -126,17 +126,17 @@ class RuleTable(Struct, frozen=True, forbid_unknown_fields=True):
     decision: RulingWord
     name: str = ""
     reason: str = ""
-    tool: SomeWords | None = None
-    path: SomeWords | None = None
+    tool: AtLeastOne | None = None
+    path: AtLeastOne | None = None
     kind: KindWords | None = None
     verdict: StatusWords | None = None
-    agent: SomeWords | None = None
+    agent: AtLeastOne | None = None
     max_lines: Count | None = None
     clean: bool = False
-    model: SomeWords | None = None
+    model: AtLeastOne | None = None
     interactive: bool | None = None
     between: str = ""
-    finding: SomeWords | None = None
+    finding: AtLeastOne | None = None
     severity: SeverityWords | None = None
     max_bytes: Count | None = None
     adjusted: bool | None = None
