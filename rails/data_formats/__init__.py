@@ -1,0 +1,1 @@
+"""JSON, YAML and TOML texts: strict reading, and where each value stands."""
