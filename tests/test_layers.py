@@ -48,7 +48,6 @@ EXCEPTIONS = {
     ("trust.tools", "tools"),
     ("trust.gate", "gate"),
     ("trust.agents", "agents"),
-    ("session.publish", "json_schema"),
     ("session.n8n_tools", "n8n"),
     ("render.table", "approval"),
     ("projections.turn", "data_formats"),
@@ -244,11 +243,11 @@ def test_ruff_runs_before_the_gate_is_imported(tmp_path):
         f"import os, sys; os.chdir({str(tmp_path)!r})\n"
         "from rails.cli import main\n"
         "from rails.processes import programs\n"
-        "start, seen = programs.start, []\n"
+        "start, seen = programs.start_tool, []\n"
         "def watched(argv, **more):\n"
         "    seen.append(sorted(m for m in sys.modules if m.startswith('rails.gate.')))\n"
         "    return start(argv, **more)\n"
-        "programs.start = watched\n"
+        "programs.start_tool = watched\n"
         "main(['gate', 'a.py'])\n"
         "print(seen[0])"
     )

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.core.event_types.base import UnknownEvent
-from rails.core.event_types.record import BY_TYPE, EVENTS, event_of
-from rails.core.event_types.values import StoredText
+from rails.core.events.base import UnknownEvent
+from rails.core.events.record import BY_TYPE, EVENTS, event_of
+from rails.core.events.values import StoredText
 from rails.core.text import one_line
-from rails.log import lines
+from rails.log import event_codec
 from rails.log.reader import read_lenient, read_strict
 
 TESTS = Path(__file__).parent.parent
@@ -39,7 +39,7 @@ def assert_read_back(record):
     event = event_of(record.event_type, record.message, record.details)
     assert not isinstance(event, UnknownEvent)
     assert event.type == record.event_type
-    assert lines.dumps(event.to_json()) == lines.dumps(record.details), record.event_type
+    assert event_codec.dumps(event.to_json()) == event_codec.dumps(record.details), record.event_type
     assert one_line(event.message, MESSAGE_CHARS) == record.message
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from rails.core.conversation import Message, message_to_json
-from rails.core.event_types.members import members_of
+from rails.core.events.members import members_of
 from rails.core.paths import WorkspacePath
-from rails.core.requests import Json
+from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 
 

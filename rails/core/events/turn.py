@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import msgspec
 
-from rails.core.conversation import Answer, Message, NativeCall, Usage, answer_from_json, answer_to_json
+from rails.core.conversation import Message, ModelAnswer, NativeCall, Usage, answer_from_json, answer_to_json
 from rails.core.errors import Refusal
-from rails.core.event_types.base import Event, EventWithWords
-from rails.core.event_types.reading import read_object
-from rails.core.event_types.values import object_to_json
-from rails.core.requests import Json, RawRequest
+from rails.core.events.base import Event, EventWithWords
+from rails.core.events.reading import read_object
+from rails.core.events.values import object_to_json
+from rails.core.tool_request import Json, RawRequest
 
 
 class LlmCall(EventWithWords, frozen=True):
@@ -45,7 +45,7 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
 
     @classmethod
     def of(
-        cls, words: str, answer: Answer, *, prose: str | None = None, duration_ms: float | None = None
+        cls, words: str, answer: ModelAnswer, *, prose: str | None = None, duration_ms: float | None = None
     ) -> LlmResponse:
         """Return the event of ``answer``."""
         message, kept = answer.message, answer_to_json(answer)
@@ -63,7 +63,7 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
             note=answer.note,
         )
 
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         """Return the answer that was logged. Raises ValueError for one that cannot be read."""
         return answer_from_json(self.to_json())
 

@@ -7,34 +7,19 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from rails.core.changes import ChangeSet
+from rails.core.changes import ChangedFile
 from rails.core.errors import Refusal
-from rails.core.event_types.base import Event, EventWithWords
-from rails.core.event_types.reading import read_verdict
-from rails.core.event_types.turn import first_of
-from rails.core.event_types.values import verdict_to_json
-from rails.core.requests import Json
+from rails.core.events.base import Event, EventWithWords
+from rails.core.events.reading import read_verdict
+from rails.core.events.turn import first_of
+from rails.core.events.values import verdict_to_json
+from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 
 _DONE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
 
 
-class ChangedFile(msgspec.Struct, frozen=True):
-    """A file change as the log holds it: its hashes instead of its bytes (``None``: there is no such file)."""
-
-    path: str
-    kind: str
-    before_sha256: str | None
-    after_sha256: str | None
-
-
-def changed_files(changes: ChangeSet) -> tuple[ChangedFile, ...]:
-    """Return a change set as the log holds it."""
-    found = changes.changes
-    return tuple(ChangedFile(str(one.path), one.kind, one.before_sha256, one.after_sha256) for one in found)
-
-
-def summary(changes: Sequence[ChangedFile]) -> str:
+def changes_in_words(changes: Sequence[ChangedFile]) -> str:
     """Say what is done to which files."""
     return ", ".join(f"{_DONE.get(one.kind, one.kind)} {one.path}" for one in changes)
 
@@ -53,7 +38,7 @@ class ChangePlanned(Event, frozen=True):
     @property
     def message(self) -> str:
         """What would be done to which files."""
-        return summary(self.changes)
+        return changes_in_words(self.changes)
 
 
 class ChangeRefused(Event, frozen=True):
@@ -131,7 +116,7 @@ class ExecutionStarted(Event, frozen=True):
     @property
     def message(self) -> str:
         """The files, or the tool."""
-        return self.tool or summary(self.changes or ())
+        return self.tool or changes_in_words(self.changes or ())
 
 
 class ToolExecutionResult(Event, frozen=True, kw_only=True):
@@ -153,10 +138,10 @@ class ToolExecutionResult(Event, frozen=True, kw_only=True):
         """The files, or how the tool ended."""
         if self.tool:
             return f"{self.tool} {'finished' if self.ok else 'failed'}"
-        return summary(self.changes) if self.changes else self.text
+        return changes_in_words(self.changes) if self.changes else self.text
 
 
-class Checkpoint(EventWithWords, frozen=True):
+class CheckpointEvent(EventWithWords, frozen=True):
     """A step that can be undone."""
 
     TYPE: ClassVar[str] = "CHECKPOINT"

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, cast, get_type_hints
 
 import msgspec
 
-from rails.core.outline import Outline, OutlineLine
+from rails.core.change_summary import ChangeSummary, SummaryLine
 from rails.core.paths import WorkspacePath
-from rails.core.requests import Json
+from rails.core.tool_request import Json
 
 #: Names that a class needs for its annotations only.
-_NAMES = {"Json": Json, "Outline": Outline, "OutlineLine": OutlineLine, "WorkspacePath": WorkspacePath}
+_NAMES = {"Json": Json, "Outline": ChangeSummary, "OutlineLine": SummaryLine, "WorkspacePath": WorkspacePath}
 
 
 class Member(NamedTuple):

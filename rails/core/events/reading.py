@@ -15,12 +15,12 @@ from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_orig
 
 import msgspec
 
+from rails.core.change_summary import ChangeSummary
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, message_from_json
-from rails.core.event_types.members import members_of
-from rails.core.event_types.values import StoredText
-from rails.core.outline import Outline
-from rails.core.requests import Json
+from rails.core.events.members import members_of
+from rails.core.events.values import StoredText
+from rails.core.tool_request import Json
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
     return kind(**found)
 
 
-def read_value(kind: type[T], value: Json) -> T:
+def read_typed(kind: type[T], value: Json) -> T:
     """Return a value of any type that an event may have."""
     hint = cast(Hashable, kind)
     read = _reader(hint)(value)
@@ -58,11 +58,11 @@ def read_verdict(facts: Mapping[str, Json]) -> Verdict:
     return Verdict(
         status,
         ChangeSet(),
-        read_value(tuple[Finding, ...], facts.get("findings")),
-        read_value(tuple[Fixed, ...], facts.get("fixed")),
-        read_value(tuple[NotChecked, ...], facts.get("not_checked")),
-        read_value(tuple[CheckRun, ...], facts.get("checks")),
-        read_value(tuple[Outline, ...], facts.get("outlines")),
+        read_typed(tuple[Finding, ...], facts.get("findings")),
+        read_typed(tuple[Fixed, ...], facts.get("fixed")),
+        read_typed(tuple[NotChecked, ...], facts.get("not_checked")),
+        read_typed(tuple[CheckRun, ...], facts.get("checks")),
+        read_typed(tuple[ChangeSummary, ...], facts.get("outlines")),
     )
 
 
@@ -127,7 +127,7 @@ def _mapping(read: Reader) -> Reader:
 
 def _text(value: Json) -> object:
     if isinstance(value, Mapping) and isinstance(value.get("blob"), str):
-        return StoredText.of(read_value(str, value.get("head")), read_value(float, value.get("bytes")), value)
+        return StoredText.of(read_typed(str, value.get("head")), read_typed(float, value.get("bytes")), value)
     return value if isinstance(value, str) else _ODD
 
 

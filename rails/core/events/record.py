@@ -19,11 +19,16 @@ types it does not know as they are; a type whose meaning changes gets a new name
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Final
 
-from rails.core.event_types import approval, changes, session, turn
-from rails.core.event_types.base import Event, UnknownEvent
-from rails.core.requests import Json
+import msgspec
+
+from rails.core.events import approval, changes, session, turn
+from rails.core.events.base import Event, UnknownEvent
+from rails.core.tool_request import Json
+
+FORMAT_VERSION: Final = 1
 
 #: The first twelve types are the original AI-Rails log's; the others are ours.
 EVENTS: Final[tuple[type[Event], ...]] = (
@@ -52,7 +57,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     approval.ApprovalOpened,
     approval.ApprovalClosed,
     changes.ExecutionStarted,
-    changes.Checkpoint,
+    changes.CheckpointEvent,
     changes.Undo,
     session.OverseerAlert,
     turn.OutputRefused,
@@ -65,9 +70,35 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     session.LogRecovered,
 )
 BY_TYPE: Final[Mapping[str, type[Event]]] = {event.TYPE: event for event in EVENTS}
+#: Written to disk before the work goes on; the others follow with the next of these.
+DURABLE: Final = frozenset(event.TYPE for event in EVENTS if event.DURABLE)
 
 
 def event_of(event_type: str, message: str, details: Mapping[str, Json]) -> Event:
     """Return the event that a record tells of. Never raises: a log may be newer, older or damaged."""
     known = BY_TYPE.get(event_type)
-    return known.from_json(message, details) if known else UnknownEvent(message, event_type, details)
+    return known.from_json(message, details) if known else UnknownEvent(event_type, message, details)
+
+
+class Record(msgspec.Struct, frozen=True, dict=True):
+    """An event as the log holds it. ``event_type`` is a string: a newer log may have newer types.
+
+    ``details`` may have pointers in place of large values (``rails.log.blobs``).
+    """
+
+    seq: int
+    timestamp: str
+    session_id: str
+    agent_role: str
+    llm_model_used: str
+    event_type: str
+    message: str
+    details: Mapping[str, Json]
+    prev: str
+    hash: str
+    v: int = FORMAT_VERSION
+
+    @cached_property
+    def event(self) -> Event:
+        """What happened, read from the details on first use."""
+        return event_of(self.event_type, self.message, self.details)

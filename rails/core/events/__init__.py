@@ -1,4 +1,4 @@
-"""The events of a session, one frozen class for each type; see ``rails.core.event_types.record`` for the log's form.
+"""The events of a session, one frozen class for each type; see ``rails.core.events.record`` for the log's form.
 
     session    a session and its agents: start and end, hand-offs, escalation, what people and the overseer say
     turn       one question to a model: its answer, the calls in it, corrections, refusals, feedback

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import msgspec
 
-from rails.core.event_types.base import Event, EventWithWords
+from rails.core.events.base import Event, EventWithWords
 
 
 class Task(msgspec.Struct, frozen=True):

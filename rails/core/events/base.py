@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import msgspec
 
-from rails.core.event_types.members import members_of
-from rails.core.event_types.reading import read_object
-from rails.core.event_types.values import to_json
+from rails.core.events.members import members_of
+from rails.core.events.reading import read_object
+from rails.core.events.values import to_json
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from rails.core.requests import Json
+    from rails.core.tool_request import Json
 
 #: The field that holds the message where the details don't say it; it is no part of the details.
 _WORDS: Final = "words"
@@ -63,16 +63,22 @@ class EventWithWords(Event, frozen=True):
         return self.words
 
 
-class UnknownEvent(EventWithWords, frozen=True):
+class UnknownEvent(Event, frozen=True):
     """An event of a type that this version does not know, as the log holds it."""
 
     name: str
-    details: Mapping[str, Json]
+    words: str
+    details: Mapping[str, Json] = {}
 
     @property
     def type(self) -> str:
         """The type's name in the log."""
         return self.name
+
+    @property
+    def message(self) -> str:
+        """The record's message."""
+        return self.words
 
     def to_json(self) -> dict[str, Json]:
         """Return the details of the event's record."""

@@ -8,11 +8,11 @@ from typing import ClassVar
 import msgspec
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.event_types.base import Event, EventWithWords
-from rails.core.event_types.values import StoredText
-from rails.core.paths import WorkspacePath, parse
-from rails.core.requests import Json, Repair
+from rails.core.events.base import Event, EventWithWords
+from rails.core.events.values import StoredText
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import sha256
+from rails.core.tool_request import Json, Repair
 from rails.core.verdict import Verdict
 
 
@@ -65,7 +65,7 @@ class AskedFile(msgspec.Struct, frozen=True):
 
     def change(self) -> FileChange | None:
         """Return the change as it was logged; ``None`` where the log does not have its texts."""
-        path = parse(self.path)
+        path = parse_path(self.path)
         sides = (self.before, self.after, self.proposed)
         missing = (self.before is None and self.before_sha256) or (self.after is None and self.after_sha256)
         if not isinstance(path, WorkspacePath) or missing or any(isinstance(side, StoredText) for side in sides):
