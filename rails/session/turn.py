@@ -33,6 +33,7 @@ from rails.core.events.session import ErrorEvent
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import apply
+from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback, prefetch
