@@ -175,7 +175,7 @@ class ReviewServer:
             return PageResponse.json(report)
         if path == "/api/waiting":
             waiting = list(self._inbox.waiting())
-            html = waiting_html([(question, self._inbox.facts(question)) for question in waiting])
+            html = waiting_html([(question, self._inbox.asked(question)) for question in waiting])
             return PageResponse.json({"count": len(waiting), "html": html})
         if (match := _SESSION.fullmatch(path)) is None or (match[3] and match[2] != "question"):
             return PageResponse.words(404, _NOTHING)
@@ -202,14 +202,14 @@ class ReviewServer:
         question = self._inbox.find(session_id, number) if number else self._inbox.open(session_id)
         if question is None:
             return PageResponse.json({"question": 0})
-        facts = self._inbox.facts(question)
+        opened = self._inbox.asked(question)
         if number:
-            return PageResponse.json({"words": self._inbox.rule_words(facts)})
+            return PageResponse.json({"words": self._inbox.rule_words(opened)})
         if not self._inbox.listening(session_id):
             decides = "not running"
         else:
             decides = "yes" if self._guard.decides(asked) else "read"
-        return PageResponse.json(question_json(question, facts, decides, full=full))
+        return PageResponse.json(question_json(question, opened, decides, full=full))
 
 
 def _asked(path: str, headers: Headers) -> GuardedRequest:
