@@ -12,12 +12,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from rails.approval.audit import LoggedCall, LoggedRequest
 from rails.approval.decision import ApprovalRequest
 from rails.approval.diff_view import FILE_LINES, DiffLine, DiffStyle, FileDiff, file_diff, show
 from rails.core.change_summary import ChangeSummary, SummaryStyle
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
+from rails.core.events.approval import ApprovalOpened, AskedRequest
 from rails.core.paths import protected
 from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest
@@ -152,7 +152,7 @@ class ApprovalScreen:
 
 
 def draw_request(
-    request: ApprovalRequest | LoggedRequest, look: Look | None = None, *, full: bool = False
+    request: ApprovalRequest | ApprovalOpened, look: Look | None = None, *, full: bool = False
 ) -> ApprovalScreen:
     """Draw ``request``. ``full`` leaves nothing out and adds the parameters as the agent sent them."""
     look = look or Look()
@@ -174,7 +174,7 @@ def draw_request(
     return ApprovalScreen(tuple(lines), hidden)
 
 
-def _diffs(request: ApprovalRequest | LoggedRequest, full: bool) -> list[FileDiff]:
+def _diffs(request: ApprovalRequest | ApprovalOpened, full: bool) -> list[FileDiff]:
     changes = sorted(request.changes.changes, key=_danger)
     share = None if full else min(FILE_LINES, max(_LEAST_LINES, REQUEST_LINES // max(1, len(changes))))
     findings = request.verdict.findings if request.verdict else ()
@@ -186,7 +186,7 @@ def _danger(change: FileChange) -> tuple[int, str]:
     return rank, str(change.path)
 
 
-def _head(request: ApprovalRequest | LoggedRequest, look: Look) -> Iterator[str]:
+def _head(request: ApprovalRequest | ApprovalOpened, look: Look) -> Iterator[str]:
     title = "Change these files?" if request.kind == "changes" else "Run this tool?"
     rule = title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─")
     yield styled(rule, "title", look.colour)
@@ -222,7 +222,7 @@ def _listed(name: str, lines: Sequence[str], look: Look, style: str = "") -> Ite
     yield from field(name, [*lines[:_LISTED], *([f"[… {more} more …]"] if more > 0 else [])], look, style)
 
 
-def _parameters(request: ToolRequest | LoggedCall, look: Look, full: bool) -> tuple[list[str], int]:
+def _parameters(request: ToolRequest | AskedRequest, look: Look, full: bool) -> tuple[list[str], int]:
     lines = _json_lines(request.parameters)
     hidden = 0 if full else max(0, len(lines) - _PARAMETER_LINES)
     if hidden:
