@@ -10,7 +10,7 @@ from typing import Final
 from rails.approval.diff_view import DiffLine, DiffStyle, show
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.projections.common import FindingView
+from rails.core.verdict import Finding
 
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_FILE: Final = "/dev/null"
@@ -30,19 +30,19 @@ class LoggedDiff:
     hidden: int = 0
 
 
-def read_diff(text: str, findings: Iterable[FindingView] = (), limit: int = DIFF_LINES) -> tuple[LoggedDiff, ...]:
+def read_diff(text: str, findings: Iterable[Finding] = (), limit: int = DIFF_LINES) -> tuple[LoggedDiff, ...]:
     """Return the files of a unified diff. What is no diff becomes notes; nothing raises.
 
     New findings stand below their line of the new file, those of other lines at the file's end.
     """
-    by_path: dict[str, list[FindingView]] = defaultdict(list)
+    by_path: dict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         if finding.new:
             by_path[finding.path].append(finding)
     return tuple(_file(path, kind, lines, by_path.get(path, []), limit) for path, kind, lines in _files(text))
 
 
-def _file(path: str, kind: str, lines: list[DiffLine], findings: list[FindingView], limit: int) -> LoggedDiff:
+def _file(path: str, kind: str, lines: list[DiffLine], findings: list[Finding], limit: int) -> LoggedDiff:
     placed = list(_with_findings(lines, findings))
     added, removed = (sum(line.style == style for line in lines) for style in ("add", "remove"))
     hidden = max(0, len(placed) - limit)
@@ -113,8 +113,8 @@ def _names(old: str, new: str) -> tuple[str, str]:
     return new.removeprefix("b/"), "modify"
 
 
-def _with_findings(lines: list[DiffLine], findings: list[FindingView]) -> Iterator[DiffLine]:
-    waiting: dict[int, list[FindingView]] = defaultdict(list)
+def _with_findings(lines: list[DiffLine], findings: list[Finding]) -> Iterator[DiffLine]:
+    waiting: dict[int, list[Finding]] = defaultdict(list)
     for finding in findings:
         waiting[finding.line].append(finding)
     for line in lines:
@@ -125,7 +125,7 @@ def _with_findings(lines: list[DiffLine], findings: list[FindingView]) -> Iterat
         yield from (_finding(finding) for finding in rest)
 
 
-def _finding(finding: FindingView) -> DiffLine:
+def _finding(finding: Finding) -> DiffLine:
     place = f"line {finding.line}" + (f", column {finding.column}" if finding.column else "")
     words = f"{one_line(finding.rule, 60)} {one_line(finding.message, 300)}"
     return DiffLine("finding", f"{place}: {words} ({one_line(finding.tool, 30)})", 0, finding.line)

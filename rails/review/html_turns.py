@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.core.text import head_and_tail, one_line, sha256
+from rails.core.verdict import Finding
 from rails.projections.common import (
     ApprovalView,
     CorrectionView,
-    FindingView,
     GateView,
     RefusalView,
     RequestView,
@@ -164,7 +164,7 @@ def _gate(gate: GateView, *, drawn: bool) -> Iterator[Html]:
         yield _notes("Not checked", gate.not_checked)
 
 
-def _finding(finding: FindingView) -> Html:
+def _finding(finding: Finding) -> Html:
     return el(
         "li",
         el("code", html_text(one_line(f"{finding.path}:{finding.line}:{finding.column}", 200)), class_="path"),
@@ -175,7 +175,7 @@ def _finding(finding: FindingView) -> Html:
     )
 
 
-def _approval(approval: ApprovalView, findings: Sequence[FindingView]) -> Html:
+def _approval(approval: ApprovalView, findings: Sequence[Finding]) -> Html:
     mark, kind, words = {
         "approve": ("✓", "good", "Approved"),
         "deny": ("✕", "bad", "Denied"),

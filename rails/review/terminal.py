@@ -7,10 +7,10 @@ from typing import Final
 
 from rails.approval.terminal.screen import draw_lines, draw_summary, styled, wrap
 from rails.core.text import one_line, printable
+from rails.core.verdict import Finding
 from rails.projections.common import (
     ApprovalView,
     CorrectionView,
-    FindingView,
     GateView,
     RequestView,
     ResultView,
@@ -189,7 +189,7 @@ def _gate(gate: GateView, pen: _Pen, *, drawn: bool) -> Iterator[str]:
         yield from pen.field("unchecked", skipped, "dim")
 
 
-def _approval(approval: ApprovalView, findings: Sequence[FindingView], pen: _Pen) -> Iterator[str]:
+def _approval(approval: ApprovalView, findings: Sequence[Finding], pen: _Pen) -> Iterator[str]:
     for risk in approval.risks[:_LISTED]:
         yield from pen.field("risk", risk, "risk")
     yield from _diffs(approval.diff, findings, pen)
@@ -201,7 +201,7 @@ def _approval(approval: ApprovalView, findings: Sequence[FindingView], pen: _Pen
     yield from pen.field("decision", words, "good" if approval.answer == "approve" else "risk")
 
 
-def _diffs(text: str, findings: Sequence[FindingView], pen: _Pen) -> Iterator[str]:
+def _diffs(text: str, findings: Sequence[Finding], pen: _Pen) -> Iterator[str]:
     for diff in read_diff(text, findings, _DIFF_LINES):
         counts = f" ({diff.kind}, +{diff.added} -{diff.removed})" if diff.kind else ""
         yield from pen.field("", f"{diff.path}{counts}", "title")
