@@ -270,6 +270,8 @@ class TurnBuilder:
         self.answered = True
         self._text = event.prose or event.text
         self._stop = event.stop_reason
+        if event.note:
+            self._notes.append(event.note)
         usage = event.usage
         read = usage.input_tokens + usage.cache_write_tokens
         self._tokens = (read, usage.output_tokens, usage.cache_read_tokens)
