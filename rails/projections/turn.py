@@ -50,7 +50,7 @@ from rails.projections.common import (
 )
 
 #: Where a refusal happened.
-Stage = Literal["request", "edit", "output"]
+RefusalStage = Literal["request", "edit", "output"]
 #: Wrappers of the parameters, and the names that a tool goes by, in the forms that a request may have.
 _WRAPPERS: Final = ("parameters", "arguments")
 _TOOL: Final = ("tool", "tool_name")
@@ -288,7 +288,7 @@ class TurnBuilder:
             repairs=tuple(map(_repair, request.repairs)),
         )
 
-    def _refuse(self, stage: Stage, refusals: Sequence[Refusal], record: Record, request_id: str = "") -> None:
+    def _refuse(self, stage: RefusalStage, refusals: Sequence[Refusal], record: Record, request_id: str = "") -> None:
         for one in refusals or (Refusal("refused", record.message),):
             view = RefusalView(stage, one.code, one.message, one.hint, one.path, one.request_id or request_id)
             self._refusals.append(view)
