@@ -226,8 +226,8 @@ def _misplaced(pattern: str) -> str | None:
         if pair := next(ends, None):
             return f"a range that counts down: {pair[0]}-{pair[1]}"
     outside = _CLASS.sub("c", plain)
-    if found := _REPEATS_NOTHING.search(outside):
-        return f"{found.group()[-1]!r} with nothing before it to repeat"
+    if nothing := _REPEATS_NOTHING.search(outside):
+        return f"{nothing.group()[-1]!r} with nothing before it to repeat"
     for found in _COUNT.finditer(outside):
         if int(found[1]) > int(found[2]):
             return f"a count that goes down: {found.group()}"

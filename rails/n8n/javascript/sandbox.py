@@ -139,9 +139,9 @@ def _dollars(parsed: ParsedScript) -> Iterator[Early]:
 
 
 def _may_be_dollar(node: Node) -> bool:
-    parent, here = node.parent, node
+    here, parent = node, node.parent
     while parent is not None and parent.type == "parenthesized_expression":
-        parent, here = parent.parent, parent
+        here, parent = parent, parent.parent
     if parent is None:
         return False
     if parent.type in {"call_expression", "new_expression"}:
