@@ -86,3 +86,10 @@ def test_pinned_data_of_no_node_and_unknown_error_handling_are_warnings():
     assert (found.severity, found.json_path) == ("warning", "nodes[1].onError")
     value["nodes"][1]["onError"] = "continueRegularOutput"
     assert "N8N046" not in rules(value)
+
+
+def test_a_manual_trigger_before_a_node_with_a_webhook_is_a_warning_at_publish():
+    value = chain("Hold")
+    value["nodes"][1]["type"] = "n8n-nodes-base.wait"
+    assert the_one(value, "N8N082", "publish").severity == "warning"
+    assert the_one(chain("A"), "N8N082", "publish").severity == "error"
