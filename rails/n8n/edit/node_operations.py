@@ -106,9 +106,10 @@ def replace_node(workflow: dict[str, Any], operation: Mapping[str, Json]) -> Non
     text_of(new, "type")
     if new.get("name", node["name"]) != node["name"]:
         raise CannotError("`node` has another name.", "Leave the name out; rename_node changes it.")
-    kept = {key: node[key] for key in ("id", "name", "position") if key in node}
+    made: dict[str, Any] = {"parameters": {}, **copy.deepcopy(new)}
+    made.update((key, node[key]) for key in ("id", "name", "position") if key in node)
     node.clear()
-    node.update({"parameters": {}, **copy.deepcopy(new), **kept})
+    node.update(made)
 
 
 def copy_nodes(workflow: dict[str, Any], operation: Mapping[str, Json]) -> dict[str, str]:
