@@ -49,7 +49,6 @@ EXCEPTIONS = {
     ("trust.gate", "gate"),
     ("trust.agents", "agents"),
     ("session.publish", "json_schema"),
-    ("render.table", "approval"),
     ("projections.turn", "data_formats"),
     ("projections.turn", "parsing"),
     ("projections.session", "review"),

@@ -23,7 +23,7 @@ from rails.core.tool_request import RawRequest, ToolRequest, ToolResult
 from rails.core.verdict import Verdict
 from rails.edits.plan_result import Plan
 from rails.json_schema.quick_check import PATH_KEYS
-from rails.parsing.results import CallStarted, ParsedAnswer, ParseEvent
+from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session.correction import Corrected
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
@@ -60,8 +60,10 @@ def begun(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
     for signal in signals:
         if isinstance(signal, CallStarted):
             _status(context, signal.id, signal.tool_name, (signal.path,) if signal.path else ())
-        elif isinstance(signal.outcome, RawRequest) and (paths := _inner_paths(signal.outcome)):
-            _status(context, signal.id, signal.outcome.tool_name, paths)
+            continue
+        found = signal.outcome if isinstance(signal, CallFound) else None
+        if isinstance(found, RawRequest) and (paths := _inner_paths(found)):
+            _status(context, signal.id, found.tool_name, paths)
 
 
 def _status(context: TurnContext, request_id: str, tool: str, paths: Sequence[str]) -> None:
