@@ -72,20 +72,20 @@ def tidied(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
 
     Values that are there stay, but those that n8n would drop and that have exactly one valid form.
     """
-    sound, mended = repair(data, path)
+    sound, corrected = repaired_file(data, path)
     whole, filled = complete(sound, path)
-    made, fixed = canonical(whole), (*mended, *filled)
+    made, fixed = canonical(whole), (*corrected, *filled)
     if made == whole or fixed:
         return made, fixed
     return made, (Fixed(path, "format", "n8n"),)
 
 
-def repair(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+def repaired_file(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return the file with what n8n would drop without a word in its valid form, and each repair."""
     read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
         return data, ()
-    done: list[repairs.Repair] = []
+    done: list[repairs.WorkflowRepair] = []
 
     def work(workflow: Mapping[str, Json]) -> dict[str, Json]:
         made, found = repairs.repaired(workflow)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rails.core.tool_request import Json
-from rails.n8n.edit.workflow_parts import CannotError, check_free, find_node, text_of
+from rails.n8n.edit.workflow_parts import CannotError, check_free, node_named, text_of
 from rails.n8n.model import Names, listed, shown_value
 
 _ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
@@ -56,7 +56,7 @@ _WORKFLOW_VALUES: Final[Mapping[str, tuple[Callable[[Json], bool], str]]] = {
 
 def set_node(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     """Set what is given in ``values``; ``null`` takes a value away. Credentials are set one by one."""
-    node = find_node(workflow, text_of(operation, "name"))
+    node = node_named(workflow, text_of(operation, "name"))
     for key, value in _values(operation, _NODE_VALUES, "use set_parameter for parameters, rename_node for the name"):
         _set_one(node, key, value, merge=key == "credentials")
 
@@ -98,7 +98,7 @@ def _set_one(owner: dict[str, Any], key: str, value: Json, *, merge: bool) -> No
 
 def replace_node(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     """Put another node in the place of one: its name, id, position and connections stay."""
-    node, new = find_node(workflow, text_of(operation, "name")), operation.get("node")
+    node, new = node_named(workflow, text_of(operation, "name")), operation.get("node")
     if not isinstance(new, dict):
         raise CannotError(
             "`node` must be an object.", 'Write "node": {"type": "…", "typeVersion": 1, "parameters": {}}.'
@@ -117,7 +117,7 @@ def copy_nodes(workflow: dict[str, Any], operation: Mapping[str, Json]) -> dict[
     given, suffix = operation.get("names"), operation.get("suffix", " copy")
     if not isinstance(given, list) or not given or not isinstance(suffix, str) or not suffix:
         raise CannotError("`names` must be a list of node names.", 'Write "names": ["…"], "suffix": " copy".')
-    found = {str(name): find_node(workflow, str(name)) for name in given}
+    found = {str(name): node_named(workflow, str(name)) for name in given}
     names = {name: f"{name}{suffix}" for name in found}
     for name, node in found.items():
         check_free(workflow, names[name])

@@ -27,7 +27,7 @@ from rails.core.errors import Refusal
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.edit import node_operations
-from rails.n8n.edit.workflow_parts import MOST, CannotError, buckets, check_free, find_node, number_of, text_of
+from rails.n8n.edit.workflow_parts import MOST, CannotError, buckets, check_free, node_named, number_of, text_of
 from rails.n8n.javascript import expressions
 from rails.n8n.model import listed, shown_value
 from rails.n8n.rules.expressions import parameter_texts
@@ -84,7 +84,7 @@ def _has_position(node: Mapping[str, Any]) -> bool:
 
 def _remove(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     name = text_of(operation, "name")
-    found = find_node(workflow, name)
+    found = node_named(workflow, name)
     workflow["nodes"] = [node for node in workflow["nodes"] if node is not found]
     workflow["connections"].pop(name, None)
     for bucket in buckets(workflow):
@@ -95,7 +95,7 @@ def _remove(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
 
 def _rename(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     old, new = text_of(operation, "name"), text_of(operation, "new_name")
-    found = find_node(workflow, old)
+    found = node_named(workflow, old)
     if new == old:
         return
     if "}}" in new:
@@ -158,7 +158,7 @@ def _put(value: Any, path: Sequence[str | int], new: Json) -> None:  # noqa: ANN
 
 
 def _set(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    node, written = find_node(workflow, text_of(operation, "name")), text_of(operation, "path")
+    node, written = node_named(workflow, text_of(operation, "name")), text_of(operation, "path")
     if "value" not in operation:
         raise CannotError("`value` is missing.", 'Write "value": …; null is a value too.')
     steps = [int(number) if number else name for number, name in _STEP.findall(written)]
@@ -196,8 +196,8 @@ def _check_step(here: Any, step: str | int, written: str) -> None:  # noqa: ANN4
 
 def _ends(workflow: dict[str, Any], operation: Mapping[str, Json]) -> tuple[str, dict[str, Any], str, int]:
     source, target = text_of(operation, "source"), text_of(operation, "target")
-    find_node(workflow, source)
-    find_node(workflow, target)
+    node_named(workflow, source)
+    node_named(workflow, target)
     kind = text_of(operation, "type") if "type" in operation else "main"
     return (
         source,

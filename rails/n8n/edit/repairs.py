@@ -38,16 +38,16 @@ _SET: Final = "n8n-nodes-base.set"
 _SET_TYPES: Final = ("string", "number", "boolean")
 
 
-class Repair(NamedTuple):
+class WorkflowRepair(NamedTuple):
     """What was repaired in which node, in words."""
 
     node: str
     what: str
 
 
-def repaired(workflow: Mapping[str, Json]) -> tuple[dict[str, Json], list[Repair]]:
+def repaired(workflow: Mapping[str, Json]) -> tuple[dict[str, Json], list[WorkflowRepair]]:
     """Return the workflow with what can be repaired, and what was done. Equal to ``workflow`` if nothing was."""
-    nodes, made = workflow.get("nodes"), list[Repair]()
+    nodes, made = workflow.get("nodes"), list[WorkflowRepair]()
     if not isinstance(nodes, list):
         return dict(workflow), made
     changed: dict[int, dict[str, Json]] = {}
@@ -63,10 +63,12 @@ def repaired(workflow: Mapping[str, Json]) -> tuple[dict[str, Json], list[Repair
 _Repaired = tuple[dict[str, Json], str] | None
 
 
-def _applied(found: _Repaired, node: model.Node, parameters: dict[str, Json], made: list[Repair]) -> dict[str, Json]:
+def _applied(
+    found: _Repaired, node: model.Node, parameters: dict[str, Json], made: list[WorkflowRepair]
+) -> dict[str, Json]:
     if found is None:
         return parameters
-    made.append(Repair(node.name, found[1]))
+    made.append(WorkflowRepair(node.name, found[1]))
     return found[0]
 
 

@@ -36,7 +36,7 @@ def number_of(operation: Mapping[str, Json], key: str) -> int:
     return value
 
 
-def find_node(workflow: dict[str, Any], name: str) -> dict[str, Any]:
+def node_named(workflow: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the node of this name, or say which there are."""
     objects = [node for node in workflow["nodes"] if isinstance(node, dict)]
     found = next((node for node in objects if node.get("name") == name), None)
