@@ -77,7 +77,7 @@ _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 #: as themselves (but for \\"), "pasted" as escapes but for doubled ones, "strict" as escapes unless some are none.
 Escapes = Literal["strict", "decoded", "pasted", "literal"]
 #: An escape that could as well be two characters of pasted code.
-_MEANT_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[bfnrtu]")
+MEANT_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[bfnrtu]")
 
 
 class Stop(Exception):
@@ -264,7 +264,7 @@ class Tokens:
 
     def _literal(self, raw: str, mark: str) -> str:
         """Return the inside of a string with raw line ends as it stands, where that is wanted and another reading."""
-        if self.escapes != "literal" or not _MEANT_ESCAPE.search(raw):
+        if self.escapes != "literal" or not MEANT_ESCAPE.search(raw):
             return ""
         return re.sub(rf"\\([{CLOSERS[mark]}])", r"\1", raw)
 

@@ -19,7 +19,7 @@ from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
-from rails.parsing.lenient_tokens import CONFIDENCE, Stop, decode_string
+from rails.parsing.lenient_tokens import CONFIDENCE, MEANT_ESCAPE, Stop, decode_string
 from rails.parsing.readings import choose
 from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
@@ -180,7 +180,7 @@ def settle_quotes(text: str, tools: ToolSchemas) -> ParsedJson | JsonFault:
     for begin, end, item in ends:
         if doubtful(text[begin + 1 : end], text[begin], keys, item=item):
             return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
-    if any(f"\\{text[begin]}" in text[begin + 1 : end] for begin, end, _ in ends):  # some are escaped and some are not
+    if any(_two_ways(text[begin + 1 : end], text[begin]) for begin, end, _ in ends):
         literal = _rewritten(text, ends, keys, literal=True)
         chosen = choose(reading, literal) if isinstance(literal, ParsedJson) else None
         if chosen is None or reading.value == getattr(literal, "value", None):
@@ -215,12 +215,21 @@ def _rewritten(text: str, ends: _Ends, keys: frozenset[str], *, literal: bool = 
     parts, pos = [], 0
     for begin, end, _ in ends:
         raw, mark = text[begin + 1 : end], text[begin]
-        decoded = raw if literal and f"\\{mark}" in raw and marks(raw, mark) else _decoded(raw, mark)
+        decoded: str | JsonFault = ""
+        if literal and _two_ways(raw, mark):
+            decoded = raw if marks(raw, mark) else re.sub(rf"\\{mark}", mark, raw)
+        else:
+            decoded = _decoded(raw, mark)
         if isinstance(decoded, JsonFault):
             return decoded
         parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
         pos = end + 1
     return repair("".join(parts) + text[pos:], known=lambda: keys)
+
+
+def _two_ways(raw: str, mark: str) -> bool:
+    """Return whether backslashes of a string may be its own: some marks are escaped, or it has raw line ends."""
+    return f"\\{mark}" in raw or ("\n" in raw and MEANT_ESCAPE.search(raw) is not None)
 
 
 def _decoded(raw: str, mark: str) -> str | JsonFault:
