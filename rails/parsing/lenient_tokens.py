@@ -77,7 +77,7 @@ _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 #: as themselves (but for \\"), "pasted" as escapes but for doubled ones, "strict" as escapes unless some are none.
 Escapes = Literal["strict", "decoded", "pasted", "literal"]
 #: An escape that could as well be two characters of pasted code.
-MEANT_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[bfnrtu]")
+MEANT_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[bfnrtu']")
 
 
 class Stop(Exception):
