@@ -1,0 +1,1 @@
+"""Formats of data that files and requests are written in, read strictly, with places."""
