@@ -1,4 +1,4 @@
-"""The command line. Its verbs and their options are in ``rails/options.py``, what they do in ``rails/commands/``.
+"""The command line. Its verbs' options are in ``rails/commands/options.py``, what they do in ``rails/commands/``.
 
 Only the standard library is imported before a verb is known, so that help and hooks answer at once.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: What hooks wait for. These commands hold nothing that only the interpreter's own end would save.
 _LEFT_AT_ONCE: Final = frozenset({"gate"})
-#: What ``ai-rails gate`` does when only paths are given; its options' defaults in rails/options.py.
+#: What ``ai-rails gate`` does when only paths are given; its options' defaults in rails/commands/options.py.
 _GATE: Final[Mapping[str, object]] = {
     "diff": None,
     "staged": False,
@@ -68,9 +68,9 @@ def _options(words: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line; ``gate`` with nothing but paths, a hook's call, needs no parser for it."""
     if len(words) > 1 and words[0] == "gate" and not any(word.startswith("-") for word in words):
         return cast("argparse.Namespace", SimpleNamespace(verb="gate", paths=list(words[1:]), **_GATE))
-    from rails.options import parse
+    from rails.commands.options import parse_options
 
-    return parse(words)
+    return parse_options(words)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -83,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else argv
     options = _options(words)
     if not hasattr(options, "verb"):
-        from rails.options import parser
+        from rails.commands.options import parser
 
         parser().print_help()
         return EXIT_USAGE

@@ -1,4 +1,4 @@
-"""What every room's tests share."""
+"""What the tests of every package share."""
 
 import gc
 import time

@@ -15,10 +15,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rails import cli
-from rails.options import parse, parser
+from rails.commands.options import parse_options, parser
 from rails.testing import StubServer, says
 
-CONTRACTS = Path(__file__).parent.parent / "rails" / "contracts"
+CONTRACTS = Path(__file__).parent.parent / "rails" / "_data" / "contracts"
 ALLOW = """
 [[rule]]
 decision = "allow"
@@ -564,11 +564,11 @@ def test_the_policy_is_checked_and_tried_on_past_sessions(rails, environment):
 
 
 def test_grants_of_a_running_process_are_listed_and_revoked_from_elsewhere(rails, project):
-    from rails.approval.board import Board
+    from rails.approval.policy.grants import GrantsFile
 
     assert "No grant is in force." in rails("grants", code=0).stdout
     assert "No run in this project has a grant '1'" in rails("grants", "revoke", "1", code=2).stderr
-    board = Board(project / ".rails" / "grants")
+    board = GrantsFile(project / ".rails" / "grants")
     board.post({1: "grant 1: coder may modify tests/* with edit_file; 20 more, until 12:00 UTC"})
     assert "grant 1: coder may modify tests/*" in rails("grants", code=0).stdout
     assert rails("grants", "revoke", "all", code=0).stdout.startswith("Revoked")
@@ -710,7 +710,7 @@ def test_a_time_limit_for_answers_is_above_zero(rails):
 
 @pytest.mark.parametrize("words", [["gate", "a.py"], ["gate", "a.py", "dir/b c.py", ""]])
 def test_a_hook_s_call_means_what_the_parser_makes_of_it(words):
-    assert vars(cli._options(words)) == vars(parse(words)) == vars(parser().parse_args(words))
+    assert vars(cli._options(words)) == vars(parse_options(words)) == vars(parser().parse_args(words))
 
 
 @pytest.mark.parametrize("words", [["gate", "--staged"], ["gate", "a.py", "--fix"], ["gate"], ["gate", "--", "-a.py"]])

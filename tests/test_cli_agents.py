@@ -1,4 +1,4 @@
-"""Agents on the command line: a project's own templates, kick-off pages and plans, chains, the ladder, models."""
+"""Agents on the command line: a project's own templates, kick-off pages and plans, chains, escalation, models."""
 
 import json
 import os
@@ -237,7 +237,7 @@ def test_a_chain_is_checked_before_it_is_started(rails, project, recorded):
     assert not (project / ".rails" / "sessions").exists()
 
 
-# -- the ladder -----------------------------------------------------------------------------------
+# -- escalation -----------------------------------------------------------------------------------
 
 
 def bad(number):

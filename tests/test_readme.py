@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rails.tools.definitions import check_folder
+from rails.tools.loader import check_folder
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

@@ -8,16 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from rails.agents import load_agents
-from rails.approval.scripted import ScriptedApprover
-from rails.core.shipped import builtin_folder
-from rails.kickoff import begin, find_plan, save_plan
+from rails.agents.template import load_agents
+from rails.approval.terminal.scripted import ScriptedApprover
+from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict, verify
 from rails.log.writer import SessionLog
-from rails.models import open_model
-from rails.session import Job, Session, start
+from rails.models.providers import open_model
+from rails.session.job import SessionJob, log_session_start
+from rails.session.plan_files import begin, find_plan, save_plan
+from rails.session.run import Session
 from rails.testing import ScriptedHuman
-from rails.tools.definitions import load
+from rails.tools.loader import load_definitions
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
@@ -51,11 +52,13 @@ def fresh_project(case, tmp_path):
 
 def run_scenario(case, project):
     script = json.loads((case / "scenario.json").read_text("utf-8"))
-    registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
+    registry = load_definitions(
+        [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
+    )
     agents = dict(load_agents([builtin_folder("agent_templates")]))
     model = open_model(f"recorded:{case / 'answers.jsonl'}")
     plan = kick_off(script["kickoff"], project) if "kickoff" in script else None
-    job = Job(
+    job = SessionJob(
         project,
         tuple((t["agent"], t["task"]) for t in script["tasks"]),
         max_attempts=script.get("max_attempts"),
@@ -72,7 +75,7 @@ def run_scenario(case, project):
             save_plan(plan, record.details["result"])
 
     with SessionLog.create(project / ".rails") as log:
-        start(job, log, model.name)
+        log_session_start(job, log, model.name)
         ending = Session(job, log, registry, agents, model.for_agent, approver, watch=keep, human=human).run()
         return script, ending, log.path, approver
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from rails.agents.template import Agent
 from rails.core import limits
 from rails.core.errors import Refusal
-from rails.tools.contract import answer_faults
-from rails.tools.explain import shown
-from rails.tools.jsonfile import JsonError, parse
+from rails.data_formats.positions import JsonError, parse_document
+from rails.json_schema.explain import place_in_words
+from rails.tools.validate import answer_faults
 
 
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:
@@ -41,14 +41,16 @@ def _not_satisfied(agent: Agent, text: str) -> tuple[Refusal, ...]:
     if agent.schema is None:
         return ()
     try:
-        value = parse(json_of(text)).value
+        value = parse_document(json_of(text)).value
     except (JsonError, RecursionError) as error:
         place = f" (line {error.line} of it)" if isinstance(error, JsonError) else ""
         hint = "Give the result as one JSON object in a block that starts with ```json."
         return (Refusal("output", f"The answer's JSON cannot be read: {error}{place}.", hint, path="json"),)
     told = answer_faults(agent.schema, value)[: limits.FINDINGS_TOLD]
     return tuple(
-        Refusal("output", f"At {shown(fault.place)}: {fault.detail}", fault.hint, path=shown(fault.place))
+        Refusal(
+            "output", f"At {place_in_words(fault.place)}: {fault.detail}", fault.hint, path=place_in_words(fault.place)
+        )
         for fault in told
     )
 

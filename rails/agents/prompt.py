@@ -1,22 +1,22 @@
-"""What an agent is told: its system prompt and its first message."""
+"""The texts that an agent starts with: its system prompt and its first message."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
-from rails.agents.template import COMPONENTS_MARKER, Agent, read_text
+from rails.agents.template import COMPONENTS_MARKER, Agent, read_template
+from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import ToolSpec
-from rails.core.requests import Json
-from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, sha256
+from rails.core.tool_request import Json
 from rails.tools.registry import Definition, Registry
 
 
 def registry_for(agent: Agent, registry: Registry) -> Registry:
     """Return ``registry`` as this agent may use it: without access to tools its template does not list.
 
-    Validate the agent's requests with the result, so that the template's list is enforced and not only told.
+    Validate the agent's requests with the result, so that the template's list is enforced and not only stated.
     """
     return registry if agent.tools is None else registry.restricted(agent.name, agent.tools)
 
@@ -40,8 +40,8 @@ def tool_specs(agent: Agent, registry: Registry) -> tuple[ToolSpec, ...]:
 
 
 def protocol() -> str:
-    """Return the one page that tells every agent how to ask for a tool."""
-    return read_text(builtin_folder("agent_templates") / "_protocol.md").strip()
+    """Return the one page that explains to every agent how to ask for a tool."""
+    return read_template(builtin_folder("agent_templates") / "_protocol.md").strip()
 
 
 def tools_text(definitions: Sequence[Definition]) -> str:

@@ -7,16 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NoReturn
 
-from rails.agents.frontmatter import split, values
+from rails.agents.front_matter import front_matter_values, split_front_matter
 from rails.core import limits
+from rails.core.app_dirs import builtin_folder
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import DefinitionError, UsageError
-from rails.core.requests import Json
-from rails.core.shipped import builtin_folder
 from rails.core.text import one_line, printable, sha256
-from rails.core.values import dataclass, field, replace
-from rails.tools.jsonfile import JsonError, parse
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonError, parse_document
+from rails.json_schema.allowed import check_schema, did_you_mean
 from rails.tools.registry import role_slug
-from rails.tools.schemas import check_schema, did_you_mean
 
 #: Where a template wants the protocol, the tools and the guidance; without it they follow the template.
 COMPONENTS_MARKER: Final = "--- COMMON_AGENT_COMPONENTS_PLACEHOLDER ---"
@@ -33,7 +33,7 @@ _OUR_KEYS: Final = frozenset({"aliases", "max_attempts", "model", "output", "str
 _MODEL: Final = re.compile(r"(anthropic|openai|recorded):[^\s@]{1,200}")
 
 #: Where a template comes from. Only a project's own has to be read and accepted by a human first.
-Origin = Literal["shipped", "user", "project"]
+TemplateOrigin = Literal["shipped", "user", "project"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,11 @@ class Agent:
     aliases: tuple[str, ...] = ()
     runs_on: str = ""
     stronger: str = ""
-    origin: Origin = "user"
+    origin: TemplateOrigin = "user"
     trusted: bool = True
     digest: str = ""
     text: str = field(default="", repr=False)
-    replaces: Origin | None = None
+    replaces: TemplateOrigin | None = None
 
 
 def load_agents(
@@ -75,8 +75,8 @@ def load_agents(
     """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
 
     ``trusted_folders`` are the user's own, where no agent can write; ``trusted`` are digests of templates
-    that a human has read and accepted (``rails.agents.trust``). A template from anywhere else, except a shipped
-    one, is loaded as not trusted: nobody may be engaged with it. A folder that does not exist is skipped.
+    that a human has read and accepted (``rails.trust.agents``). A template from anywhere else, except a shipped
+    one, is loaded as not trusted: it may not run. A folder that does not exist is skipped.
     Raises DefinitionError that lists every mistake.
     """
     agents: dict[str, Agent] = {}
@@ -87,7 +87,7 @@ def load_agents(
             if file.name.startswith(("_", ".")):
                 continue
             try:
-                agent = read_agent(read_text(file), str(file))
+                agent = read_agent(read_template(file), str(file))
             except DefinitionError as error:
                 mistakes.append(str(error))
                 continue
@@ -101,7 +101,7 @@ def load_agents(
     return agents
 
 
-def _origin(folder: Path, trusted_folders: Collection[Path]) -> Origin:
+def _origin(folder: Path, trusted_folders: Collection[Path]) -> TemplateOrigin:
     if folder.resolve() == builtin_folder("agent_templates").resolve():
         return "shipped"
     return "user" if folder.resolve() in {own.resolve() for own in trusted_folders} else "project"
@@ -122,7 +122,7 @@ def named(agents: Mapping[str, Agent], name: str) -> Agent:
     return found
 
 
-def read_text(file: Path) -> str:
+def read_template(file: Path) -> str:
     """Return the text of a template or protocol file. Raises DefinitionError."""
     try:
         if file.stat().st_size > limits.DEFINITION_BYTES:
@@ -136,8 +136,8 @@ def read_text(file: Path) -> str:
 
 def read_agent(text: str, source: str) -> Agent:
     """Read one template. Raises DefinitionError with file, line and fix."""
-    front, body = split(text.replace("\r\n", "\n"), source)
-    fields = _Fields(values(front, source), source)
+    front, body = split_front_matter(text.replace("\r\n", "\n"), source)
+    fields = _Fields(front_matter_values(front, source), source)
     agent = replace(fields.agent(body), text=text, digest=sha256(b"agent template\0" + text.encode()))
     if agent.name != Path(source).stem:
         fields.fail(f"the name {agent.name!r} is not the file's name", f"Rename the file to {agent.name}.md.")
@@ -249,7 +249,7 @@ class _Fields:
         value = self.output(ours).get("schema")
         if isinstance(value, str):
             try:
-                value = parse(value).value
+                value = parse_document(value).value
             except JsonError as error:
                 self.fail(f"x-rails.output.schema is not JSON: {error.message} (its line {error.line})", error.fix)
         if value is None:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, cast
 
-from rails.approval.grants import MINUTES, USES
+from rails.approval.policy.grants import MINUTES, USES
 from rails.core import limits
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import UsageError
-from rails.core.requests import Json
-from rails.core.values import dataclass, field
-from rails.core.wire import json_object
+from rails.core.json_text import json_object
+from rails.core.tool_request import Json
 
-Do = Literal["approve", "deny", "abort", "grant", "edit"]
+AnswerAction = Literal["approve", "deny", "abort", "grant", "edit"]
 #: Where it was answered: in the page, or in the application of ``ai-rails review``.
-Place = Literal["page", "review"]
+AnswerPlace = Literal["page", "review"]
 
 _KNOWN: Final = ("do", "digest", "reason", "rule", "uses", "minutes", "files", "left_out", "original", "place")
 _DOES: Final = ("approve", "deny", "abort", "grant", "edit")
@@ -34,7 +34,7 @@ class PageAnswer:
     the agent's ``original`` again.
     """
 
-    do: Do
+    do: AnswerAction
     digest: str
     reason: str = ""
     rule: str = ""
@@ -43,7 +43,7 @@ class PageAnswer:
     files: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     original: bool = False
-    place: Place = "page"
+    place: AnswerPlace = "page"
 
     def to_json(self) -> dict[str, Json]:
         """Return what :func:`read_answer` reads."""
@@ -63,7 +63,7 @@ def read_answer(value: object) -> PageAnswer:
     if len(digest) != _DIGEST:
         raise UsageError("The digest of what is answered is missing.")
     return PageAnswer(
-        do=cast(Do, do),
+        do=cast(AnswerAction, do),
         digest=digest,
         reason=_text(given, "reason", limits.REASON_CHARS).strip(),
         rule=_text(given, "rule", limits.REASON_CHARS),

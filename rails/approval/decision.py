@@ -16,14 +16,14 @@ from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
 from rails.approval.risks import change_risks, gate_risks, tool_risks
+from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import StaleError
-from rails.core.places import Offer
-from rails.core.requests import Json, ToolRequest
-from rails.core.values import dataclass, field
+from rails.core.tool_request import Json, ToolRequest
 from rails.core.verdict import Verdict
 
-Answer = Literal["approve", "deny", "abort"]
+Choice = Literal["approve", "deny", "abort"]
 
 #: The reason of a denial when a question could not be put to anybody.
 NO_HUMAN: Final = "no human"
@@ -70,7 +70,7 @@ class Decision:
     ``batch`` names the question where several were answered at once.
     """
 
-    answer: Answer
+    answer: Choice
     reason: str
     by: str
     at: str = field(default_factory=now)
@@ -98,7 +98,7 @@ class Chooser(Protocol):
         """Whether a human is there to choose; if not, nothing is prepared to be shown."""
         ...
 
-    def choose(self, offer: Offer) -> str:
+    def choose(self, offer: PlaceChoice) -> str:
         """Return the handle of one of the offered places, or an empty text for none."""
         ...
 
@@ -194,7 +194,7 @@ def sign_tool(request: ApprovalRequest, decision: Decision) -> Approved[ToolRequ
 
 def still_valid(approved: Approved[ChangeSet] | Approved[ToolRequest], request: ApprovalRequest) -> bool:
     """Say whether ``approved`` was given for exactly what ``request`` holds now; computes every digest again."""
-    digest = digest_of(request)
+    digest = request_digest(request)
     if not digest == request.digest == approved.request:
         return False
     if isinstance(approved.value, ChangeSet):
@@ -203,7 +203,7 @@ def still_valid(approved: Approved[ChangeSet] | Approved[ToolRequest], request: 
     return request.kind == "tool" and approved.value == request.tool_request and approved.digest == digest
 
 
-def digest_of(request: ApprovalRequest) -> str:
+def request_digest(request: ApprovalRequest) -> str:
     """Compute the digest of ``request`` from its content."""
     return _digest(request.kind, request.agent, request.requests, request.changes, request.verdict)
 
@@ -217,7 +217,7 @@ def _require_yes(request: ApprovalRequest, decision: Decision, kind: str) -> Non
         raise StaleError("The human approved an edited proposal, not this one. Nothing was changed.")
     if decision.of and decision.of != request.digest:
         raise StaleError("The approval was given for another request. Nothing was changed.")
-    if digest_of(request) != request.digest:
+    if request_digest(request) != request.digest:
         raise StaleError("The request is not what was shown. Nothing was changed; it has to be asked again.")
 
 

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest, request_for_changes, request_for_tool
-from rails.approval.linediff import blocks
+from rails.approval.linediff import diff_blocks
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.paths import WorkspacePath
-from rails.core.requests import ToolRequest
-from rails.core.text import decode, head_and_tail
-from rails.core.values import replace
+from rails.core.text import decode_text, head_and_tail
+from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 
 Judge = Callable[[ChangeSet], Verdict]
@@ -38,7 +38,7 @@ Contents = Mapping[WorkspacePath, bytes | None]
 EDITED: Final = "edited by the human"
 
 
-class EditError(UsageError):
+class HumanEditError(UsageError):
     """The edit cannot be used; the text says why. Nothing is decided by it."""
 
 
@@ -57,9 +57,9 @@ def edited(
     ]
     remaining = tuple(change for change in changes if change.before != change.after)
     if not remaining:
-        raise EditError("Nothing of the proposal is left. To refuse it, deny it with a reason.")
+        raise HumanEditError("Nothing of the proposal is left. To refuse it, deny it with a reason.")
     if ChangeSet(remaining).digest() == request.changes.digest():
-        raise EditError("Nothing was changed.")
+        raise HumanEditError("Nothing was changed.")
     verdict = judge(ChangeSet(remaining))
     notes = tuple(dict.fromkeys((EDITED, *request.notes)))
     again = request_for_changes(
@@ -81,12 +81,12 @@ def edited_run(request: ApprovalRequest, text: str, revalidate: Revalidate) -> A
     Raises EditError when they don't satisfy the tool's definition, or are the same.
     """
     if request.tool_request is None:
-        raise EditError("There are no parameters to edit.")
+        raise HumanEditError("There are no parameters to edit.")
     again = revalidate(request.tool_request, text)
     if isinstance(again, str):
-        raise EditError(again)
+        raise HumanEditError(again)
     if again.parameters == request.tool_request.parameters:
-        raise EditError("Nothing was changed.")
+        raise HumanEditError("Nothing was changed.")
     local = [again.tool_name] if any("comes from the project" in risk for risk in request.risks) else []
     return request_for_tool(request.id, request.agent, again, (EDITED,), from_project=local, model=request.model)
 
@@ -107,7 +107,7 @@ def hunks(change: FileChange) -> list[tuple[list[str], list[str]]]:
     if both is None:
         return []
     old, new = both
-    return [(old[b.old_start : b.old_end], new[b.new_start : b.new_end]) for b in blocks(old, new) if not b.equal]
+    return [(old[b.old_start : b.old_end], new[b.new_start : b.new_end]) for b in diff_blocks(old, new) if not b.equal]
 
 
 def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
@@ -117,17 +117,17 @@ def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
     """
     both = sides(change)
     if both is None:
-        raise EditError(f"{change.path} is not text; it cannot be taken in part.")
+        raise HumanEditError(f"{change.path} is not text; it cannot be taken in part.")
     old, new = both
     if set(range(len(hunks(change)))) <= set(dropped):
         return None
     kept: list[str] = []
     number = 0
-    for block in blocks(old, new):
+    for block in diff_blocks(old, new):
         drop = not block.equal and number in dropped
         kept += old[block.old_start : block.old_end] if drop else new[block.new_start : block.new_end]
         number += not block.equal
-    form = decode(change.after if change.after is not None else b"")
+    form = decode_text(change.after if change.after is not None else b"")
     text = "".join(kept)
     return form.encode(text) if form else text.encode()
 
@@ -140,7 +140,7 @@ def in_editor(request: ApprovalRequest, editor: Editor | None = None) -> dict[Wo
     """
     editable = [change for change in request.changes.changes if change.after is not None]
     if not editable:
-        raise EditError("There is nothing to edit: the proposal only deletes.")
+        raise HumanEditError("There is nothing to edit: the proposal only deletes.")
     with tempfile.TemporaryDirectory(prefix="ai-rails-edit-") as folder:
         places = {change.path: _place(Path(folder), change) for change in editable}
         (editor or run_editor)(list(places.values()))
@@ -153,16 +153,16 @@ def run_editor(paths: Sequence[Path]) -> None:
     """Run the human's editor on ``paths`` and wait for it. Raises EditError."""
     command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
     if not command:
-        raise EditError("No editor is set. Set EDITOR, for example: export EDITOR=nano")
+        raise HumanEditError("No editor is set. Set EDITOR, for example: export EDITOR=nano")
     try:
         code = subprocess.run([*command, *map(str, paths)], check=False).returncode
     except OSError as error:
-        raise EditError(f"The editor {command[0]} could not be started: {error.strerror}") from error
+        raise HumanEditError(f"The editor {command[0]} could not be started: {error.strerror}") from error
     if code:
-        raise EditError(f"The editor {command[0]} ended with code {code}; the edit is not used.")
+        raise HumanEditError(f"The editor {command[0]} ended with code {code}; the edit is not used.")
 
 
-def account_of(original: ApprovalRequest, approved: ApprovalRequest) -> str:
+def edit_summary(original: ApprovalRequest, approved: ApprovalRequest) -> str:
     """Say exactly what the human changed of the agent's proposal, for the agent: ``-`` its lines, ``+`` theirs.
 
     An empty text when nothing differs.
@@ -190,7 +190,7 @@ def _account_of_run(original: ApprovalRequest, approved: ApprovalRequest) -> lis
 
 
 def _account(was: FileChange, now: FileChange) -> list[str]:
-    old, new = decode(was.after or b""), decode(now.after or b"")
+    old, new = decode_text(was.after or b""), decode_text(now.after or b"")
     if old is None or new is None:
         return [f"{was.path}: replaced by other content that is not text."]
     names = f"{was.path} (yours)", f"{was.path} (approved)"
@@ -199,7 +199,7 @@ def _account(was: FileChange, now: FileChange) -> list[str]:
 
 def sides(change: FileChange) -> tuple[list[str], list[str]] | None:
     """Return the lines before and after, with their ends, as pieces are counted; ``None`` for what is not text."""
-    before, after = (decode(data or b"") for data in (change.before, change.after))
+    before, after = (decode_text(data or b"") for data in (change.before, change.after))
     if before is None or after is None:
         return None
     return _with_ends(before.text), _with_ends(after.text)
@@ -222,7 +222,7 @@ def _read_back(place: Path) -> bytes:
     try:
         facts = place.lstat()
         if not stat.S_ISREG(facts.st_mode) or facts.st_size > limits.FILE_BYTES:
-            raise EditError(f"{place.name} did not come back as a file of at most {limits.FILE_BYTES} bytes.")
+            raise HumanEditError(f"{place.name} did not come back as a file of at most {limits.FILE_BYTES} bytes.")
         return place.read_bytes()
     except OSError as error:
-        raise EditError(f"{place.name} did not come back: {error.strerror}. To leave it out, use l.") from error
+        raise HumanEditError(f"{place.name} did not come back: {error.strerror}. To leave it out, use l.") from error

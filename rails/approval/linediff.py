@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 PAIRED_LINES: Final = 1_000
 
 
-class Block(NamedTuple):
+class DiffBlock(NamedTuple):
     """Lines ``old_start:old_end`` of one side against ``new_start:new_end`` of the other."""
 
     equal: bool
@@ -27,41 +27,41 @@ class Block(NamedTuple):
     new_end: int
 
 
-def blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[Block]:
+def diff_blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[DiffBlock]:
     """Yield blocks in order that together cover both sides. A piece too large to pair is one difference."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     if head:
-        yield Block(True, 0, head, 0, head)
+        yield DiffBlock(True, 0, head, 0, head)
     yield from _middle(old[: len(old) - tail], new[: len(new) - tail], head)
     if tail:
-        yield Block(True, len(old) - tail, len(old), len(new) - tail, len(new))
+        yield DiffBlock(True, len(old) - tail, len(old), len(new) - tail, len(new))
 
 
 def changed_lines(old: Sequence[str], new: Sequence[str]) -> int:
     """Count the added and removed lines."""
-    return sum(b.old_end - b.old_start + b.new_end - b.new_start for b in blocks(old, new) if not b.equal)
+    return sum(b.old_end - b.old_start + b.new_end - b.new_start for b in diff_blocks(old, new) if not b.equal)
 
 
-def _middle(old: Sequence[str], new: Sequence[str], start: int) -> Iterator[Block]:
+def _middle(old: Sequence[str], new: Sequence[str], start: int) -> Iterator[DiffBlock]:
     i = j = start
     large = len(old) + len(new) - 2 * start > PAIRED_LINES
     for anchor_i, anchor_j in _anchors(old, new, start) if large else ():
         yield from _piece(old, new, (i, anchor_i), (j, anchor_j))
-        yield Block(True, anchor_i, anchor_i + 1, anchor_j, anchor_j + 1)
+        yield DiffBlock(True, anchor_i, anchor_i + 1, anchor_j, anchor_j + 1)
         i, j = anchor_i + 1, anchor_j + 1
     yield from _piece(old, new, (i, len(old)), (j, len(new)))
 
 
 def _piece(
     old: Sequence[str], new: Sequence[str], old_range: tuple[int, int], new_range: tuple[int, int]
-) -> Iterator[Block]:
+) -> Iterator[DiffBlock]:
     (i1, i2), (j1, j2) = old_range, new_range
     if i2 - i1 + j2 - j1 > PAIRED_LINES:
-        yield Block(False, i1, i2, j1, j2)
+        yield DiffBlock(False, i1, i2, j1, j2)
         return
     for tag, a1, a2, b1, b2 in SequenceMatcher(None, old[i1:i2], new[j1:j2], autojunk=False).get_opcodes():
-        yield Block(tag == "equal", i1 + a1, i1 + a2, j1 + b1, j1 + b2)
+        yield DiffBlock(tag == "equal", i1 + a1, i1 + a2, j1 + b1, j1 + b2)
 
 
 def _anchors(old: Sequence[str], new: Sequence[str], start: int) -> list[tuple[int, int]]:

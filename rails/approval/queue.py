@@ -1,7 +1,7 @@
 """One queue for the terminal and the page: the first valid answer decides, exactly once.
 
 A question is put into the log (APPROVAL_OPENED, with everything that is shown), then asked at the terminal
-where there is one, and answered there or in the letter box that a page of any process writes to. Who
+where there is one, and answered there or among the pending answers that a page of any process writes. Who
 answers first takes the question's one place in the box; the terminal does that too. An answer that is
 not genuine, or is for other bytes, is thrown away and the question stays open.
 
@@ -18,20 +18,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from rails.approval.answer import PageAnswer, read_answer
-from rails.approval.batch import BatchApprover
-from rails.approval.card import card_of
+from rails.approval.audit import audit_of
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser, Decision
-from rails.approval.edit import Contents, EditError, Judge, edited, without_hunks
-from rails.approval.grants import Grants, as_toml, propose
-from rails.approval.keys import Elsewhere
+from rails.approval.edit import Contents, HumanEditError, Judge, edited, without_hunks
+from rails.approval.policy.grants import Grants, as_toml, propose
+from rails.approval.terminal.batch import BatchApprover
+from rails.approval.terminal.console import Elsewhere
+from rails.core.candidates import PlaceChoice
 from rails.core.changes import FileChange
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import RailsError, UnansweredError, UsageError
 from rails.core.events import Event, Record
 from rails.core.paths import WorkspacePath
-from rails.core.places import Offer
-from rails.core.requests import Json
-from rails.core.text import decode
-from rails.core.values import dataclass, replace
+from rails.core.text import decode_text
+from rails.core.tool_request import Json
 
 #: Who decided, in the log, when it was not at the run's own terminal.
 IN_PAGE: Final = "human in the page"
@@ -41,8 +41,8 @@ _GONE: Final = ("end of input", "error")
 _POLL_S: Final = 0.03
 
 
-class Box(Protocol):
-    """Where answers from other processes are left (``rails.log.answers``)."""
+class AnswerBox(Protocol):
+    """Where answers from other processes are left (``rails.approval.pending``)."""
 
     def place(self, question: int, answer: Mapping[str, Json]) -> bool:
         """Leave an answer; ``False`` if there is one already."""
@@ -73,10 +73,10 @@ class _Asked:
     masked: frozenset[str]
 
 
-class Queue:
+class ApprovalQueue:
     """Asks at the terminal (``here``) and in the page at once.
 
-    ``judge``, ``grants`` and ``from_project`` as in :class:`~rails.approval.terminal.Choices`. ``page_waits``
+    ``judge``, ``grants`` and ``from_project`` as in :class:`~rails.approval.terminal.approver.Choices`. ``page_waits``
     is whether the page alone is enough to wait for somebody. ``patience_s`` ends a question that nobody
     answers. Until :meth:`open` is called, only the terminal is asked.
     """
@@ -94,12 +94,12 @@ class Queue:
         self.here: Approver | None = None
         self._judge, self._grants, self._from_project = judge, grants, from_project
         self.page_waits, self._patience_s, self._clock = page_waits, patience_s, clock
-        self._box: Box | None = None
+        self._box: AnswerBox | None = None
         self._publish: Callable[[Event], Record] | None = None
         self._asked: _Asked | None = None
         self._until: float | None = None
 
-    def open(self, box: Box, publish: Callable[[Event], Record]) -> None:
+    def open(self, box: AnswerBox, publish: Callable[[Event], Record]) -> None:
         """Take answers from ``box`` too; ``publish`` writes an event to the session's log."""
         self._box, self._publish = box, publish
 
@@ -139,7 +139,7 @@ class Queue:
             return [None] * len(requests)
         return here.decide_batch(requests)
 
-    def choose(self, offer: Offer) -> str:
+    def choose(self, offer: PlaceChoice) -> str:
         """Let the person at the terminal choose a place for an edit; the page does not offer it."""
         here = _chooser(self.here)
         return here.choose(offer) if here else ""
@@ -147,7 +147,7 @@ class Queue:
     def _put(self, request: ApprovalRequest, original: ApprovalRequest, note: str = "", *, replaces: int = 0) -> _Asked:
         assert self._publish is not None, "the queue is open"
         left = None if self._until is None else timedelta(seconds=max(0.0, self._until - self._clock()))
-        details = card_of(
+        details = audit_of(
             request,
             from_project=self._from_project,
             can_grant=self._grants is not None,
@@ -227,7 +227,7 @@ class Queue:
             return asked.original, asked.original, ""
         try:
             if self._judge is None:
-                raise EditError("There is nothing here that could check an edit.")
+                raise HumanEditError("There is nothing here that could check an edit.")
             again = edited(asked.request, _contents(asked, answer), self._judge, self._from_project)
         except RailsError as error:
             return asked.request, asked.original, str(error)
@@ -266,12 +266,12 @@ def _contents(asked: _Asked, answer: PageAnswer) -> Contents:
     contents: dict[WorkspacePath, bytes | None] = {}
     for path in (*answer.files, *answer.left_out):
         if path not in changes or changes[path].path in contents:
-            raise EditError("The edit names a file that is not in the proposal, or one file twice.")
+            raise HumanEditError("The edit names a file that is not in the proposal, or one file twice.")
         change = changes[path]
         if path in answer.left_out:
             contents[change.path] = without_hunks(change, answer.left_out[path])
         elif path in asked.masked:
-            raise EditError(f"A secret is masked in {path} as the page shows it. Edit it at the terminal.")
+            raise HumanEditError(f"A secret is masked in {path} as the page shows it. Edit it at the terminal.")
         else:
             contents[change.path] = _bytes(change, answer.files[path])
     return contents
@@ -279,12 +279,12 @@ def _contents(asked: _Asked, answer: PageAnswer) -> Contents:
 
 def _bytes(change: FileChange, text: str) -> bytes:
     """Return a text that was edited in a page as bytes. A page knows one kind of line end; the file's own is kept."""
-    form = decode(change.after) if change.after is not None else None
+    form = decode_text(change.after) if change.after is not None else None
     if form is None or form.mixed_eol or form.eol == "\r":
-        raise EditError(f"The line ends of {change.path} would not survive the page. Edit it at the terminal.")
+        raise HumanEditError(f"The line ends of {change.path} would not survive the page. Edit it at the terminal.")
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
     return form.encode(plain.replace("\n", form.eol))
 
 
 def _text(data: bytes) -> str | None:
-    return data.decode() if decode(data) is not None else None
+    return data.decode() if decode_text(data) is not None else None

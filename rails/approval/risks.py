@@ -8,11 +8,11 @@ from typing import Final
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import protected
-from rails.core.requests import ToolRequest
-from rails.core.text import decode
+from rails.core.text import decode_text
+from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 
-#: A change that takes away this many lines, and more than half of the file, is told.
+#: A change that takes away this many lines, and more than half of the file, is a risk.
 LARGE_DELETION_LINES: Final = 30
 
 
@@ -75,7 +75,7 @@ def _lost_lines(change: FileChange) -> int:
 
 
 def _lines(data: bytes | None) -> str:
-    if data is None or decode(data) is None:
+    if data is None or decode_text(data) is None:
         return f"{len(data or b'')} bytes"
     count = data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
     return f"{count} line{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""``ai-rails agents``: who there is, where each comes from and whether it is trusted, and what each is told."""
+"""``ai-rails agents``: who there is, where each comes from and whether it is trusted, and the prompt of each."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rails.agents import Agent, named, system_prompt, tool_specs
-from rails.agents import trust as templates
+from rails.agents.prompt import system_prompt, tool_specs
+from rails.agents.template import Agent, named
 from rails.commands import common
+from rails.core.dataclass import replace
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
-from rails.core.values import replace
-from rails.tools.trust import Trust
+from rails.trust import agents as templates
+from rails.trust.tools import Trust
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
                     "tools": [spec.name for spec in tool_specs(agent, registry)],
                     "source": str(agent.source),
                     "origin": agent.origin,
-                    "trust": templates.standing_of(agent, trust),
+                    "trust": templates.trust_state_of(agent, trust),
                     "replaces": agent.replaces,
                     "model": agent.runs_on,
                     "stronger_model": agent.stronger,
@@ -54,17 +55,17 @@ def run(options: argparse.Namespace) -> int:
     wide = max(map(len, origins.values()))
     for agent in agents.values():
         print(f"{agent.name:{width}}  {origins[agent.name]:{wide}}  {one_line(agent.description, 100)}")
-    if waiting := templates.pending(agents):
+    if waiting := templates.pending_agents(agents):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK
 
 
 def _origin(agent: Agent, trust: Trust) -> str:
-    return agent.origin if agent.origin != "project" else f"project, {templates.standing_of(agent, trust)}"
+    return agent.origin if agent.origin != "project" else f"project, {templates.trust_state_of(agent, trust)}"
 
 
 def _trust(agents: Mapping[str, Agent], trust: Trust, which: str | None) -> int:
-    waiting = [agent for agent in templates.pending(agents) if which in (None, agent.name)]
+    waiting = [agent for agent in templates.pending_agents(agents) if which in (None, agent.name)]
     if which:
         named(agents, which)
     for agent in waiting:
@@ -87,14 +88,14 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
         agent = named(agents, role)
         if not agent.trusted:
             if not ask or not _accepted(agent, trust):
-                raise templates.refusal(agent)
+                raise templates.untrusted_agent_error(agent)
             accepted[agent.name] = replace(agent, trusted=True)
     return accepted
 
 
 def _accepted(agent: Agent, trust: Trust) -> bool:
     """Show a template whole and have the word typed; without a terminal the answer is no."""
-    print(templates.question(agent, trust))
+    print(templates.trust_question(agent, trust))
     sys.stdout.flush()
     question = f'Type the whole word "trust" to let agents work as this {agent.name}: '
     if not sys.stdin.isatty():
@@ -105,5 +106,5 @@ def _accepted(agent: Agent, trust: Trust) -> bool:
         return False
     if answer != "trust":
         return False
-    templates.accept(agent, trust)
+    templates.accept_agent(agent, trust)
     return True

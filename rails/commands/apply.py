@@ -1,4 +1,4 @@
-"""``ai-rails apply``: a saved answer takes the same road as one that a model gives live."""
+"""``ai-rails apply``: a saved answer takes the same path as one that a model gives live."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
-from rails.approval.screen import Look, draw_request
+from rails.approval.terminal.screen import Look, draw_request
 from rails.commands import agents as trust
 from rails.commands import common
-from rails.core.conversation import Answer, Delta, Message, Text, ToolSpec, answer_to_json
-from rails.core.details import items
+from rails.commands.live import ProgressScreen
+from rails.core.conversation import Delta, Message, ModelAnswer, TextPart, ToolSpec, answer_to_json
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
 from rails.core.events import Record
-from rails.core.requests import Json
+from rails.core.record_fields import items
 from rails.core.text import printable
+from rails.core.tool_request import Json
 from rails.gate.gate import Gate
-from rails.intake import Reader
 from rails.log.writer import SessionLog
-from rails.screen import Screen
-from rails.session import Job, Session, start
-from rails.turn import Turn, settle
+from rails.parsing.parse import AnswerParser
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Session
+from rails.session.turn import Turn, carry_out
 
 _EXIT = {
     "applied": EXIT_OK,
@@ -64,7 +65,7 @@ class Collector:
 
 
 @dataclass
-class DryRun:
+class DryRunApprover:
     """Approves nothing: shows what a human would be asked, remembers that it came so far, and says no."""
 
     show: Callable[[ApprovalRequest], None] | None = None
@@ -104,32 +105,34 @@ def run(options: argparse.Namespace) -> int:
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
     colour = not quiet and common.colour_wanted(sys.stdout)
-    screen = Screen(out, colour=colour, debug=options.debug, plain=options.plain)
+    screen = ProgressScreen(out, colour=colour, debug=options.debug, plain=options.plain)
     registry, gate = common.registry_of(project), Gate(project)
     agents = trust.require(common.agents_of(project), [options.agent], project, ask=not quiet)
     approver: Approver = (
-        DryRun(None if quiet else _shown_on(screen))
+        DryRunApprover(None if quiet else _shown_on(screen))
         if options.dry_run
         else common.approver_of(options, screen, project, registry, gate)
     )
-    answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_text(options.file))]
+    answers = list(common.read_jsonl(options.file)) if options.jsonl else [(None, common.read_input(options.file))]
     worst = EXIT_OK
     with SessionLog.create(common.state_of(project)) as log:
         tasks = ((options.agent, f"apply {options.file}"),)
-        job = Job(project, tasks, approve=options.approve, correction=options.correction)
-        start(job, log, "saved answer")
+        job = SessionJob(project, tasks, approve=options.approve, correction=options.correction)
+        log_session_start(job, log, "saved answer")
         session = Session(job, log, registry, agents, SavedAnswer().for_agent, approver, gate=gate)
         common.listen(approver, log, session.record)
         with session.open():
             for number, (item_id, text) in enumerate(answers, start=1):
                 collected = Collector()
                 session.watch = collected if quiet else common.both(collected, screen)
-                reader = Reader(registry.shapes(), id_prefix=f"t{number}.", dialects=options.dialect, second_look=True)
+                reader = AnswerParser(
+                    registry.shapes(), id_prefix=f"t{number}.", dialects=options.dialect, report_unread_calls=True
+                )
                 reader.feed(text)
-                answer = Answer(Message("assistant", (Text(text),)), "end_turn", model="saved answer")
+                answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model="saved answer")
                 session.publish("LLM_RESPONSE", "saved answer", text=text, calls=[], **answer_to_json(answer))
                 try:
-                    turn = settle(session.setting(options.agent), answer, reader.flush("end_turn"))
+                    turn = carry_out(session.context(options.agent), answer, reader.flush("end_turn"))
                     result = summarise(turn, collected, approver)
                 except RailsError as error:
                     if not options.jsonl:
@@ -151,7 +154,7 @@ def run(options: argparse.Namespace) -> int:
 
 def summarise(turn: Turn, collected: Collector, approver: Approver) -> dict[str, Json]:
     """Return the contract for one answer."""
-    dry = isinstance(approver, DryRun) and bool(approver.reached)
+    dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
     failed = [outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind == "denied")]
     refusals = collected.refusals
     if not turn.outcomes:
@@ -175,7 +178,7 @@ def summarise(turn: Turn, collected: Collector, approver: Approver) -> dict[str,
     }
 
 
-def _shown_on(screen: Screen) -> Callable[[ApprovalRequest], None]:
+def _shown_on(screen: ProgressScreen) -> Callable[[ApprovalRequest], None]:
     def show(request: ApprovalRequest) -> None:
         screen.line()
         for line in draw_request(request, Look(colour=screen.colour, plain=screen.plain)).lines:
@@ -193,7 +196,7 @@ def _broken(error: RailsError) -> dict[str, Json]:
     return {"status": "error", "changes": [], "refusals": [], "verdict": None, "previous_tool_output": str(error)}
 
 
-def _show(result: Mapping[str, Json], screen: Screen) -> None:
+def _show(result: Mapping[str, Json], screen: ProgressScreen) -> None:
     screen.rest()
     applied = result["status"] == "applied"
     words = "would be applied" if applied and result["dry_run"] else str(result["status"])

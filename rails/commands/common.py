@@ -16,19 +16,19 @@ from rails.core.text import one_line
 if TYPE_CHECKING:
     import argparse
 
-    from rails.agents import Agent
+    from rails.agents.template import Agent
     from rails.approval.decision import Approver
+    from rails.approval.pending import PendingAnswers
+    from rails.commands.live import ProgressScreen
     from rails.core.events import Event, Record
-    from rails.core.requests import Json, ToolRequest
+    from rails.core.tool_request import Json, ToolRequest
     from rails.gate.gate import Gate
-    from rails.human import Human
-    from rails.log.answers import Answers
     from rails.log.writer import SessionLog
-    from rails.review.views import SessionView
-    from rails.screen import Screen
-    from rails.session import Ending
-    from rails.tools.definitions import Registry
-    from rails.tools.trust import Trust
+    from rails.projections.common import SessionView
+    from rails.session.ask_user import Person
+    from rails.session.run import Ending
+    from rails.tools.loader import Registry
+    from rails.trust.tools import Trust
 
 #: How a session's ending looks to a shell.
 EXIT_OF: Final = {
@@ -57,8 +57,8 @@ def state_of(project: Path) -> Path:
 
 def folders(name: str, project: Path) -> list[Path]:
     """Return the folders of definitions or templates, later ones overriding: shipped, the user's, the project's."""
-    from rails.approval.policy import config_folder
-    from rails.core.shipped import builtin_folder
+    from rails.approval.policy.policy import config_folder
+    from rails.core.app_dirs import builtin_folder
 
     own = [config_folder() / name, project / name, state_of(project) / name]
     shipped = builtin_folder(name)
@@ -67,26 +67,26 @@ def folders(name: str, project: Path) -> list[Path]:
 
 def registry_of(project: Path) -> Registry:
     """Load all tool definitions. Raises DefinitionError with every mistake."""
-    from rails.approval.policy import config_folder
-    from rails.tools.definitions import load
+    from rails.approval.policy.policy import config_folder
+    from rails.tools.loader import load_definitions
 
     own = config_folder() / "mcp_definitions"
     trusted = trust_of(project).digests()
-    return load(folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
+    return load_definitions(folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
 
 
 def trust_of(project: Path) -> Trust:
     """Return which of the project's definitions a human has accepted."""
-    from rails.approval.policy import config_folder
-    from rails.tools.trust import Trust
+    from rails.approval.policy.policy import config_folder
+    from rails.trust.tools import Trust
 
     return Trust(config_folder(), project)
 
 
 def agents_of(project: Path) -> dict[str, Agent]:
     """Load all agent templates; the project's own are trusted once a human accepted them. Raises DefinitionError."""
-    from rails.agents import load_agents
-    from rails.approval.policy import config_folder
+    from rails.agents.template import load_agents
+    from rails.approval.policy.policy import config_folder
 
     own, trusted = config_folder() / "agent_templates", trust_of(project).digests()
     return dict(load_agents(folders("agent_templates", project), trusted=trusted, trusted_folders=[own]))
@@ -97,28 +97,28 @@ def untrusted(registry: Registry) -> frozenset[str]:
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
 
 
-def human_of(options: argparse.Namespace, screen: Screen) -> Human:
+def human_of(options: argparse.Namespace, screen: ProgressScreen) -> Person:
     """Return who answers between turns: a person at a terminal, or nobody."""
-    from rails.human import AtTerminal, Nobody
+    from rails.session.ask_user import AtTerminal, Unattended
 
     keyboard = _keyboard() if options.approve == "ask" else None
-    return AtTerminal(keyboard, screen.out) if keyboard else Nobody()
+    return AtTerminal(keyboard, screen.out) if keyboard else Unattended()
 
 
-def approver_of(options: argparse.Namespace, screen: Screen, project: Path, registry: Registry, gate: Gate) -> Approver:
+def approver_of(
+    options: argparse.Namespace, screen: ProgressScreen, project: Path, registry: Registry, gate: Gate
+) -> Approver:
     """Return who answers: a person at a terminal or in the page, or the policy file.
 
     Without a terminal and without ``--web``, "ask" means no.
     """
-    from rails.approval.board import Board
-    from rails.approval.grants import Grants
-    from rails.approval.policy import PolicyApprover
-    from rails.approval.policy import load as load_policy
-    from rails.approval.queue import Queue
-    from rails.approval.terminal import Choices, TerminalApprover
-    from rails.review.dryrun import rule_in_words
+    from rails.approval.policy.grants import Grants, GrantsFile
+    from rails.approval.policy.policy import PolicyApprover, load_policy
+    from rails.approval.queue import ApprovalQueue
+    from rails.approval.terminal.approver import Choices, TerminalApprover
+    from rails.review.reports.dry_run import rule_in_words
 
-    grants, fallback, web = Grants(board=Board(grants_folder(project))), None, getattr(options, "web", False)
+    grants, fallback, web = Grants(board=GrantsFile(grants_folder(project))), None, getattr(options, "web", False)
     import atexit
 
     atexit.register(grants.close)
@@ -127,7 +127,7 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
         minutes = getattr(options, "answer_within", None)
         if minutes is not None and not minutes > 0:
             raise UsageError(f"--answer-within takes minutes above 0, not {minutes:g}. Nothing was started.")
-        fallback = Queue(
+        fallback = ApprovalQueue(
             judge=gate.judge,
             grants=grants,
             from_project=untrusted(registry),
@@ -155,12 +155,12 @@ def approver_of(options: argparse.Namespace, screen: Screen, project: Path, regi
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
     """Validate parameters that a human edited (JSON text) as an agent's are; return what is wrong with them."""
-    from rails.core.requests import RawRequest, ToolRequest
-    from rails.tools.contract import validate
-    from rails.tools.jsonfile import JsonError, parse
+    from rails.core.tool_request import RawRequest, ToolRequest
+    from rails.data_formats.positions import JsonError, parse_document
+    from rails.tools.validate import validate
 
     try:
-        value = parse(text).value
+        value = parse_document(text).value
     except JsonError as error:
         return f"Line {error.line} of the parameters is not JSON: {error.message}. {error.fix}"
     if not isinstance(value, dict):
@@ -174,21 +174,21 @@ def grants_folder(project: Path) -> Path:
     return state_of(project) / "grants"
 
 
-def answers_of(state: Path, session_id: str) -> Answers:
-    """Return the letter box of a session, with the user's key."""
-    from rails.approval.policy import config_folder
-    from rails.log.answers import Answers, answer_key
+def answers_of(state: Path, session_id: str) -> PendingAnswers:
+    """Return the pending answers of a session, with the user's key."""
+    from rails.approval.pending import PendingAnswers, answer_key
+    from rails.approval.policy.policy import config_folder
 
-    return Answers(state, session_id, answer_key(config_folder()))
+    return PendingAnswers(state, session_id, answer_key(config_folder()))
 
 
 def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Record]) -> None:
     """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
-    from rails.approval.policy import PolicyApprover
-    from rails.approval.queue import Queue
+    from rails.approval.policy.policy import PolicyApprover
+    from rails.approval.queue import ApprovalQueue
 
     queue = approver.fallback if isinstance(approver, PolicyApprover) else None
-    if not isinstance(queue, Queue):
+    if not isinstance(queue, ApprovalQueue):
         return
     try:
         box = answers_of(log.state, log.session_id)
@@ -203,7 +203,7 @@ def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Recor
 def views_of(state: Path) -> list[SessionView]:
     """Return every session of a project as people see it."""
     from rails.log.reader import full, read_lenient, sessions
-    from rails.review.queries import session_view
+    from rails.projections.session import session_view
 
     views = []
     for session in sessions(state):
@@ -244,7 +244,7 @@ def width_of(stream: TextIO) -> int:
     return shutil.get_terminal_size((160, 24)).columns if stream.isatty() else 160
 
 
-def read_text(name: str) -> str:
+def read_input(name: str) -> str:
     """Read a file or standard input (``-``) as text. Bytes that are not UTF-8 become U+FFFD, visibly."""
     if name == "-":
         data = sys.stdin.buffer.read(ANSWER_CHARS * 4 + 1)
@@ -258,7 +258,7 @@ def read_text(name: str) -> str:
 
 def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
     """Read ``{"id": …, "text": …}`` lines. Raises UsageError naming the line that is none."""
-    for number, line in enumerate(read_text(name).split("\n"), start=1):
+    for number, line in enumerate(read_input(name).split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -275,7 +275,7 @@ def print_json(value: Mapping[str, Json] | Json, *, indent: int | None = 2) -> N
     print(json.dumps(value, indent=indent))
 
 
-def commit(project: Path, session_id: str, title: str, screen: Screen) -> None:
+def commit(project: Path, session_id: str, title: str, screen: ProgressScreen) -> None:
     """Put one commit with the session in its trailer on the user's branch. Raises WorkspaceError."""
     from rails.edits.commit import commit_session
 
@@ -285,7 +285,7 @@ def commit(project: Path, session_id: str, title: str, screen: Screen) -> None:
         screen.line(f"  ignored by git, so not in it: {one_line(', '.join(made.ignored), 200)}", "yellow")
 
 
-def close(ending: Ending, screen: Screen, project: Path) -> int:
+def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     """Print how a session ended and what can be done next; return the exit code."""
     style = "green" if ending.outcome == "done" else "red"
     screen.rest()

@@ -15,22 +15,23 @@ import tempfile
 from pathlib import Path
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
-from rails.approval.screen import Look, draw_request
-from rails.approval.scripted import ScriptedApprover
-from rails.approval.terminal import TerminalApprover
+from rails.approval.terminal.approver import TerminalApprover
+from rails.approval.terminal.screen import Look, draw_request
+from rails.approval.terminal.scripted import ScriptedApprover
 from rails.commands import common
+from rails.commands.live import ProgressScreen
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.shipped import builtin_folder
 from rails.log.writer import SessionLog
-from rails.models import open_model
-from rails.screen import Screen
-from rails.session import Job, Session, start
+from rails.models.providers import open_model
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Session
 
 
 class Shown:
     """Draws each request as a person would see it, then lets the script answer."""
 
-    def __init__(self, script: ScriptedApprover, screen: Screen) -> None:
+    def __init__(self, script: ScriptedApprover, screen: ProgressScreen) -> None:
         """Take the answers from ``script`` and draw on ``screen``."""
         self._script = script
         self._screen = screen
@@ -49,18 +50,18 @@ def run(options: argparse.Namespace) -> int:
     project = _fresh_copy(options.keep)
     example = builtin_folder("workspace") / "todo-demo"
     script = json.loads((example / "demo.json").read_text("utf-8"))
-    screen = Screen(colour=common.colour_wanted(sys.stdout))
+    screen = ProgressScreen(colour=common.colour_wanted(sys.stdout))
     approver = _approver(options.interactive, script["approvals"], screen)
     model = open_model(f"recorded:{example / 'conversation.jsonl'}")
     tasks = tuple((step["agent"], step["task"]) for step in script["tasks"])
-    job = Job(project, tasks, approve="ask" if options.interactive else "script")
+    job = SessionJob(project, tasks, approve="ask" if options.interactive else "script")
     with SessionLog.create(common.state_of(project)) as log:
         screen.line(f"AI-Rails demo · session {log.session_id}", "bold")
         screen.line(f"  project   {project} (a fresh copy, in git)")
         screen.line("  model     recorded answers, replayed in pieces; nothing leaves this machine")
         answers = "you" if options.interactive else "the demo script; make demo INTERACTIVE=1 lets you answer"
         screen.line(f"  approvals answered by {answers}")
-        start(job, log, model.name)
+        log_session_start(job, log, model.name)
         session = Session(
             job,
             log,
@@ -92,13 +93,13 @@ def _fresh_copy(keep: str | None) -> Path:
     return project
 
 
-def _approver(interactive: bool, answers: list[str], screen: Screen) -> Approver:
+def _approver(interactive: bool, answers: list[str], screen: ProgressScreen) -> Approver:
     if interactive:
         return TerminalApprover(sys.stdin, screen.out, colour=screen.colour)
     return Shown(ScriptedApprover(answers, by="the demo script"), screen)
 
 
-def _own_tests(project: Path, screen: Screen) -> int:
+def _own_tests(project: Path, screen: ProgressScreen) -> int:
     """Run the example project's own tests on what was written."""
     command = [sys.executable, "-m", "unittest", "discover", "-q"]
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=120)

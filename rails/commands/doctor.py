@@ -17,12 +17,12 @@ from typing import Final, Literal
 
 from rails import __version__
 from rails.commands import common
+from rails.core.dataclass import dataclass
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
+from rails.core.json_text import to_json
 from rails.core.text import one_line
-from rails.core.values import dataclass
-from rails.core.wire import to_json
-from rails.gate.nodeworker import tool_folder
-from rails.tools.health import survey
+from rails.gate.languages.javascript.node_worker import tool_folder
+from rails.tools.health import check_health
 from rails.tools.registry import Registry
 
 #: The tools for projects that have none of their own, at the versions that the gate is tested with.
@@ -139,7 +139,7 @@ def _project(options: argparse.Namespace) -> Iterator[Probe]:
 
 def _needs(registry: Registry, project: Path) -> Iterator[Probe]:
     """Whether the programs, services, servers and secrets of the tools that are not built in are there."""
-    for name, found in survey(registry.definitions.values(), project).items():
+    for name, found in check_health(registry.definitions.values(), project).items():
         yield Probe(f"tool {name}", "ok" if found.ok else "missing", found.text, found.fix)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rails.core.errors import CheckError
-from rails.gate import tools
+from rails.processes import programs
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +22,7 @@ def run(options: argparse.Namespace) -> int:
         return gating.run(options, ruff)
     finally:
         if ruff is not None and ruff.returncode is None:
-            tools.kill(ruff)
+            programs.kill_tool(ruff)
 
 
 def _ruff_server(paths: list[str]) -> subprocess.Popen[bytes] | None:
@@ -30,8 +30,8 @@ def _ruff_server(paths: list[str]) -> subprocess.Popen[bytes] | None:
     # Without paths it is all files, or all that changed.
     if paths and not any(path.endswith((".py", ".pyi")) or Path(path).is_dir() for path in paths):
         return None
-    tool = tools.find_ruff()
+    tool = programs.find_ruff()
     try:
-        return tools.start(tools.ruff_server(tool)) if tool else None
+        return programs.start_tool(programs.ruff_server(tool)) if tool else None
     except CheckError:
-        return None  # whoever needs it is told why
+        return None  # the caller that needs it gets the reason

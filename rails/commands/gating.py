@@ -12,7 +12,7 @@ from rails.core import paths as workspace
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line, printable
-from rails.gate.rufftool import head_start
+from rails.gate.languages.python.ruff_client import head_start
 
 if TYPE_CHECKING:
     import argparse
@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, started: subprocess.Popen[bytes] | None) ->
     base = "HEAD" if options.staged and not options.diff else options.diff
     first = bool(base) and base == "HEAD" and not _git_knows(project, "HEAD")
     if first:  # nothing was committed yet, so everything is new
-        from rails.gate.revisions import EMPTY_TREE
+        from rails.git.revisions import EMPTY_TREE
 
         base = EMPTY_TREE
     chosen, deleted = _chosen(project, options, base), _deleted(project, options, base) if base else []
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace, started: subprocess.Popen[bytes] | None) ->
     ruff = head_start(project, chosen, started)
     # Only now, while ruff reads its configuration on the other core.
     from rails.gate.gate import Gate
-    from rails.gate.report import render
+    from rails.gate.report.text import render
 
     with Gate(project, strict=options.strict, profile=options.profile, ruff=ruff) as gate:
         verdict = gate.check_files(chosen, base=base, fix=options.fix, staged=options.staged, deleted=deleted)
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace, started: subprocess.Popen[bytes] | None) ->
 
 
 def _require_format(name: str) -> None:
-    from rails.gate.report import FORMATS
+    from rails.gate.report.text import FORMATS
 
     if name not in FORMATS:
         raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(name)!r}.")
@@ -70,12 +70,13 @@ def _trust(project: Path) -> None:
     """Say what of the project may run from now on, and record that the person agrees."""
     import shlex
 
-    from rails.gate import consent, settings
-    from rails.gate import options as gate_options
+    from rails.gate.languages.python import config
+    from rails.gate.support import settings as gate_options
+    from rails.trust import gate as consent
 
-    own = settings.read_file(project / gate_options.PROJECT_FILE)
+    own = config.read_config_file(project / gate_options.PROJECT_FILE)
     commands = gate_options.commands_of(project)
-    consent.give(project, own)
+    consent.give_consent(project, own)
     for command in commands:
         print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
     for name in consent.programs(project):
@@ -112,7 +113,7 @@ def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> lis
         names = [name for name in changed if not options.paths or name in set(names)]
     elif options.all or not options.paths:
         names = _known(project)
-    parsed = [workspace.parse(name) for name in dict.fromkeys(names)]
+    parsed = [workspace.parse_path(name) for name in dict.fromkeys(names)]
     return [path for path in parsed if not isinstance(path, Refusal)]
 
 
@@ -139,7 +140,7 @@ def _deleted(project: Path, options: argparse.Namespace, base: str) -> list[Work
     """The files of ``base`` that are gone: configuration among them is a check that disappears."""
     diff = ["diff", "-z", "--name-only", "--no-ext-diff", "--no-renames", "--diff-filter=D", "--relative"]
     names = _git(project, *diff, *(["--cached"] if options.staged else []), base, "--")
-    parsed = [workspace.parse(name) for name in names]
+    parsed = [workspace.parse_path(name) for name in names]
     return [path for path in parsed if not isinstance(path, Refusal)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rails.approval.board import EVERY, ask_to_revoke, posted
+from rails.approval.policy.grants import EVERY, ask_to_revoke, posted_grants
 from rails.commands import common
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.text import one_line
@@ -13,7 +13,7 @@ from rails.core.text import one_line
 def run(options: argparse.Namespace) -> int:
     """List what is granted, or ask the run that holds a grant to end it."""
     folder = common.grants_folder(common.project_of(options))
-    grants = list(posted(folder))
+    grants = list(posted_grants(folder))
     if options.action == "revoke":
         if not options.number:
             raise UsageError("Which grant? For example: ai-rails grants revoke 1, or: ai-rails grants revoke all")

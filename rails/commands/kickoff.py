@@ -7,10 +7,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from rails import kickoff
 from rails.commands import common
 from rails.core.errors import EXIT_OK, UsageError
-from rails.kickoff import Kind, NameTaken
+from rails.session import plan_files
+from rails.session.plan_files import NameTaken, PlanKind
 
 #: Names that are asked for at a terminal before it is given up.
 _TRIES = 5
@@ -18,15 +18,15 @@ _TRIES = 5
 
 def run(options: argparse.Namespace) -> int:
     """Write the page, say where it is and what comes next. A taken name is asked for anew at a terminal only."""
-    kind: Kind = options.kind
+    kind: PlanKind = options.kind
     summary = " ".join(options.summary)
     if kind == "new":
         place = Path(options.into)
-        page, name = _with_free_name(options.name, lambda name: kickoff.new_project(place.resolve(), name, summary))
+        page, name = _with_free_name(options.name, lambda name: plan_files.new_project(place.resolve(), name, summary))
         project = (place / name).resolve()
     elif kind == "feature":
         project = common.project_of(options)
-        page, name = _with_free_name(options.name, lambda name: kickoff.begin("feature", project, name, summary))
+        page, name = _with_free_name(options.name, lambda name: plan_files.begin("feature", project, name, summary))
     else:
         project = Path(options.folder).resolve()
         if not project.is_dir():
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
                 f"{options.folder} is not a folder, so there is nothing to take over. Nothing was changed."
             )
         page, name = _with_free_name(
-            options.name or project.name, lambda name: kickoff.begin("takeover", project, name, summary)
+            options.name or project.name, lambda name: plan_files.begin("takeover", project, name, summary)
         )
     print(f"Wrote {page}")
     print("Fill it in, then:")

@@ -11,9 +11,9 @@ from rails.commands import common
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.events import Record
 from rails.core.text import one_line, printable
-from rails.log.export import FORMATS
-from rails.log.index import Index
+from rails.log.index.index import Index
 from rails.log.reader import SessionSummary, full, read_lenient, sessions, verify
+from rails.review.export.formats import FORMATS
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,14 +41,14 @@ def _export(state: Path, chosen: SessionSummary, form: str) -> int:
 
 
 def _html(records: Sequence[Record]) -> str:
+    from rails.projections.session import session_view
     from rails.review.html import render_html
-    from rails.review.queries import session_view
 
     return render_html(session_view(records))
 
 
 def _sarif(records: Sequence[Record]) -> str:
-    from rails.review.export_sarif import to_sarif
+    from rails.review.reports.sarif import to_sarif
 
     return to_sarif(records)
 

@@ -14,13 +14,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rails.agents import Agent, named
+from rails.agents.template import Agent, named
 from rails.commands.common import DEFAULT_MODEL
+from rails.config.prices import Price, no_price, price_of
 from rails.core.errors import UsageError
 from rails.core.text import one_line
-from rails.job import Job
-from rails.models import Model, open_model
-from rails.prices import Price, no_price, price_of
+from rails.models.model import Model
+from rails.models.providers import open_model
+from rails.session.job import SessionJob
 
 
 @dataclass
@@ -69,7 +70,7 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent]) -> Cast:
     return Cast(agents, chosen, options.model or "", options.base_url, options.stronger_model or "")
 
 
-def check(cast: Cast, roles: Sequence[str], job: Job, prices: Mapping[str, Price], folder: Path) -> None:
+def check_models(cast: Cast, roles: Sequence[str], job: SessionJob, prices: Mapping[str, Price], folder: Path) -> None:
     """Open every model that the job may use, before it begins, and know its price when money is bounded."""
     for role in dict.fromkeys(roles):
         for model in (cast.for_role(role), cast.stronger_for(role) if job.escalate == "model" else None):

@@ -8,10 +8,12 @@ from dataclasses import replace
 from rails.commands import common
 from rails.core.conversation import StopReason
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.requests import Json, Repair
+from rails.core.json_text import json_object
 from rails.core.text import line_column, one_line, printable
-from rails.core.wire import json_object
-from rails.intake import Ignored, Intake, Reader, Shapes, unread
+from rails.core.tool_request import Json, Repair
+from rails.parsing.parse import AnswerParser
+from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
+from rails.parsing.unread_calls import find_unread_calls
 
 _FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")
 
@@ -26,19 +28,19 @@ def run(options: argparse.Namespace) -> int:
         for item_id, text in common.read_jsonl(options.file):
             found = _read(text, shapes, options)
             code = EXIT_FINDINGS if found.refusals else code
-            common.print_json({"id": item_id, **as_json(found)}, indent=None)
+            common.print_json({"id": item_id, **parsed_as_json(found)}, indent=None)
         return code
-    text = common.read_text(options.file)
+    text = common.read_input(options.file)
     found = _read(text, shapes, options)
     if options.json:
-        common.print_json(as_json(found))
+        common.print_json(parsed_as_json(found))
     else:
-        print(as_text(found, text))
+        print(parsed_as_text(found, text))
     return EXIT_FINDINGS if found.refusals else EXIT_OK
 
 
-def _read(text: str, shapes: Shapes, options: argparse.Namespace) -> Intake:
-    reader = Reader(shapes, dialects=options.dialect)
+def _read(text: str, shapes: ToolSchemas, options: argparse.Namespace) -> ParsedAnswer:
+    reader = AnswerParser(shapes, dialects=options.dialect)
     size = options.stream_chunks or len(text) or 1
     if size < 1:
         raise UsageError("--stream-chunks takes a number of characters, 1 or more.")
@@ -48,11 +50,11 @@ def _read(text: str, shapes: Shapes, options: argparse.Namespace) -> Intake:
     found = reader.flush(finish)
     if found.requests or found.refusals:
         return found
-    unseen = [Ignored(one.start, one.end, one.message) for one in unread(text, shapes, found.ignored)]
+    unseen = [Ignored(one.start, one.end, one.message) for one in find_unread_calls(text, shapes, found.ignored)]
     return replace(found, ignored=tuple(sorted((*found.ignored, *unseen), key=lambda block: block.start)))
 
 
-def as_json(found: Intake) -> dict[str, Json]:
+def parsed_as_json(found: ParsedAnswer) -> dict[str, Json]:
     """Return the contract of ``rails/contracts/parse.schema.json``."""
     return {
         "requests": [
@@ -64,7 +66,7 @@ def as_json(found: Intake) -> dict[str, Json]:
     }
 
 
-def as_text(found: Intake, text: str) -> str:
+def parsed_as_text(found: ParsedAnswer, text: str) -> str:
     """Return the same for a person: one paragraph for each block, in the order of the text."""
     blocks: list[tuple[int, list[str]]] = []
     for request in found.requests:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import argparse
 
-from rails.approval.policy import POLICY_NAME, config_folder, load
+from rails.approval.policy.policy import POLICY_NAME, config_folder, load_policy
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
-from rails.review.dryrun import as_text, dry_run
+from rails.review.reports.dry_run import dry_run, dry_run_as_text
 
 
 def run(options: argparse.Namespace) -> int:
     """Load the policy, which checks its examples, and try it; exit 1 when a past denial would slip through."""
     project = common.project_of(options)
-    policy = load(project)
+    policy = load_policy(project)
     count = len(policy.rules)
     print(f"{count} rule{'' if count == 1 else 's'} in {config_folder() / POLICY_NAME} and the project; examples hold.")
     report = dry_run(policy, common.views_of(common.state_of(project)))
-    print(as_text(report))
+    print(dry_run_as_text(report))
     return EXIT_FINDINGS if report.slipped else EXIT_OK

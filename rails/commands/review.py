@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
+from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError, UsageError
+from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
-from rails.core.wire import to_json
 from rails.log.reader import SessionSummary, sessions, verify
-from rails.prices import PRICES_NAME
-from rails.review.queries import as_json
+from rails.projections.session import session_as_json
 from rails.review.terminal import render_session
 
 if TYPE_CHECKING:
-    from rails.review.library import Library
-    from rails.review.table import Table
+    from rails.render.table import Table
+    from rails.review.session_list import SessionList
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
 #: How long the list waits for logs that the index has not taken in yet.
@@ -64,8 +64,8 @@ def _wants_app(options: argparse.Namespace) -> bool:
 
 def _app(state: Path, session_id: str | None) -> int:
     """Open the application; without a key of the user it can only look."""
-    from rails.approval.policy import config_folder
-    from rails.log.answers import answer_key
+    from rails.approval.pending import answer_key
+    from rails.approval.policy.policy import config_folder
     from rails.review.tui.app import ReviewApp
 
     key, only_looks = None, ""
@@ -77,11 +77,11 @@ def _app(state: Path, session_id: str | None) -> int:
     return EXIT_OK
 
 
-def _library(state: Path) -> Library:
-    from rails.approval.policy import config_folder
-    from rails.review.library import Library
+def _library(state: Path) -> SessionList:
+    from rails.approval.policy.policy import config_folder
+    from rails.review.session_list import SessionList
 
-    return Library(state, config_folder() / PRICES_NAME)
+    return SessionList(state, config_folder() / PRICES_NAME)
 
 
 def _summary(state: Path, wanted: str | None) -> SessionSummary:
@@ -89,7 +89,7 @@ def _summary(state: Path, wanted: str | None) -> SessionSummary:
 
 
 def _list(options: argparse.Namespace, state: Path) -> int:
-    from rails.review.sessions import sessions_table
+    from rails.review.reports.sessions import sessions_table
 
     if options.json and not options.filter:
         common.print_json([to_json(session) for session in sessions(state)])
@@ -114,14 +114,14 @@ def _one(options: argparse.Namespace, state: Path) -> int:
 
         _write(options.html, render_html(view))
     elif options.json:
-        common.print_json(as_json(view))
+        common.print_json(session_as_json(view))
     else:
         print(render_session(view, colour=common.colour_wanted(sys.stdout)))
     return EXIT_OK
 
 
 def _compare(options: argparse.Namespace, state: Path) -> int:
-    from rails.review.compare_tables import compare_tables, sentences
+    from rails.review.reports.compare_tables import compare_tables, sentences
 
     first, second = (_summary(state, name).session_id for name in (options.session, options.compare))
     if first == second:
@@ -160,10 +160,10 @@ def _report(options: argparse.Namespace, state: Path) -> int:
 
 
 def _print(tables: tuple[Table, ...]) -> None:
-    from rails.review.table import as_text
+    from rails.render.table import table_as_text
 
     colour, width = common.colour_wanted(sys.stdout), common.width_of(sys.stdout)
-    print("\n\n".join(as_text(table, colour, width=width) for table in tables))
+    print("\n\n".join(table_as_text(table, colour, width=width) for table in tables))
 
 
 def _write(name: str, page: str) -> None:

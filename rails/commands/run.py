@@ -9,30 +9,30 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, cast
 
-from rails import kickoff
-from rails.agents import Agent, named
-from rails.approval.policy import config_folder
+from rails.agents.template import Agent, named
+from rails.approval.policy.policy import config_folder
 from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.common import both
-from rails.core import details as d
+from rails.commands.event_stream import EventStream
+from rails.commands.live import ProgressScreen
+from rails.config.prices import read_prices
+from rails.core import record_fields as d
+from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.events import Event, Record
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.core.values import replace
-from rails.doors.events import EventStream
-from rails.escalation import RUNGS, Escalate
+from rails.core.tool_request import Json
 from rails.gate.gate import Gate
-from rails.human import Nobody
-from rails.job import Handing
-from rails.kickoff import PlanFile
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
-from rails.prices import read_prices
-from rails.resume import Standing
-from rails.screen import Screen
-from rails.session import Job, Session, start, where
+from rails.session import plan_files
+from rails.session.ask_user import Unattended
+from rails.session.escalation import RUNGS, Escalate
+from rails.session.job import HandoffMode, SessionJob, log_session_start
+from rails.session.plan_files import PlanFile
+from rails.session.resume import ResumeState
+from rails.session.run import Session, where
 
 _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     registry, agents = common.registry_of(project), common.agents_of(project)
     # Standard output belongs to the protocol when another program listens.
     out = sys.stderr if options.events else sys.stdout
-    screen = Screen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
+    screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
     gate = Gate(project)
     human = common.human_of(options, screen)
     approver = common.approver_of(options, screen, project, registry, gate)
@@ -58,14 +58,14 @@ def run(options: argparse.Namespace) -> int:
         plan = _plan(project, name, needed=bool(options.plan)) if name else None
         tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
         roles = [role for role, _ in tasks]
-        job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Nobody)), plan=name)
+        job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Unattended)), plan=name)
         agents = trust.require(agents, roles, project, ask=not options.events)
         players, prices = models.cast_of(options, agents), read_prices(config_folder())
-        models.check(players, roles, job, prices, config_folder())
+        models.check_models(players, roles, job, prices, config_folder())
         if log is None:
             job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
             log = SessionLog.create(common.state_of(project))
-            start(job, log, players.for_role(roles[0]).name)
+            log_session_start(job, log, players.for_role(roles[0]).name)
     except BaseException:
         if log is not None:
             log.close()
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 @contextlib.contextmanager
-def _page(options: argparse.Namespace, project: Path, screen: Screen, log: SessionLog) -> Iterator[None]:
+def _page(options: argparse.Namespace, project: Path, screen: ProgressScreen, log: SessionLog) -> Iterator[None]:
     """Serve the page while the session runs, where ``--web`` asks for it."""
     if not options.web:
         yield
@@ -125,7 +125,7 @@ def _page(options: argparse.Namespace, project: Path, screen: Screen, log: Sessi
 def _plan(project: Path, name: str, *, needed: bool) -> PlanFile | None:
     """Find the plan. A resumed session has its text in the log, so there it need not be in its place any more."""
     try:
-        return kickoff.find_plan(project, name)
+        return plan_files.find_plan(project, name)
     except UsageError:
         if needed:
             raise
@@ -139,12 +139,12 @@ def _job(
     before: Mapping[str, Json],
     *,
     attended: bool,
-) -> Job:
+) -> SessionJob:
     """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
     minutes, seconds = options.max_minutes, before.get("max_seconds")
     asks = before.get("handoffs") == "ask" or (options.approve == "ask" and not before)
     escalate = options.escalate or before.get("escalate") or ("model" if attended else "off")
-    return Job(
+    return SessionJob(
         project,
         tasks,
         _bound(options.max_attempts, before.get("max_attempts")),
@@ -157,7 +157,7 @@ def _job(
         options.max_cost if options.max_cost is not None else _money(before.get("max_cost")),
         cast("Escalate", escalate if escalate in RUNGS else "off"),
         # A policy that decides alone is not stopped between agents; a session that began so goes on so.
-        cast("Handing", options.handoff or ("ask" if asks else "go")),
+        cast("HandoffMode", options.handoff or ("ask" if asks else "go")),
     )
 
 
@@ -169,19 +169,19 @@ def _money(before: Json) -> float | None:
     return float(before) if isinstance(before, int | float) else None
 
 
-def _keeping_plan(plan: PlanFile, screen: Screen) -> Callable[[Record], None]:
+def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], None]:
     """Return a watcher that puts the planner's document beside the page that it was made from."""
 
     def watch(record: Record) -> None:
         done = record.event_type == "AGENT_FINISHED" and record.details.get("outcome") == "done"
         if done and record.agent_role == _PLANNER:
-            saved = kickoff.save_plan(plan, d.text(record.details, "result"))
+            saved = plan_files.save_plan(plan, d.text(record.details, "result"))
             screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
 
     return watch
 
 
-def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, Standing]:
+def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
     state = common.state_of(project)
     known = sessions(state)
     if not known:
@@ -195,7 +195,7 @@ def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, Standing
     log = SessionLog.reopen(state, session_id)
     standing = where(project, log)
     if standing.ended and standing.stopped == "gave_up":
-        # The agent had given up; that a human resumes the session means that it shall try again.
+        # The agent had given up; that a human resumes the session means that it must try again.
         return log, replace(standing, ended=False, stopped="", again=True, advice=advice)
     if standing.ended:
         log.close()

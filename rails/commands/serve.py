@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from rails.approval.policy import config_folder
+from rails.approval.pending import answer_key
+from rails.approval.policy.policy import config_folder
 from rails.commands import common
 from rails.commands.log import chosen_session
+from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, LogError, UsageError
-from rails.log.answers import answer_key
-from rails.prices import PRICES_NAME
 from rails.review.web.server import ReviewServer
 
 

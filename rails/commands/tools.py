@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from rails.approval.policy import config_folder
+from rails.approval.policy.policy import config_folder
 from rails.commands import common
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.requests import Json, RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
+from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
-from rails.core.wire import to_json
-from rails.tools.contract import validate
-from rails.tools.definitions import check_folder, load
+from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.data_formats.positions import JsonError, parse_document
 from rails.tools.describe import describe, starter
-from rails.tools.health import Reached, survey
-from rails.tools.jsonfile import JsonError, parse
+from rails.tools.health import Reached, check_health
+from rails.tools.loader import check_folder, load_definitions
 from rails.tools.registry import Builtin, Definition, Registry
+from rails.tools.validate import validate
 
 
 def run(options: argparse.Namespace) -> int:
@@ -65,7 +65,7 @@ def _check(options: argparse.Namespace, project: Path) -> int:
     """Say every mistake in the files; without any, whether what the tools need is there."""
     folders = [Path(options.name)] if options.name else common.folders("mcp_definitions", project)
     mistakes = check_folder(folders)
-    reached = {} if mistakes or options.files_only else survey(_defined(folders, options, project), project)
+    reached = {} if mistakes or options.files_only else check_health(_defined(folders, options, project), project)
     if options.json:
         common.print_json({"mistakes": [to_json(one) for one in mistakes], "needs": to_json(reached)})
     else:
@@ -84,7 +84,7 @@ def _defined(folders: Sequence[Path], options: argparse.Namespace, project: Path
     if not options.name:
         return common.registry_of(project).definitions.values()
     trusted = common.trust_of(project).digests()
-    return load([folder for folder in folders if folder.is_dir()], trusted=trusted).definitions.values()
+    return load_definitions([folder for folder in folders if folder.is_dir()], trusted=trusted).definitions.values()
 
 
 def needs_lines(reached: Mapping[str, Reached]) -> Iterator[str]:
@@ -127,7 +127,7 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
 
 def _test(options: argparse.Namespace, project: Path) -> int:
     """Run a tool with the given parameters or each of its own examples, as an agent's request would."""
-    from rails.tools import runners
+    from rails.tools.runners import dispatch
 
     registry = common.registry_of(project)
     definition = _named(options, registry)
@@ -148,7 +148,7 @@ def _test(options: argparse.Namespace, project: Path) -> int:
             print(printable("\n".join(str(refusal) for refusal in request)))
             code = EXIT_FINDINGS
             continue
-        result = runners.run(request, definition, project)
+        result = dispatch.run_request(request, definition, project)
         print(f"example {number}: {'ok' if result.ok else 'failed'}\n{printable(result.text)}")
         code = code if result.ok else EXIT_FINDINGS
     return code
@@ -157,7 +157,7 @@ def _test(options: argparse.Namespace, project: Path) -> int:
 def _parameters(text: str) -> Mapping[str, Json]:
     """Read parameters from the command line. Raises UsageError."""
     try:
-        value = parse(text).value
+        value = parse_document(text).value
     except JsonError as error:
         raise UsageError(f"The parameters are not JSON: {error.message}. {error.fix}") from None
     if not isinstance(value, dict):
@@ -167,7 +167,7 @@ def _parameters(text: str) -> Mapping[str, Json]:
 
 def _import(options: argparse.Namespace, project: Path) -> int:
     """Turn the servers of an ``.mcp.json``, or one at an address, into definition files, one for each tool."""
-    from rails.tools.importing import import_server
+    from rails.tools.mcp_import import import_server
 
     taken = set(common.registry_of(project).names())
     code, written = EXIT_OK, 0
@@ -190,7 +190,7 @@ def _import(options: argparse.Namespace, project: Path) -> int:
 
 
 def _servers(source: str) -> Mapping[str, Mapping[str, Json]]:
-    from rails.tools.importing import server_entries
+    from rails.tools.mcp_import import server_entries
 
     if source.startswith(("http://", "https://")):
         return {urlsplit(source).hostname or "server": {"type": "http", "url": source}}
@@ -204,9 +204,9 @@ def _servers(source: str) -> Mapping[str, Mapping[str, Json]]:
 
 def _serve(options: argparse.Namespace, project: Path) -> int:
     """Offer the tools that need no question to any MCP client, over standard input and output."""
-    from rails.tools.serving import Server, serve
+    from rails.integrations.mcp_server import McpServer, serve
 
-    serve(Server(common.registry_of(project), options.role, project), sys.stdin.buffer, sys.stdout.buffer)
+    serve(McpServer(common.registry_of(project), options.role, project), sys.stdin.buffer, sys.stdout.buffer)
     return EXIT_OK
 
 

@@ -7,10 +7,10 @@ import argparse
 from rails.commands import common
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events import Event
+from rails.core.json_text import json_object
 from rails.core.text import one_line
-from rails.core.wire import json_object
 from rails.edits.apply import recover
-from rails.edits.history import History, Undone
+from rails.edits.checkpoints import History, Undone
 from rails.log.writer import SessionLog
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from rails.commands import common
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.text import one_line, sha256
-from rails.review.why import as_text, line_story
+from rails.review.reports.line_history import line_history, line_history_as_text
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tell the line's story; exit 1 when no session has touched it."""
+    """Print the line's history; exit 1 when no session has touched it."""
     project = common.project_of(options)
     name, colon, number = options.place.rpartition(":")
     if not colon or not number.isdigit() or not int(number):
@@ -22,6 +22,6 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{one_line(name)} is not a file of the project {project}.")
     views = common.views_of(common.state_of(project))
     path = file.relative_to(project).as_posix()
-    story = line_story(views, path, int(number), sha256(file.read_bytes()))
-    print(as_text(story))
+    story = line_history(views, path, int(number), sha256(file.read_bytes()))
+    print(line_history_as_text(story))
     return EXIT_OK if story.origin else EXIT_FINDINGS

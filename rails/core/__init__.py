@@ -1,1 +1,1 @@
-"""The ground floor: pure data and pure functions, standard library only."""
+"""The lowest layer: pure data and pure functions, standard library only."""

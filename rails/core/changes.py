@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final, Generic, Literal, TypeVar
 
+from rails.core.dataclass import dataclass
 from rails.core.paths import WorkspacePath
-from rails.core.text import decode, sha256
-from rails.core.values import dataclass
+from rails.core.text import decode_text, sha256
 
 ChangeKind = Literal["create", "modify", "delete"]
 T = TypeVar("T")
@@ -21,7 +21,7 @@ T = TypeVar("T")
 class FileChange:
     """One file, before and after. ``None`` means that there is no such file.
 
-    ``mode`` is the permission bits that the file has, or shall have when it is new.
+    ``mode`` is the permission bits that the file has, or gets when it is new.
     ``proposed`` is what the agent wrote, where a formatter or fixer changed it since; else ``None``.
     """
 
@@ -91,7 +91,7 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
     Time is bounded: where two long texts have little in common, the lines between the first and the last
     difference are shown as one replacement. Different bytes never give an empty diff.
     """
-    old, new = (decode(data or b"") for data in (before, after))
+    old, new = (decode_text(data or b"") for data in (before, after))
     if old is None or new is None:
         return [f"Binary file {path}: {_size(before)} before, {_size(after)} after"]
     names = ["/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}"]

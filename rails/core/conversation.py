@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from rails.core.requests import Json
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
 
 #: Why a model stopped. Only "end_turn" and "tool_use" let native tool calls run.
 StopReason = Literal["end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut"]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextPart:
     """Plain text of a message."""
 
     text: str
@@ -55,7 +55,7 @@ class Opaque:
     data: str
 
 
-Part: TypeAlias = Text | NativeCall | NativeResult | Opaque
+MessagePart: TypeAlias = TextPart | NativeCall | NativeResult | Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class Message:
     """
 
     role: Literal["user", "assistant"]
-    parts: tuple[Part, ...]
+    parts: tuple[MessagePart, ...]
     stands_for: int = 0
 
     @property
     def text(self) -> str:
         """The text parts, joined."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return "".join(part.text for part in self.parts if isinstance(part, TextPart))
 
     @property
     def calls(self) -> tuple[NativeCall, ...]:
@@ -83,7 +83,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call, as the provider counted them (0: not told).
+    """Tokens of one model call, as the provider counted them (0: not reported).
 
     ``cache_read_tokens`` and ``cache_write_tokens`` are input as well, and not part of ``input_tokens``.
     """
@@ -102,7 +102,7 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """A complete model answer: the last thing a stream yields."""
 
     message: Message
@@ -113,12 +113,12 @@ class Answer:
     note: str = ""
 
 
-Delta: TypeAlias = TextDelta | Answer
+Delta: TypeAlias = TextDelta | ModelAnswer
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a provider is told of it: name, description and the JSON Schema of its parameters."""
+    """A tool as a provider receives it: name, description and the JSON Schema of its parameters."""
 
     name: str
     description: str
@@ -141,13 +141,13 @@ def message_from_json(value: Json) -> Message:
     if role not in ("user", "assistant"):
         raise ValueError('"role" must be "user" or "assistant"')
     if isinstance(content, str):
-        return Message(cast(Literal["user", "assistant"], role), (Text(content),))
+        return Message(cast(Literal["user", "assistant"], role), (TextPart(content),))
     if not isinstance(content, Sequence):
         raise ValueError('"content" must be a text or a list of blocks')
     return Message(cast(Literal["user", "assistant"], role), tuple(_part_from_json(block) for block in content))
 
 
-def answer_to_json(answer: Answer) -> dict[str, Json]:
+def answer_to_json(answer: ModelAnswer) -> dict[str, Json]:
     """Return an answer as JSON values: its message, and why it stopped, what it used, which model."""
     usage = answer.usage
     return {
@@ -164,7 +164,7 @@ def answer_to_json(answer: Answer) -> dict[str, Json]:
     }
 
 
-def answer_from_json(value: Json) -> Answer:
+def answer_from_json(value: Json) -> ModelAnswer:
     """Read what :func:`answer_to_json` wrote; all but the message may be missing. Raises ValueError."""
     message = message_from_json(value)
     if message.role != "assistant" or not isinstance(value, Mapping):
@@ -172,7 +172,7 @@ def answer_from_json(value: Json) -> Answer:
     stop = value.get("stop_reason", "tool_use" if message.calls else "end_turn")
     if stop not in _STOP_REASONS:
         raise ValueError(f'"stop_reason" must be one of {", ".join(sorted(_STOP_REASONS))}')
-    return Answer(
+    return ModelAnswer(
         message,
         cast(StopReason, stop),
         usage_from_json(value.get("usage")),
@@ -190,9 +190,9 @@ def usage_from_json(value: Json) -> Usage:
     return Usage(*(count if isinstance(count, int) else 0 for count in counts))
 
 
-def _part_to_json(part: Part) -> dict[str, Json]:
+def _part_to_json(part: MessagePart) -> dict[str, Json]:
     match part:
-        case Text(text):
+        case TextPart(text):
             return {"type": "text", "text": text}
         case NativeCall(id_, name, arguments):
             return {"type": "tool_use", "id": id_, "name": name, "input_json": arguments}
@@ -202,12 +202,12 @@ def _part_to_json(part: Part) -> dict[str, Json]:
             return {"type": "opaque", "provider": provider, "data": data}
 
 
-def _part_from_json(value: Json) -> Part:
+def _part_from_json(value: Json) -> MessagePart:
     if not isinstance(value, Mapping):
         raise ValueError("a block of a message is a JSON object")
     match value.get("type"):
         case "text":
-            return Text(_text(value, "text"))
+            return TextPart(_text(value, "text"))
         case "tool_use":
             return NativeCall(_text(value, "id"), _text(value, "name"), _text(value, "input_json"))
         case "tool_result":

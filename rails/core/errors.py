@@ -1,6 +1,6 @@
 """What can go wrong, and who should hear of it.
 
-A :class:`Refusal` is a value: the model should hear it, so it travels to ``rails.feedback``.
+A :class:`Refusal` is a value: the model should hear it, so it travels to ``rails.session.feedback``.
 A :class:`RailsError` is an exception: the operator should hear it; ``rails.cli`` catches it once.
 
     RailsError                 exit 3   something could not be checked or run
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
 
 #: Exit codes, the same for every command.
 EXIT_OK: Final = 0

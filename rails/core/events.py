@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
-from rails.core.requests import Json
-from rails.core.values import dataclass, field
+from rails.core.dataclass import dataclass, field
+from rails.core.tool_request import Json
 
 FORMAT_VERSION: Final = 1
 
@@ -61,7 +61,7 @@ EventType = Literal[
     "OVERSEER_ALERT",  # a rule over the log says that a human should look
     "OUTPUT_REFUSED",  # a final answer lacks what the role's answer must have
     "FEEDBACK_SENT",  # the exact text the model gets next
-    "ESCALATION",  # attempts ran out: the next rung (squash, model, human), and what it begins with
+    "ESCALATION",  # attempts ran out: the next escalation step (squash, model, human), and what it begins with
     "HANDOFF",  # one agent's result is ready for the next: its numbered files
     "HUMAN_STEERED",  # what a person answered between turns: about what, which way, who
     "AGENT_FINISHED",  # an agent's part is over: done, gave up, aborted

@@ -35,11 +35,11 @@ PATH_DEPTH: Final = 32
 # -- what goes back to the model ------------------------------------------------------------------
 #: One tool result or feedback text; the rest is kept in a file that the text names.
 FEEDBACK_CHARS: Final = 20_000
-#: What an agent is told of its earlier attempts when its conversation is begun afresh: about a page.
+#: What an agent receives of its earlier attempts when its conversation is restarted: about a page.
 PAGE_CHARS: Final = 6_000
 #: What one agent hands to the next; the rest stays in the numbered file.
 HANDOFF_CHARS: Final = 60_000
-#: Findings told at once: models fix a handful well and lose the thread beyond.
+#: Findings reported at once: models fix a handful well and lose the thread beyond.
 FINDINGS_TOLD: Final = 10
 
 # -- definition files and agent templates ---------------------------------------------------------
@@ -76,7 +76,7 @@ MODEL_SILENCE_SECONDS: Final = 300.0
 MODEL_CONNECT_SECONDS: Final = 15.0
 #: The longest pause that a model's service may ask for; a longer one is cut to this.
 MODEL_PAUSE_SECONDS: Final = 120.0
-#: Turns at one engagement of an agent, and attempts in a row that failed, before a human is needed.
+#: Turns of an agent on one task, and attempts in a row that failed, before a human is needed.
 MAX_TURNS: Final = 25
 MAX_ATTEMPTS: Final = 3
 
@@ -107,7 +107,7 @@ QUERY_CHARS: Final = 1_000
 PAGE_ROWS: Final = 500
 #: Records that may wait for the disk, in seconds, while others arrive. Durable ones never wait.
 GROUP_COMMIT_SECONDS: Final = 0.25
-#: How long a writer waits for another process to let go of a session log, in seconds.
+#: How long a writer waits for another process to close a session log, in seconds.
 LOCK_SECONDS: Final = 1.0
 #: What a command or linter may print before it is cut in the middle.
 OUTPUT_BYTES: Final = 1_000_000

@@ -13,9 +13,9 @@ import unicodedata
 from typing import Final
 
 from rails.core import limits
+from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.text import one_line, printable
-from rails.core.values import dataclass
 
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
 _DRIVE: Final = re.compile(r"[A-Za-z]:")
@@ -158,7 +158,7 @@ PROTECTED_PATTERNS: Final = (
 class WorkspacePath:
     """A path inside the project, written with ``/`` and without ``.``, ``..`` or an absolute start.
 
-    Made only by :func:`parse`; every function that touches a file takes this type and no string.
+    Made only by :func:`parse_path`; every function that touches a file takes this type and no string.
     """
 
     text: str
@@ -183,7 +183,7 @@ class WorkspacePath:
         return f".{ending.lower()}" if dot and stem else ""
 
 
-def parse(raw: object) -> WorkspacePath | Refusal:
+def parse_path(raw: object) -> WorkspacePath | Refusal:
     """Turn what a model wrote as a path into a :class:`WorkspacePath`, or say why not."""
     if not isinstance(raw, str):
         return _refuse(raw, "it is not a string", 'Send the path as a string, for example "src/app.py".')
@@ -215,7 +215,7 @@ def parse(raw: object) -> WorkspacePath | Refusal:
 
 def protected(path: WorkspacePath) -> str | None:
     """Say why ``path`` needs an approval of its own, or return ``None`` for an ordinary file."""
-    *folders, name = (folded(part) for part in path.parts)
+    *folders, name = (casefolded_name(part) for part in path.parts)
     for folder in folders:
         if folder in PROTECTED_DIRECTORIES:
             return PROTECTED_DIRECTORIES[folder]
@@ -229,13 +229,13 @@ def protected(path: WorkspacePath) -> str | None:
 #: Never written by an agent, not even with an approval: a write here could forge or run anything.
 def forbidden(path: WorkspacePath) -> str | None:
     """Say why no approval can allow a write to ``path``, or return ``None``."""
-    names = {folded(part) for part in path.parts}
+    names = {casefolded_name(part) for part in path.parts}
     if names & {".git", ".rails"} or any(_SHORT_NAME.fullmatch(name) for name in names):
         return "it is inside .git or .rails, which no agent may write"
     return None
 
 
-def folded(part: str) -> str:
+def casefolded_name(part: str) -> str:
     """Reduce a name to what the most forgiving file system would take it for."""
     visible = "".join(char for char in unicodedata.normalize("NFKC", part) if unicodedata.category(char) != "Cf")
     return visible.casefold().split(":", 1)[0].rstrip(". ")
@@ -250,9 +250,9 @@ def _bad_part(part: str) -> str | None:
         return 'a name in it has one of : < > " | ? *'
     if part.startswith("-"):
         return "a name in it starts with a dash, which programs read as an option"
-    if _DEVICE.fullmatch(part) or _DEVICE.fullmatch(folded(part)):
+    if _DEVICE.fullmatch(part) or _DEVICE.fullmatch(casefolded_name(part)):
         return "a name in it is a reserved device name"
-    if not folded(part):
+    if not casefolded_name(part):
         return "a name in it is nothing but dots to some systems"
     if set(unicodedata.normalize("NFKC", part)) & set("/\\:"):
         return "a name in it has a character that some systems take for a slash or a colon"

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from typing import Final, Literal
 
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
 
 Eol = Literal["\n", "\r\n", "\r"]
 
@@ -134,7 +134,7 @@ class Decoded:
         return _UTF8_BOM + body if self.bom else body
 
 
-def decode(data: bytes) -> Decoded | None:
+def decode_text(data: bytes) -> Decoded | None:
     """Decode a text file. Returns ``None`` for what is not text (a NUL byte, or not UTF-8).
 
     UTF-8 only, with or without a byte-order mark: guessing an encoding is guessing what to write back.
@@ -163,7 +163,7 @@ def main_eol(text: str) -> tuple[Eol, bool]:
     return best, sum(1 for count in counts.values() if count) > 1
 
 
-#: The signs that lines of the live view begin with, and what a screen reader shall read instead.
+#: The signs that lines of the live view begin with, and what a screen reader is to read instead.
 _SIGNS: Final = {"🔧 ": "", "✅ ": "done: ", "❌ ": "failed: ", "→ ": "", "── ": ""}
 
 
@@ -174,3 +174,12 @@ def in_words(line: str) -> str:
     if not sign:
         return line
     return f"{line[: len(line) - len(body)]}{_SIGNS[sign]}{body.removeprefix(sign).rstrip('─ ')}"
+
+
+def unfenced(text: str) -> str:
+    """Take a Markdown fence off ``text``, when the whole text is one fenced block."""
+    stripped = text.strip()
+    first, newline, rest = stripped.partition("\n")
+    if newline and first.rstrip().casefold() in ("```json", "```") and rest.rstrip().endswith("```"):
+        return rest.rstrip().removesuffix("```")
+    return stripped

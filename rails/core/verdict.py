@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from rails.core.changes import ChangeSet
-from rails.core.values import dataclass, field
+from rails.core.dataclass import dataclass, field
 
 if TYPE_CHECKING:
-    from rails.core.outline import Outline
+    from rails.core.change_summary import ChangeSummary
 
 Severity = Literal["error", "warning", "info"]
 Status = Literal["pass", "fail", "error"]
@@ -90,7 +90,7 @@ class Verdict:
     fixed: tuple[Fixed, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
     checks: tuple[CheckRun, ...] = ()
-    outlines: tuple[Outline, ...] = field(default=(), repr=False, compare=False)
+    outlines: tuple[ChangeSummary, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def blocking(self) -> tuple[Finding, ...]:

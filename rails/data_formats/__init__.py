@@ -1,1 +1,1 @@
-"""Formats of data that files and requests are written in, read strictly, with places."""
+"""JSON, YAML and TOML texts: strict reading, and where each value stands."""

@@ -23,13 +23,12 @@ from typing import Final
 
 from rails.core import limits, paths
 from rails.core.changes import Approved, ChangeSet, FileChange
+from rails.core.dataclass import dataclass
 from rails.core.errors import StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
-from rails.core.values import dataclass
 from rails.edits import journal as journals
-from rails.edits.files import DISK, Disk, Snapshot, Workspace, opened
-from rails.edits.journal import Journal
-from rails.edits.rollback import clear, roll_back, settle, write_new
+from rails.edits.journal import Journal, clear, close_journal, roll_back, write_new
+from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened
 
 STATE: Final = (".rails",)
 JOURNAL: Final = (".rails", "journal")
@@ -121,7 +120,7 @@ def _check_bounds(changes: ChangeSet) -> None:
     if sum(len(c.before or b"") + len(c.after or b"") for c in changes.changes) > 2 * limits.CHANGE_BYTES:
         raise WorkspaceError(f"The change is larger than {limits.CHANGE_BYTES} bytes. Nothing was changed.")
     for change in changes.changes:
-        if paths.parse(str(change.path)) != change.path or paths.forbidden(change.path):
+        if paths.parse_path(str(change.path)) != change.path or paths.forbidden(change.path):
             raise WorkspaceError(f"{change.path} may not be written. Nothing was changed.")
 
 
@@ -208,7 +207,7 @@ class _Transaction:
         except BaseException as error:
             self._undo(error)
             raise
-        settle(self.workspace, self.journal)
+        close_journal(self.workspace, self.journal)
 
     def _look(self, change: FileChange) -> None:
         found = self.workspace.read(change.path)
@@ -226,7 +225,7 @@ class _Transaction:
 
     def _write_journal(self) -> None:
         folder = state_folder(self.workspace)
-        write_new(self.disk, self.journal.id + journals.SUFFIX, folder, journals.encode(self.journal))
+        write_new(self.disk, self.journal.id + journals.SUFFIX, folder, journals.encode_journal(self.journal))
         self.disk.sync(folder)
 
     def _prepare(self) -> None:
@@ -291,7 +290,7 @@ class _Transaction:
         """Roll back; if even that fails, the journal stays and the next start does it."""
         try:
             roll_back(self.workspace, self.journal)
-            settle(self.workspace, self.journal)
+            close_journal(self.workspace, self.journal)
         except OSError as second:
             raise WorkspaceError(
                 f"Writing failed ({error}), and taking it back failed too ({second}). "
@@ -311,10 +310,10 @@ def _recover(workspace: Workspace) -> list[str]:
         if not name.endswith(journals.SUFFIX):
             continue
         found = workspace.read_name(name, folder, f".rails/journal/{name}")
-        journal = journals.decode(name.removesuffix(journals.SUFFIX), found.data) if found else None
+        journal = journals.decode_journal(name.removesuffix(journals.SUFFIX), found.data) if found else None
         if journal is None:
             workspace.disk.unlink(name, folder)  # never complete: nothing was changed under it
         else:
             said += roll_back(workspace, journal, forward=True)
-            settle(workspace, journal)
+            close_journal(workspace, journal)
     return said

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.changes import FileChange
+from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.text import one_line
-from rails.core.values import dataclass
 from rails.edits.apply import read_file
-from rails.edits.history import CLEAN, History, run_git
+from rails.edits.checkpoints import CLEAN, History, run_git
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
 _GITDIR: Final = re.compile(r"gitdir: (.+)\s*\Z")
@@ -179,7 +179,7 @@ class _Repository:
         return found
 
     def _content(self, name: str, change: FileChange, blob: str | None) -> bytes | None:
-        """Return what the blob shall hold: the bytes on disk, with the line ends that the repository keeps."""
+        """Return the content of the blob: the bytes on disk, with the line ends that the repository keeps."""
         kept = None if blob is None else self.must(["cat-file", "blob", blob])
         if kept == change.before:
             if blob is None and self._filtered(name):

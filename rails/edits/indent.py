@@ -1,4 +1,4 @@
-"""The indentation map of rung 5: how the blanks of a search text correspond to those of the file.
+"""The indentation map of strategy 5: how the blanks of a search text correspond to those of the file.
 
 It is learned from the lines that matched and used to write the replacement at the file's own
 indentation. Where it would have to guess, it says so (``None``) and the edit is refused.
@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 
-from rails.core.values import dataclass
-from rails.edits.view import indent
+from rails.core.dataclass import dataclass
+from rails.edits.text_view import indent
 
 _OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one level more
 
@@ -117,7 +117,9 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     return known
 
 
-def learn(search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]) -> IndentMap | None:
+def learn_indent(
+    search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]
+) -> IndentMap | None:
     """Return the map of a block, or ``None`` if there is none.
 
     ``search`` and ``found`` are its lines in the request and in the file; ``request`` (old and new) and

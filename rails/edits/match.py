@@ -1,9 +1,9 @@
-"""The ladder: where an edit's search text is in a file, and what exactly is to be written there.
+"""Match strategies: where an edit's search text is in a file, and what exactly is to be written there.
 
-Pure: a text and a wish in, spans or a refusal out. Seven rungs, from exact to loose. The first rung on
-which the text is found at all must find it once (or as often as the request says); looser rungs are
-then never asked. Loose rungs only locate: what is written is the file's own lines where the request
-leaves a line alone, and the request's text at the file's indentation where it does not. There is no rung
+Pure: a text and a request in, spans or a refusal out. Seven strategies, from exact to loose. The first by
+which the text is found at all must find it once (or as often as the request says); looser ones are
+then never asked. Loose strategies only locate: what is written is the file's own lines where the request
+leaves a line alone, and the request's text at the file's indentation where it does not. There is no strategy
 that compares by edit distance: a stale name must not overwrite a living one.
 
     1  exact, anywhere in a line            5  lines at another indentation (learned map)
@@ -17,45 +17,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.core.values import dataclass, replace
-from rails.edits.ladder import PLACES, Blocks, Found, Pieces, as_lines, climb
-from rails.edits.near import Candidate, handle_for, nearest
-from rails.edits.pattern import PatternError, hits
-from rails.edits.view import View, apart, flatten, line_places, places
-from rails.edits.wanted import Wanted, unnumbered, unwrapped
-from rails.edits.weave import Span, line_at, lines_at, span_at
+from rails.core.dataclass import dataclass, replace
+from rails.edits.edit_request import EditRequest, unnumbered, without_fence
+from rails.edits.nearest import Candidate, handle_for, nearest_places
+from rails.edits.regex_search import SearchPatternError, pattern_matches
+from rails.edits.replace import Replacement, line_at, lines_at, replacement_at
+from rails.edits.strategies import PLACES, FoundPlaces, LinePlaces, TextPlaces, as_lines, first_match
+from rails.edits.text_view import View, apart, flatten, line_places, text_places
 
 _TELLING: Final = 8  # characters of a new text that, found inside a line, is taken as "done already"
 _MANY: Final = 50  # places from which on an index of lines is worth making
-_LISTED: Final = 5  # ambiguous places that are told
+_LISTED: Final = 5  # ambiguous places that are listed
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Where the edit goes: disjoint spans in file order, the rung, and what a reader should know."""
+    """Where the edit goes: disjoint spans in file order, the strategy, and what a reader should know."""
 
-    rung: int
-    spans: tuple[Span, ...]
+    strategy: int
+    spans: tuple[Replacement, ...]
     notes: tuple[str, ...] = ()
-    #: Accepted by handle after a refusal: not equal on any rung.
+    #: Accepted by handle after a refusal: not equal by any strategy.
     fuzzy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """Why the edit goes nowhere: code, words, the last rung tried, the nearest places, the next step."""
+    """Why the edit goes nowhere: code, words, the last strategy tried, the nearest places, the next step."""
 
     code: str
     message: str
     hint: str
-    rung: int = 7
+    strategy: int = 7
     candidates: tuple[Candidate, ...] = ()
     #: Whose edit, in which file; filled in by the plan.
     request_id: str = ""
     path: str = ""
 
 
-def locate(view: View, wanted: Wanted) -> Match | Miss:
+def locate(view: View, wanted: EditRequest) -> Match | Miss:
     """Find where ``wanted`` goes in ``view``, or say why it goes nowhere."""
     if not wanted.old:
         return Miss("format", "old_string is empty.", "Quote the text to replace; write_file writes a whole file.", 0)
@@ -65,16 +65,16 @@ def locate(view: View, wanted: Wanted) -> Match | Miss:
     if wanted.regex or wanted.ignore_case:
         return _by_pattern(view, wanted)
     for variant, note in _variants(view, wanted):
-        if found := climb(view, variant):
+        if found := first_match(view, variant):
             settled = _settle(view, variant, found)
             return replace(settled, notes=(*settled.notes, note)) if note and isinstance(settled, Match) else settled
     return _accepted(view, wanted) or _not_found(view, wanted)
 
 
-def _variants(view: View, wanted: Wanted) -> Iterator[tuple[Wanted, str]]:
+def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, str]]:
     """Yield the request as it came, then with a copied fence or copied line numbers taken off."""
     yield wanted, ""
-    if bare := unwrapped(wanted):
+    if bare := without_fence(wanted):
         yield bare, "a code fence around the search text was left out"
     if numbered := unnumbered(wanted):
         plain, first = numbered
@@ -82,15 +82,15 @@ def _variants(view: View, wanted: Wanted) -> Iterator[tuple[Wanted, str]]:
             yield plain, "line numbers copied into the search text were left out"
 
 
-def _by_pattern(view: View, wanted: Wanted) -> Match | Miss:
+def _by_pattern(view: View, wanted: EditRequest) -> Match | Miss:
     """Find by regular expression or without regard to case; the same rules say which places are meant."""
     try:
-        found = hits(view, wanted)
-    except PatternError as error:
+        found = pattern_matches(view, wanted)
+    except SearchPatternError as error:
         return Miss("format", str(error), "Correct the pattern, or send old_string as plain text.", 1)
     if not found:
         return Miss("not_found", "old_string matches nothing in the file.", "Read the file again.", 1)
-    places_of = Pieces(1, tuple(hit.start for hit in found), "", "")
+    places_of = TextPlaces(1, tuple(hit.start for hit in found), "", "")
     chosen = _choose(view, wanted, places_of)
     if isinstance(chosen, Miss):
         return chosen
@@ -101,14 +101,14 @@ def _by_pattern(view: View, wanted: Wanted) -> Match | Miss:
         first = view.line_of(hit.start)
         text = hit.text.replace("\n", view.eol)
         last = first + view.flat.count("\n", hit.start, hit.end)
-        spans.append(Span(view.real(hit.start), view.real(hit.end), text, first, last))
+        spans.append(Replacement(view.real(hit.start), view.real(hit.end), text, first, last))
     return Match(1, tuple(spans), (f"{len(spans)} places matched {'a pattern' if wanted.regex else 'without case'}",))
 
 
 # -- settling: which of the places, and what is written there ---------------------------------------
 
 
-def _settle(view: View, wanted: Wanted, found: Found) -> Match | Miss:
+def _settle(view: View, wanted: EditRequest, found: FoundPlaces) -> Match | Miss:
     chosen = _choose(view, wanted, found)
     if isinstance(chosen, Miss):
         return chosen
@@ -116,17 +116,21 @@ def _settle(view: View, wanted: Wanted, found: Found) -> Match | Miss:
     if len(chosen) > _MANY:
         _ = view.starts
     for place in chosen:
-        span = span_at(view, found, place)
+        span = replacement_at(view, found, place)
         if span is None:
             return _no_indentation(view, wanted, found, place)
         spans.append(span)
-    rung = found.rung
-    if rung == 1 and any(view.text[s.start : s.end] != wanted.old for s in spans) and "\n" in wanted.old.rstrip("\n"):
-        rung = 2
-    return Match(rung, tuple(spans), _notes(view, found, chosen, rung))
+    strategy = found.strategy
+    if (
+        strategy == 1
+        and any(view.text[s.start : s.end] != wanted.old for s in spans)
+        and "\n" in wanted.old.rstrip("\n")
+    ):
+        strategy = 2
+    return Match(strategy, tuple(spans), _notes(view, found, chosen, strategy))
 
 
-def _choose(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
+def _choose(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, ...] | Miss:
     at = found.at
     if wanted.handle:
         named = [place for place in at if _handle(view, wanted, found, place) == wanted.handle]
@@ -137,10 +141,12 @@ def _choose(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
         if 1 <= wanted.occurrence <= len(at):
             return (at[wanted.occurrence - 1],)
         message = f"Requested occurrence {wanted.occurrence} but only {len(at)} found."
-        return Miss("not_found", message, f'Send "occurrence" from 1 to {len(at)}.', found.rung)
+        return Miss("not_found", message, f'Send "occurrence" from 1 to {len(at)}.', found.strategy)
     every = wanted.replace_all or wanted.expected_count is not None
     if every and len(at) >= PLACES:
-        return Miss("limit", f"old_string is in the file {PLACES} times or more.", "Write the file anew.", found.rung)
+        return Miss(
+            "limit", f"old_string is in the file {PLACES} times or more.", "Write the file anew.", found.strategy
+        )
     if every:
         width = len(found.old)
         return tuple(apart(at, width))
@@ -149,7 +155,7 @@ def _choose(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
     return _near(view, wanted, found)
 
 
-def _near(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
+def _near(view: View, wanted: EditRequest, found: FoundPlaces) -> tuple[int, ...] | Miss:
     """Use ``near_line`` where one place is clearly nearer than all others: half as far at most."""
     if wanted.near_line is not None:
         line = wanted.near_line
@@ -161,11 +167,11 @@ def _near(view: View, wanted: Wanted, found: Found) -> tuple[int, ...] | Miss:
     return _ambiguous(view, wanted, found, f"old_string is in the file {count} times.")
 
 
-def _handle(view: View, wanted: Wanted, found: Found, place: int) -> str:
+def _handle(view: View, wanted: EditRequest, found: FoundPlaces, place: int) -> str:
     return handle_for(view, *lines_at(view, found, place), f"{place}\0{wanted.old}", wanted.new)
 
 
-_RUNG_WORDS: Final = {
+_STRATEGY_WORDS: Final = {
     2: "with the file's own line ends",
     3: "after ignoring trailing blanks",
     4: "after taking typographic punctuation as ASCII",
@@ -175,17 +181,17 @@ _RUNG_WORDS: Final = {
 }
 
 
-def _notes(view: View, found: Found, chosen: Sequence[int], rung: int) -> tuple[str, ...]:
-    if rung == 1:
+def _notes(view: View, found: FoundPlaces, chosen: Sequence[int], strategy: int) -> tuple[str, ...]:
+    if strategy == 1:
         return ()
     first, last = lines_at(view, found, chosen[0])
-    return (f"lines {first}–{last} matched {_RUNG_WORDS[rung]} (rung {rung})",)
+    return (f"lines {first}–{last} matched {_STRATEGY_WORDS[strategy]} (rung {strategy})",)
 
 
 # -- refusing: the shortest way forward -------------------------------------------------------------
 
 
-def _ambiguous(view: View, wanted: Wanted, found: Found, message: str) -> Miss:
+def _ambiguous(view: View, wanted: EditRequest, found: FoundPlaces, message: str) -> Miss:
     listed = []
     for place in found.at[:_LISTED]:
         first, last = lines_at(view, found, place)
@@ -197,51 +203,51 @@ def _ambiguous(view: View, wanted: Wanted, found: Found, message: str) -> Miss:
         f"It is at {where}{f' and {more} more' if more > 0 else ''}. Add lines around old_string that make it "
         f'unique, or send "occurrence": n (1 to {len(found.at)}), or "replace_all": true for all of them.'
     )
-    return Miss("ambiguous", message, hint, found.rung, tuple(listed))
+    return Miss("ambiguous", message, hint, found.strategy, tuple(listed))
 
 
-def _no_indentation(view: View, wanted: Wanted, found: Found, place: int) -> Miss:
+def _no_indentation(view: View, wanted: EditRequest, found: FoundPlaces, place: int) -> Miss:
     first, last = lines_at(view, found, place)
     message = (
         f"Lines {first}–{last} match at another indentation, but a new line has an indentation that none of them shows."
     )
     hint = f"Copy lines {first}–{last} exactly as they are in the file, blanks included, and send the edit again."
     handle = _handle(view, wanted, found, place)
-    return Miss("not_found", message, hint, found.rung, (Candidate(handle, first, last, 1.0),))
+    return Miss("not_found", message, hint, found.strategy, (Candidate(handle, first, last, 1.0),))
 
 
-def _stale_handle(wanted: Wanted) -> Miss:
+def _stale_handle(wanted: EditRequest) -> Miss:
     message = f"The handle {wanted.handle!r} names no place in the file as it is now."
     return Miss("stale", message, "Send the edit without a handle; new places are offered if it is not clear.", 0)
 
 
-def _accepted(view: View, wanted: Wanted) -> Match | Miss | None:
+def _accepted(view: View, wanted: EditRequest) -> Match | Miss | None:
     """Apply an edit at a place that an earlier refusal offered and that was accepted by its handle."""
     if not wanted.handle:
         return None
-    for candidate in nearest(view, flatten(wanted.old), flatten(wanted.new)):
+    for candidate in nearest_places(view, flatten(wanted.old), flatten(wanted.new)):
         if candidate.handle == wanted.handle:
             block = as_lines(flatten(wanted.old), flatten(wanted.new))
             start = candidate.first_line - 1
             window = tuple(view.lines[start : candidate.last_line])
-            there = Blocks(8, (start,), block.old if len(block.old) == len(window) else window, block.new)
-            span = span_at(view, there, start)
+            there = LinePlaces(8, (start,), block.old if len(block.old) == len(window) else window, block.new)
+            span = replacement_at(view, there, start)
             note = f"lines {candidate.first_line}–{candidate.last_line} accepted by handle: a fuzzy match"
             return Match(8, (span,), (note,), fuzzy=True) if span else None
     return _stale_handle(wanted)
 
 
-def _not_found(view: View, wanted: Wanted) -> Miss:
+def _not_found(view: View, wanted: EditRequest) -> Miss:
     new = flatten(wanted.new).strip("\n")
     if new in flatten(wanted.old):
         new = ""  # a deletion: that the rest is there says nothing
     lines = line_places(new.split("\n"), view.lines, str, 1) if new.strip() else []
-    inside = places(new, view.flat, 1) if len(new.strip()) >= _TELLING else []
+    inside = text_places(new, view.flat, 1) if len(new.strip()) >= _TELLING else []
     if lines or inside:
         line = lines[0] + 1 if lines else view.line_of(inside[0])
         message = f"old_string is not in the file, but new_string already is, at line {line}."
         return Miss("already_applied", message, "Leave this edit out: it seems to be done. Send the others again.")
-    found = nearest(view, flatten(wanted.old), flatten(wanted.new))
+    found = nearest_places(view, flatten(wanted.old), flatten(wanted.new))
     if not found:
         return Miss("not_found", "old_string is not in the file.", "Read the file again and copy the lines to replace.")
     best = found[0]

@@ -15,8 +15,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 
+from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
-from rails.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,23 +20,24 @@ from typing import Final
 
 from rails.core import limits, paths
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
-from rails.core.requests import Json, ToolRequest
-from rails.core.values import replace
-from rails.edits.draft import Draft
-from rails.edits.files import UnsafeFileError, Workspace, opened
+from rails.core.tool_request import Json, ToolRequest
+from rails.edits.edit_request import EditRequest
+from rails.edits.file_draft import Draft
 from rails.edits.match import Miss
-from rails.edits.omission import lost_lines
-from rails.edits.planned import Outcome, Plan
-from rails.edits.problem import Problem
-from rails.edits.stale import Known, kept_note
-from rails.edits.wanted import Wanted
+from rails.edits.placeholders import lost_lines
+from rails.edits.plan_result import EditError, EditResult, Plan
+from rails.edits.safe_files import UnsafeFileError, Workspace, opened
+from rails.edits.stale import KnownFiles, kept_note
 
-__all__ = ["Outcome", "Plan", "plan"]
+__all__ = ["EditResult", "Plan", "plan"]
 
 
-def plan(requests: Sequence[ToolRequest], project: Path, *, partial: bool = False, known: Known | None = None) -> Plan:
+def plan(
+    requests: Sequence[ToolRequest], project: Path, *, partial: bool = False, known: KnownFiles | None = None
+) -> Plan:
     """Plan all edit requests of one answer against the files as they are now. Nothing is written.
 
     With ``partial``, the requests that are refused are left out and the others planned without them.
@@ -55,7 +56,7 @@ def plan(requests: Sequence[ToolRequest], project: Path, *, partial: bool = Fals
     return replace(found, refusals=tuple(refusals), misses=tuple(misses)) if partial else found
 
 
-def _planned(requests: Sequence[ToolRequest], workspace: Workspace, known: Known | None) -> Plan:
+def _planned(requests: Sequence[ToolRequest], workspace: Workspace, known: KnownFiles | None) -> Plan:
     planner = _Planner(workspace, known)
     for request in requests:
         planner.take(request)
@@ -65,21 +66,21 @@ def _planned(requests: Sequence[ToolRequest], workspace: Workspace, known: Known
 class _Planner:
     """Drafts of all files that the requests name, and what went wrong on the way."""
 
-    def __init__(self, workspace: Workspace, known: Known | None) -> None:
+    def __init__(self, workspace: Workspace, known: KnownFiles | None) -> None:
         self.workspace = workspace
         self.known = known
         self.drafts: dict[WorkspacePath, Draft] = {}
         self.refusals: list[Refusal] = []
         self.misses: list[Miss] = []
         self.notes: list[str] = []
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[EditResult] = []
         self.done: dict[str, str] = {}
 
     def take(self, request: ToolRequest) -> None:
         """Plan one request; refusals are collected, not raised."""
         handler = _HANDLERS.get(request.tool_name)
         if handler is None:
-            self.refuse(request, Problem("unknown_tool", f"{request.tool_name} is not an edit tool."), "")
+            self.refuse(request, EditError("unknown_tool", f"{request.tool_name} is not an edit tool."), "")
             return
         fingerprint = repr((request.tool_name, sorted(request.parameters.items(), key=lambda item: item[0])))
         if first := self.done.get(fingerprint):
@@ -88,7 +89,7 @@ class _Planner:
         self.done[fingerprint] = request.id
         handler(self, request)
 
-    def refuse(self, request: ToolRequest, problem: Problem, where: str) -> None:
+    def refuse(self, request: ToolRequest, problem: EditError, where: str) -> None:
         """Keep a refusal of ``request``."""
         message = f"{where}: {problem.message}" if where else problem.message
         self.refusals.append(Refusal(problem.code, message, problem.hint, path=where, request_id=request.id))
@@ -97,23 +98,23 @@ class _Planner:
 
     def draft(self, request: ToolRequest, raw: Json) -> Draft | None:
         """Return the draft of the file that ``raw`` names, or refuse."""
-        path = paths.parse(raw)
+        path = paths.parse_path(raw)
         if isinstance(path, Refusal):
             self.refusals.append(replace(path, request_id=request.id))
             return None
         try:
             return self.drafts.get(path) or self._open(path)
         except (UnsafeFileError, OSError) as error:
-            self.refuse(request, Problem("path", str(error), "Name a plain file inside the project."), str(path))
-        except Problem as problem:
+            self.refuse(request, EditError("path", str(error), "Name a plain file inside the project."), str(path))
+        except EditError as problem:
             self.refuse(request, problem, str(path))
         return None
 
     def _open(self, path: WorkspacePath) -> Draft:
         if reason := paths.forbidden(path):
-            raise Problem("protected", f"Not allowed: {reason}.", "Work on the project's own files.")
+            raise EditError("protected", f"Not allowed: {reason}.", "Work on the project's own files.")
         if len(self.drafts) >= limits.FILES_PER_CHANGE:
-            raise Problem("limit", f"More than {limits.FILES_PER_CHANGE} files in one answer.", "Send them in parts.")
+            raise EditError("limit", f"More than {limits.FILES_PER_CHANGE} files in one answer.", "Send them in parts.")
         found = self.workspace.read(path)
         if found is None:
             self._check_spelling(path)
@@ -131,26 +132,28 @@ class _Planner:
             }
             if part in names:
                 continue
-            folded = paths.folded(part)
-            if same := next((name for name in sorted(names) if paths.folded(name) == folded), None):
+            folded = paths.casefolded_name(part)
+            if same := next((name for name in sorted(names) if paths.casefolded_name(name) == folded), None):
                 real = "/".join((*parent, same, *path.parts[depth + 1 :]))
-                raise Problem("path", f"{same!r} exists and differs only in spelling.", f'Write the path as "{real}".')
+                raise EditError(
+                    "path", f"{same!r} exists and differs only in spelling.", f'Write the path as "{real}".'
+                )
 
-    def edit(self, request: ToolRequest, raw: Json, wanted: Wanted, base: Json) -> None:
+    def edit(self, request: ToolRequest, raw: Json, wanted: EditRequest, base: Json) -> None:
         """Plan one replacement."""
         draft = self.draft(request, raw)
         if draft is not None:
             self._try(request, draft, lambda: self._edited(request, draft, wanted, base))
 
-    def _edited(self, request: ToolRequest, draft: Draft, wanted: Wanted, base: Json) -> Sequence[str]:
+    def _edited(self, request: ToolRequest, draft: Draft, wanted: EditRequest, base: Json) -> Sequence[str]:
         found = draft.edit(wanted, base if isinstance(base, str) else "")
-        self.outcomes.append(Outcome(request.id, draft.path, len(found.spans), found.rung, found.fuzzy))
+        self.outcomes.append(EditResult(request.id, draft.path, len(found.spans), found.strategy, found.fuzzy))
         return (*found.notes, *draft.link_note())
 
     def _try(self, request: ToolRequest, draft: Draft, step: Callable[[], Sequence[str]]) -> None:
         try:
             self.notes += [f"{draft.path}: {note}" for note in step()]
-        except Problem as problem:
+        except EditError as problem:
             self.refuse(request, problem, str(draft.path))
 
     def result(self) -> Plan:
@@ -159,7 +162,7 @@ class _Planner:
         for draft in self.drafts.values():
             try:
                 change = draft.finish()
-            except Problem as problem:
+            except EditError as problem:
                 self.refusals.append(
                     Refusal(problem.code, f"{draft.path}: {problem.message}", problem.hint, path=str(draft.path))
                 )
@@ -248,8 +251,8 @@ def _losses(change: FileChange) -> Sequence[str]:
     return (f"it loses {lost[0]} of its {lost[1]} lines",) if lost else ()
 
 
-def _wanted(p: Mapping[str, Json]) -> Wanted:
-    return Wanted(
+def _wanted(p: Mapping[str, Json]) -> EditRequest:
+    return EditRequest(
         _text(p.get("old_string")),
         _text(p.get("new_string")),
         p.get("replace_all") is True,

@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rails.core.dataclass import dataclass, field
 from rails.core.text import one_line, sha256
-from rails.core.values import dataclass, field
-from rails.edits import codec
+from rails.edits import text_view
+from rails.edits.edit_request import EditRequest
 from rails.edits.match import Match, locate
 from rails.edits.merge import Merged, merge3
-from rails.edits.problem import Problem
-from rails.edits.view import View
-from rails.edits.wanted import Wanted
+from rails.edits.plan_result import EditError
+from rails.edits.text_view import View
 
 _LINES: Final = 12  # lines of a changed file that a refusal quotes
 _PLACES: Final = 5  # of somebody's changes that a note names
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFiles:
     """What the agent knows of the files: ``seen`` is the SHA-256 by path, ``contents`` the bytes by SHA-256."""
 
     seen: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Known:
 
 def can_merge(data: bytes) -> bool:
     """Whether ``data`` is text whose bytes can be cut at ``\\n``."""
-    coded = codec.read(data)
+    coded = text_view.decode_content(data)
     return coded is not None and coded.encoding == "utf-8"
 
 
@@ -47,11 +47,12 @@ def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
     found = merge3(base, ours, theirs)
     if isinstance(found, Merged):
         return found
-    raise Problem(
+    raise EditError(
         "stale",
         f"Somebody changed lines {found.first_line}–{found.last_line} since you read the file, and this change is "
         "about the same place.",
-        f"Read it again; its hash is now {sha256(ours)}.{quoted(codec.read(ours), found.first_line, found.last_line)}",
+        f"Read it again; its hash is now {sha256(ours)}."
+        f"{quoted_lines(text_view.decode_content(ours), found.first_line, found.last_line)}",
     )
 
 
@@ -62,9 +63,9 @@ def kept_note(kept: Sequence[tuple[int, int]]) -> str:
     return f"merged: somebody changed the file since it was read; their lines ({places}{more}) were kept"
 
 
-def as_it_is_now(data: bytes, wanted: Wanted) -> str:
+def as_it_is_now(data: bytes, wanted: EditRequest) -> str:
     """Say where the text to replace is in the file now, or which lines come nearest."""
-    coded = codec.read(data)
+    coded = text_view.decode_content(data)
     if coded is None:
         return ""
     found = locate(View(coded.text), wanted)
@@ -72,10 +73,10 @@ def as_it_is_now(data: bytes, wanted: Wanted) -> str:
         span = found.spans[0]
         return f" old_string is still there, lines {span.first_line}–{span.last_line}: send it with the new hash."
     first = found.candidates[0] if found.candidates else None
-    return quoted(coded, first.first_line, first.last_line) if first else ""
+    return quoted_lines(coded, first.first_line, first.last_line) if first else ""
 
 
-def quoted(coded: codec.Coded | None, first: int, last: int) -> str:
+def quoted_lines(coded: text_view.DecodedFile | None, first: int, last: int) -> str:
     """Quote lines ``first`` to ``last`` for a refusal."""
     lines = View(coded.text).lines[first - 1 : last][:_LINES] if coded else []
     told = " | ".join(f"{number}: {one_line(line, 120)}" for number, line in enumerate(lines, first))

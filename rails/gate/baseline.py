@@ -16,8 +16,9 @@ from functools import lru_cache
 from itertools import compress, count
 from typing import Final, NamedTuple
 
-from rails.core.values import dataclass, replace
+from rails.core.dataclass import dataclass, replace
 from rails.core.verdict import Finding
+from rails.gate.support.diagnostics import plain_text
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"\d+")
@@ -62,7 +63,7 @@ def equal_blocks(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield runs of equal lines as places on both sides and length. Fewer ``pairs``: faster, not always least.
 
-    ``worth`` says for a stretch of ``old`` lines (from, to) whether it shall be compared at all.
+    ``worth`` says for a stretch of ``old`` lines (from, to) whether it must be compared at all.
     """
     return _blocks(old, new, _Span(0, len(old), 0, len(new)), pairs, worth or _always)
 
@@ -140,46 +141,46 @@ def _anchors(old: Sequence[str], new: Sequence[str], span: _Span) -> list[tuple[
 
 
 @lru_cache(4096)
-def masked(message: str) -> str:
+def without_numbers(message: str) -> str:
     """Return a message without its numbers and help tail: "defined on line 12" is the same at line 14."""
     return _NUMBER.sub("#", _HELP_TAIL.sub("", message)).strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextFindings:
     """One side of a comparison: the lines of a file and what was found in them."""
 
     lines: Sequence[str]
     findings: Sequence[Finding]
 
 
-def mark(
-    old: Text, new: Text, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
+def mark_new(
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
 ) -> list[Finding]:
-    """Return the findings of ``new``, each with ``new`` set to whether the change brought it.
+    """Return the findings of ``new``, each with ``new`` set to whether the change introduced it.
 
     ``old_is_broken``: the old text did not parse, so nothing is known of it; unchanged lines are then
     taken as they were. ``moved``: identities of findings that left other files of the change.
     """
     verdicts = which_are_new(old, new, old_is_broken=old_is_broken, moved=moved)
-    return [marked(finding, is_new) for finding, is_new in zip(new.findings, verdicts, strict=True)]
+    return [with_new(finding, is_new) for finding, is_new in zip(new.findings, verdicts, strict=True)]
 
 
-def marked(finding: Finding, is_new: bool) -> Finding:
+def with_new(finding: Finding, is_new: bool) -> Finding:
     """Return the finding with ``new`` set."""
     return finding if finding.new == is_new else replace(finding, new=is_new)
 
 
 def which_are_new(
-    old: Text, new: Text, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
+    old: TextFindings, new: TextFindings, *, old_is_broken: bool = False, moved: Sequence[tuple[str, str, str]] = ()
 ) -> list[bool]:
-    """Return for each finding of ``new``, in order, whether the change brought it; parameters as in :func:`mark`."""
+    """For each finding of ``new``, in order, whether the change introduced it; parameters as in :func:`mark_new`."""
     return _Comparison(old, new, old_is_broken, moved).run()
 
 
 def identity(finding: Finding, lines: Sequence[str]) -> tuple[str, str, str]:
     """Return what a finding keeps when its line moves: rule, masked message, text without spaces."""
-    return finding.rule, masked(finding.message), "".join(_line(lines, finding.line - 1).split())
+    return finding.rule, without_numbers(finding.message), "".join(_line(lines, finding.line - 1).split())
 
 
 def _line(lines: Sequence[str], index: int) -> str:
@@ -189,7 +190,9 @@ def _line(lines: Sequence[str], index: int) -> str:
 class _Comparison:
     """One comparison: each old finding can explain at most one new finding."""
 
-    def __init__(self, old: Text, new: Text, old_is_broken: bool, moved: Sequence[tuple[str, str, str]]) -> None:
+    def __init__(
+        self, old: TextFindings, new: TextFindings, old_is_broken: bool, moved: Sequence[tuple[str, str, str]]
+    ) -> None:
         self.old, self.new, self.old_is_broken = old, new, old_is_broken
         self.map = line_map(old.lines, new.lines)
         self.kept = frozenset(self.map)
@@ -223,7 +226,7 @@ class _Comparison:
         return self.map[min(index, len(self.map) - 1)] if self.map else -1
 
     def _take(self, finding: Finding, old_line: int) -> bool:
-        key = finding.rule, masked(finding.message), old_line
+        key = finding.rule, without_numbers(finding.message), old_line
         if self.by_line[key] == 0:
             return False
         self.by_line[key] -= 1
@@ -242,7 +245,7 @@ class _Comparison:
 
     def _touched(self, finding: Finding, left: dict[tuple[str, str], list[Finding]]) -> bool:
         """Whether a finding is an old one on a line that was edited: same stretch of changes, similar text."""
-        candidates = left.get((finding.rule, masked(finding.message)), [])
+        candidates = left.get((finding.rule, without_numbers(finding.message)), [])
         above, below = self._stretch(finding.line - 1) if candidates else (0, 0)
         after = _line(self.new.lines, finding.line - 1).strip()
         for position, candidate in enumerate(candidates):
@@ -291,7 +294,7 @@ class _LeftOver:
 
 
 def _placed(finding: Finding) -> tuple[str, str, int]:
-    return finding.rule, masked(finding.message), finding.line - 1
+    return finding.rule, without_numbers(finding.message), finding.line - 1
 
 
 def _similar(one: str, other: str) -> bool:
@@ -299,3 +302,23 @@ def _similar(one: str, other: str) -> bool:
 
     matcher = difflib.SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False)
     return matcher.real_quick_ratio() >= _TOUCHED and matcher.quick_ratio() >= _TOUCHED and matcher.ratio() >= _TOUCHED
+
+
+#: Texts whose lines are kept, and the bytes and lines of one: 22 MB of code, and 45 MB of whatever else.
+_KEPT: Final = 64
+_LARGEST: Final = 100_000
+_MOST: Final = 5_000
+
+
+def lines_of(data: bytes) -> list[str]:
+    """Return the lines of ``data``, not to be changed; of what is not UTF-8 text, the bytes as characters."""
+    small = len(data) <= _LARGEST and data.count(b"\n") + data.count(b"\r") <= _MOST
+    return _kept(data) if small else _split(data)
+
+
+def _split(data: bytes) -> list[str]:
+    text = plain_text(data)
+    return split_lines(data.decode("latin-1") if text is None else text)
+
+
+_kept = lru_cache(_KEPT)(_split)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final
 
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.values import dataclass, field, replace
+from rails.core.dataclass import dataclass, field, replace
+from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import Text, identity, line_map, marked, which_are_new
-from rails.gate.checks import Job, Outcome
-from rails.gate.lines import lines_of
+from rails.gate.baseline import TextFindings, identity, line_map, lines_of, which_are_new, with_new
+from rails.gate.support.check import CheckJob, CheckResult
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
 _MOVED: Final = 0.5
@@ -30,16 +31,16 @@ class File:
     mode: int
     #: Whether there is something to compare with; ``before`` is ``None`` for a new file, too.
     compared: bool = True
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[CheckResult] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
 
     @property
-    def job(self) -> Job:
-        """What a check is told of it."""
-        return Job(self.path, self.before, self.after)
+    def job(self) -> CheckJob:
+        """The file as a check receives it."""
+        return CheckJob(self.path, self.before, self.after)
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: CheckResult) -> None:
         """Keep what a check said; the next one sees the text as this one left it."""
         self.after = outcome.after
         self.outcomes.append(outcome)
@@ -52,25 +53,26 @@ class File:
         return replace(self.change, after=self.after, proposed=None if self.after == written else written)
 
     def judged(self, moved: Sequence[tuple[str, str, str]], *, keep_old: bool) -> list[Finding]:
-        """Return the findings that the change brought, and the others marked as such if so, with their lines."""
+        """Return the findings that the change introduced, and the others marked as such if so, with their lines."""
         findings = [finding for outcome in self.outcomes for finding in outcome.found]
         lines = lines_of(self.after)
         if self.before is not None:
             broken = any(outcome.before_is_broken for outcome in self.outcomes)
-            fresh = which_are_new(self.old, Text(lines, findings), old_is_broken=broken, moved=moved)
-            findings = [marked(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
+            fresh = which_are_new(self.old, TextFindings(lines, findings), old_is_broken=broken, moved=moved)
+            findings = [with_new(found, new) for found, new in zip(findings, fresh, strict=True) if new or keep_old]
         if self.compared:
-            from rails.gate import suppressions, weakening
+            from rails.gate import weakened_config
+            from rails.gate.support import suppressions
 
             findings += suppressions.new_ones(self.path, self.before, self.after)
-            findings += weakening.findings(self.path, self.before, self.after)
+            findings += weakened_config.findings(self.path, self.before, self.after)
         return [replace(f, source=lines[f.line - 1][:_SOURCE] if 0 < f.line <= len(lines) else "") for f in findings]
 
     @property
-    def old(self) -> Text:
+    def old(self) -> TextFindings:
         """The old text and what was found in it."""
         before = [finding for outcome in self.outcomes for finding in outcome.before]
-        return Text(lines_of(self.before or b""), before)
+        return TextFindings(lines_of(self.before or b""), before)
 
 
 def fresh(files: Sequence[File]) -> list[File]:
@@ -82,9 +84,9 @@ def taken_away(gone: Sequence[FileChange]) -> list[Finding]:
     """Return what deleted files mean for the checks' configuration."""
     if not gone:
         return []
-    from rails.gate import weakening
+    from rails.gate import weakened_config
 
-    return [found for change in gone for found in weakening.findings(str(change.path), change.before, None)]
+    return [found for change in gone for found in weakened_config.findings(str(change.path), change.before, None)]
 
 
 def left_elsewhere(files: Sequence[File]) -> list[tuple[str, str, str]]:
@@ -116,3 +118,34 @@ def _alike(old: bytes, new: bytes) -> bool:
         return True
     ours, theirs = Counter(old.splitlines()), Counter(new.splitlines())
     return (ours & theirs).total() >= _MOVED * max(ours.total(), theirs.total(), 1)
+
+
+if TYPE_CHECKING:
+    from rails.core.change_summary import ChangeSummary
+
+#: An outline helps to read; a change of very many files is not read one by one.
+_MOST: Final = 20
+
+
+def change_summaries(proposal: ChangeSet) -> tuple[ChangeSummary, ...]:
+    """Return an outline for each n8n workflow of ``proposal``."""
+    return tuple(islice(_made(proposal), _MOST))
+
+
+def _made(proposal: ChangeSet) -> Iterator[ChangeSummary]:
+    for change in proposal.changes:
+        if change.path.text.lower().endswith(".json") and b'"nodes"' in (change.after or change.before or b""):
+            made = _outline(change)
+            if made is not None:
+                yield made
+
+
+def _outline(change: FileChange) -> ChangeSummary | None:
+    from rails.n8n.compare import summary
+
+    try:
+        return summary.workflow_summary(change.before, change.after, change.path.text)
+    except Exception as error:  # what only helps to read must not keep the verdict from anybody
+        return ChangeSummary(
+            change.path.text, f"no outline could be made: {type(error).__name__}: {one_line(str(error))}", ()
+        )

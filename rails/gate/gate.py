@@ -1,7 +1,7 @@
 """The gate itself: a change set in, a verdict out. Start reading here.
 
 Each file goes to the checks that want it; each check sees the old and the new bytes and works on the new
-ones without touching the workspace. What counts is what the change brought (``rails.gate.baseline``).
+ones without touching the workspace. What counts is what the change introduced (``rails.gate.baseline``).
 A check that is missing, crashes, hangs or did not look at a file makes the verdict "error", never "pass".
 """
 
@@ -16,25 +16,24 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.errors import CheckError
-from rails.core.paths import WorkspacePath, parse
+from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
-from rails.core.values import replace
 from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
-from rails.gate import options
-from rails.gate.checks import CHECKS, FALLBACK, Desk, Job, load, wanted
-from rails.gate.disk import read_from_disk
-from rails.gate.files import File, fresh, left_elsewhere, taken_away, with_baselines
-from rails.gate.language import PENDING
-from rails.gate.modes import Modes
-from rails.gate.outlines import outlines
-from rails.gate.overlay import Overlay
-from rails.gate.patience import Patience
-from rails.gate.workers import PythonPool
+from rails.gate.enforcement import Modes
+from rails.gate.files import File, change_summaries, fresh, left_elsewhere, taken_away, with_baselines
+from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
+from rails.gate.support import settings
+from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.deadline import Deadline
+from rails.gate.support.language import PENDING
+from rails.gate.support.read_file import Overlay, read_from_disk
+from rails.gate.support.warm_processes import PythonPool
 
 if TYPE_CHECKING:
-    from rails.gate.commands import Command
-    from rails.gate.rufftool import Ruff
+    from rails.gate.command_checks import CheckCommand
+    from rails.gate.languages.python.ruff_client import Ruff
 
 _ASK_FIRST: Final = "it would execute something of this project; read .rails.toml, then run: ai-rails gate --trust"
 
@@ -47,9 +46,9 @@ class Gate:
     that several gates share; whoever made it closes it. ``ruff`` is one that is starting already; it is closed
     with the gate. ``trusted`` lets configuration that is a program
     (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
-    something (:mod:`rails.gate.commands`), beside those of the settings (:mod:`rails.gate.options`); they run on
-    a copy, and only when every file could be parsed.
-    ``profile`` is where n8n workflows shall go: import, api, publish or strict.
+    something (:mod:`rails.gate.command_checks`), beside those of the settings
+    (:mod:`rails.gate.support.settings`); they run on a copy, and only when every file could be parsed.
+    ``profile`` is where n8n workflows are to run: import, api, publish or strict.
     """
 
     def __init__(
@@ -60,7 +59,7 @@ class Gate:
         keep_old: bool = False,
         trusted: bool = False,
         profile: str = "import",
-        commands: Sequence[Command] = (),
+        commands: Sequence[CheckCommand] = (),
         pool: PythonPool | None = None,
         ruff: Ruff | None = None,
     ) -> None:
@@ -73,9 +72,9 @@ class Gate:
         self._trusted = trusted
         self._begun: set[tuple[str, str | None]] = set()
         self._modes = Modes()
-        self._desk = Desk(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
+        self._context = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
         if ruff is not None:
-            self._desk.resources["ruff"] = ruff
+            self._context.resources["ruff"] = ruff
 
     def judge(self, changes: ChangeSet, *, agent: str = "") -> Verdict:
         """Judge proposed changes. The verdict's proposal holds the safe fixes and formatting.
@@ -89,15 +88,15 @@ class Gate:
         ]
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
-            self._desk.fix = self._desk.exclusions_stand = True
-            self._desk.patience = Patience(limited=True)
+            self._context.fix = self._context.exclusions_stand = True
+            self._context.deadline = Deadline(limited=True)
             verdict = self._verdict(fresh(files), gone, agent=agent)
             if verdict.status != "fail" and any(miss.reason == PENDING for miss in verdict.not_checked):
                 # Nothing goes back after all (a mode excuses it), so a human is asked: that waits for everything.
-                self._desk.patience = Patience()
+                self._context.deadline = Deadline()
                 verdict = self._verdict(fresh(files), gone, agent=agent)
             verdict = self._modes.attempted(verdict, agent)
-        return replace(verdict, outlines=outlines(verdict.proposal))
+        return replace(verdict, outlines=change_summaries(verdict.proposal))
 
     def check_files(
         self,
@@ -120,7 +119,7 @@ class Gate:
         old: dict[str, bytes | None] = {}
         index: dict[str, bytes | None] = {}
         if (base is not None or staged) and (names or deleted):
-            from rails.gate import revisions
+            from rails.git import revisions
 
             old = revisions.contents(self.project, base, [*names, *map(str, deleted)]) if base is not None else {}
             index = revisions.contents(self.project, revisions.INDEX, names) if staged else {}
@@ -136,9 +135,9 @@ class Gate:
                 change = FileChange(path, data, data, mode)
                 files.append(File(str(path), change, old.get(str(path)), data, mode, compared=base is not None))
         with self._turn:
-            self._desk.fix = fix
-            self._desk.patience = Patience()
-            self._desk.exclusions_stand = base is None or not self._reconfigured(base, names)
+            self._context.fix = fix
+            self._context.deadline = Deadline()
+            self._context.exclusions_stand = base is None or not self._reconfigured(base, names)
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]
             verdict = self._verdict(files, gone, not_checked)
         repaired = [one for one in verdict.proposal.changes if one.after is not None and one.after != one.before]
@@ -146,37 +145,39 @@ class Gate:
 
     def _reconfigured(self, base: str, names: Sequence[str]) -> bool:
         """Whether the configuration of the checks on disk, which counts here, is another one than at ``base``."""
-        from rails.gate import revisions, settings, weakening
+        from rails.gate import weakened_config
+        from rails.gate.languages.python import config
+        from rails.git import revisions
 
-        now = {name: settings.read_file(self.project / name) for name in weakening.places(names)}
+        now = {name: config.read_config_file(self.project / name) for name in weakened_config.config_places(names)}
         then = revisions.contents(self.project, base, list(now))
         return any(
-            next(weakening.findings(name, then[name], data or None), None)
+            next(weakened_config.findings(name, then[name], data or None), None)
             for name, data in now.items()
             if (then[name] or b"") != data
         )
 
-    def ahead(self, path: str, content: str | None = None) -> None:
+    def prefetch(self, path: str, content: str | None = None) -> None:
         """Begin with a file that an edit is being written for; returns at once, decides nothing, never fails.
 
         The tools for its kind are started, and what they say of the text as it is on disk is known when the
         edit is judged; with the whole new ``content``, what they say of that, too. A model needs seconds to go on
         with its answer; this takes none of ours.
         """
-        parsed = parse(path)
+        parsed = parse_path(path)
         if isinstance(parsed, WorkspacePath) and (path, content) not in self._begun:
             self._begun.add((path, content))
             job = (parsed, None if content is None else content.encode(errors="replace"))
-            threading.Thread(target=self._look_ahead, args=job, daemon=True, name="the gate, ahead").start()
+            threading.Thread(target=self._prefetch, args=job, daemon=True, name="the gate, ahead").start()
 
-    def _look_ahead(self, path: WorkspacePath, after: bytes | None) -> None:
+    def _prefetch(self, path: WorkspacePath, after: bytes | None) -> None:
         read = read_from_disk(self.project, path)
         before, mode = (None, 0o644) if isinstance(read, str) else read
         data = (before or b"") if after is None else after
         file = File(str(path), FileChange(path, before, data, mode), before, data, mode)
         with contextlib.suppress(Exception), self._turn:
             if not self._closed:
-                self._desk.fix, self._desk.patience = after is not None, Patience()
+                self._context.fix, self._context.deadline = after is not None, Deadline()
                 self._verdict([file], [], executing=False)
 
     def close(self) -> None:
@@ -184,10 +185,10 @@ class Gate:
         with self._turn:
             self._closed = True
             if self._owns_pool:
-                self._desk.pool.close()
-            for resource in self._desk.resources.values():
+                self._context.pool.close()
+            for resource in self._context.resources.values():
                 resource.close()
-            self._desk.resources.clear()
+            self._context.resources.clear()
             self._overlay.close()
 
     def __enter__(self) -> Self:
@@ -209,14 +210,14 @@ class Gate:
     ) -> Verdict:
         runs: list[CheckRun] = []
         unset = self._settings()
-        self._desk.hits.clear()
-        self._desk.created = frozenset(file.path for file in files if file.change.before is None)
-        self._desk.gone = frozenset(str(change.path) for change in gone)
-        self._desk.modules = self._overlay.show(self._desk.created)
-        self._desk.overlay = self._overlay.folder
+        self._context.hits.clear()
+        self._context.created = frozenset(file.path for file in files if file.change.before is None)
+        self._context.gone = frozenset(str(change.path) for change in gone)
+        self._context.modules = self._overlay.show(self._context.created)
+        self._context.overlay = self._overlay.folder
         by_path = {file.path: file for file in files}
         for name in (*CHECKS, FALLBACK):
-            jobs = [file.job for file in files if name in wanted(file.path)]
+            jobs = [file.job for file in files if name in checks_for(file.path)]
             if jobs:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
@@ -227,7 +228,7 @@ class Gate:
         findings += executed
         missed += unable
         runs += more
-        findings, missed = self._modes.applied(findings, missed, self._desk.options, agent)
+        findings, missed = self._modes.applied(findings, missed, self._context.options, agent)
         if self.strict:
             missed = [replace(miss, required=True) for miss in missed]
         shown = tuple(sorted((f for f in findings if f.new or self.keep_old), key=_importance))
@@ -244,24 +245,24 @@ class Gate:
     def _settings(self) -> list[NotChecked]:
         """Read what people want of the gate; say what cannot be read, or waits for a human's agreement."""
         try:
-            found = options.read(self.project)
+            found = settings.read_gate_settings(self.project)
         except CheckError as error:
-            self._desk.options = options.Options()
-            return [NotChecked(options.PROJECT_FILE, "settings", str(error))]
-        self._desk.options = found
-        self._desk.trusted = self._trusted
+            self._context.options = settings.GateSettings()
+            return [NotChecked(settings.PROJECT_FILE, "settings", str(error))]
+        self._context.options = found
+        self._context.trusted = self._trusted
         return [
-            NotChecked(options.PROJECT_FILE, command.name, _ASK_FIRST, command.blocking) for command in found.held_back
+            NotChecked(settings.PROJECT_FILE, command.name, _ASK_FIRST, command.blocking) for command in found.held_back
         ]
 
     def _execute(
         self, files: Sequence[File], gone: Sequence[FileChange], found: Sequence[Finding]
     ) -> tuple[list[Finding], list[NotChecked], list[CheckRun]]:
         """Run the commands that are wanted for these files on a copy of the project."""
-        commands = (*self.commands, *self._desk.options.commands)
+        commands = (*self.commands, *self._context.options.commands)
         if not commands:
             return [], [], []
-        from rails.gate.commands import check
+        from rails.gate.command_checks import findings_of_command
 
         paths = [*(file.path for file in files), *(str(change.path) for change in gone)]
         before: dict[str, bytes | None] = {file.path: file.before for file in files}
@@ -277,12 +278,12 @@ class Gate:
             if any(finding.new and _weight(finding) == 0 for finding in found):
                 missed.append(NotChecked(".", command.name, "a file does not parse", command.blocking))
                 continue
-            if self._desk.patience.ended:
+            if self._context.deadline.started:
                 missed.append(NotChecked(".", command.name, PENDING, command.blocking))
                 continue
             start = time.perf_counter()
             try:
-                findings += check(command, self.project, before, after)
+                findings += findings_of_command(command, self.project, before, after)
             except CheckError as error:
                 missed.append(NotChecked(".", command.name, str(error), command.blocking))
             runs.append(
@@ -290,9 +291,9 @@ class Gate:
             )
         return findings, missed, runs
 
-    def _run(self, name: str, jobs: Sequence[Job], files: dict[str, File]) -> Sequence[CheckRun]:
+    def _run(self, name: str, jobs: Sequence[CheckJob], files: dict[str, File]) -> Sequence[CheckRun]:
         try:
-            report = load(name).run(jobs, self._desk)
+            report = load_check(name).run_check(jobs, self._context)
         except CheckError as error:
             return _all_missed(name, jobs, files, str(error))
         except Exception as error:  # a bug of ours must not look like a clean file
@@ -306,7 +307,7 @@ class Gate:
         return report.runs
 
 
-def _all_missed(name: str, jobs: Sequence[Job], files: dict[str, File], reason: str) -> Sequence[CheckRun]:
+def _all_missed(name: str, jobs: Sequence[CheckJob], files: dict[str, File], reason: str) -> Sequence[CheckRun]:
     for job in jobs:
         files[job.path].not_checked.append(NotChecked(job.path, name, reason))
     return ()

@@ -15,10 +15,10 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.errors import LogError
-from rails.core.requests import Json
 from rails.core.text import sha256
-from rails.log import files, lines
-from rails.log.lines import dumps
+from rails.core.tool_request import Json
+from rails.log import event_codec, files
+from rails.log.event_codec import dumps
 
 _NAME: Final = re.compile(r"[0-9a-f]{64}")
 _POINTER: Final = {"blob", "bytes", "head"}
@@ -29,7 +29,7 @@ _MEMBER_LIMIT: Final = 512
 Store = Callable[[bytes], str]
 
 
-def store(state: Path, data: bytes) -> str:
+def store_blob(state: Path, data: bytes) -> str:
     """Keep ``data`` and return its SHA-256. It is on disk when this returns. Raises LogError."""
     name = sha256(data)
     if len(data) > limits.CHANGE_BYTES:
@@ -44,13 +44,13 @@ def store(state: Path, data: bytes) -> str:
     return name
 
 
-def load(state: Path, name: str) -> bytes:
+def load_blob(state: Path, name: str) -> bytes:
     """Return the blob ``name``. Raises LogError when it is missing or its content is not what its name says."""
     if not _NAME.fullmatch(name):
         raise LogError(f"{name[:80]!r} is not the name of a blob")
     try:
         with files.folder(state, "blobs", name[:2]) as folder:
-            data = files.read(folder, name)
+            data = files.read_regular_file(folder, name)
     except OSError as error:
         raise LogError(f"The blob {name} cannot be read: {error.strerror or error}") from error
     if sha256(data) != name:
@@ -62,7 +62,7 @@ def small(text: str) -> bytes | None:
     """Return the bytes of a payload's JSON if it goes into its record as it is, ``None`` if it needs :func:`shrink`."""
     if '"blob":' in text or len(text) > limits.INLINE_BYTES:
         return None
-    data = lines.escape(text).encode()
+    data = event_codec.escape(text).encode()
     return data if len(data) <= limits.INLINE_BYTES else None
 
 
@@ -86,7 +86,7 @@ def expand(value: Json, state: Path) -> Json:
     """Return ``value`` with every pointer in it replaced by what it points to. Raises LogError."""
     if isinstance(value, Mapping):
         if _is_pointer(value):
-            data = load(state, str(value["blob"])).decode("utf-8", "surrogatepass")
+            data = load_blob(state, str(value["blob"])).decode("utf-8", "surrogatepass")
             found: Json = json.loads(data) if value.get("json") is True else data
             return found
         return {name: expand(member, state) for name, member in value.items()}

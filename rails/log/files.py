@@ -107,7 +107,7 @@ def _link(at: int, temporary: str, name: str) -> bool:
     return True
 
 
-def read(at: int, name: str) -> bytes:
+def read_regular_file(at: int, name: str) -> bytes:
     """Return the content of the ordinary file ``name``. Raises OSError."""
     with os.fdopen(open_regular(name, os.O_RDONLY, at=at), "rb") as file:
         return file.read()

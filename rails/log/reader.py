@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from rails.core import limits
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import LogError
 from rails.core.events import Record
-from rails.core.values import dataclass, replace
-from rails.log import blobs, files, lines
+from rails.log import blobs, event_codec, files
 
 LOG_NAME: Final = "log.jsonl"
 #: What a session's folder may be called.
@@ -45,7 +45,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LogRow:
     """A record and where its line is, in bytes, without the newline."""
 
     offset: int
@@ -125,7 +125,7 @@ class Tail:
         self.path = path
         self.position = position or Position()
 
-    def read(self, limit: int | None = None) -> Iterator[Row | Damage]:
+    def read(self, limit: int | None = None) -> Iterator[LogRow | Damage]:
         """Yield what lies behind the position, at most ``limit`` lines, moving the position along.
 
         A record whose own hash or place in the chain is wrong comes as a Row, preceded by its Damage; a
@@ -138,7 +138,7 @@ class Tail:
                     return
                 yield from self.judge(raw, length, digest)
 
-    def judge(self, raw: bytes | None, length: int, digest: str) -> Iterator[Row | Damage]:
+    def judge(self, raw: bytes | None, length: int, digest: str) -> Iterator[LogRow | Damage]:
         """Take in one line (``None``: too long to hold, with its hash) and say what it is."""
         at = self.position
         self.position = Position(at.offset + length + 1, at.line + 1, at.seq, at.hash)
@@ -146,7 +146,7 @@ class Tail:
         def damage(reason: str) -> Damage:
             return Damage(at.line + 1, at.offset, length, reason, digest or hashlib.sha256(raw or b"").hexdigest())
 
-        decoded = "it is longer than any record" if raw is None else lines.decode(raw)
+        decoded = "it is longer than any record" if raw is None else event_codec.decode_record(raw)
         if isinstance(decoded, str):
             yield damage(decoded)
             return
@@ -161,7 +161,7 @@ class Tail:
         elif record.prev != at.hash:
             yield damage(f"record {record.seq} does not follow record {at.seq}: the chain is broken")
         self.position = Position(at.offset + length + 1, at.line + 1, record.seq, record.hash)
-        yield Row(at.offset, length, record)
+        yield LogRow(at.offset, length, record)
 
 
 def read_strict(path: Path, *, whole: bool = True) -> tuple[Record, ...]:
@@ -185,7 +185,7 @@ def read_lenient(path: Path) -> tuple[tuple[Record, ...], tuple[Damage, ...]]:
     """Return every record that can be read, and everything that is wrong. Raises LogError for an unreadable file."""
     found = list(Tail(path).read())
     return (
-        tuple(item.record for item in found if isinstance(item, Row)),
+        tuple(item.record for item in found if isinstance(item, LogRow)),
         tuple(item for item in found if isinstance(item, Damage)),
     )
 
@@ -198,7 +198,7 @@ def verify(path: Path) -> Verification:
     with _opened(path) as file:
         for raw, length, digest in _lines(file):
             at = tail.position
-            if raw is not None and (good := lines.follows(raw, at.seq + 1, at.hash)):
+            if raw is not None and (good := event_codec.follows(raw, at.seq + 1, at.hash)):
                 tail.position = Position(at.offset + length + 1, at.line + 1, at.seq + 1, good)
                 last, count = at.offset, count + 1
                 continue
@@ -235,7 +235,7 @@ def full(record: Record, state: Path) -> Record:
 
 def blob(state: Path, sha: str) -> bytes:
     """Return the blob named ``sha``. Raises LogError when it is missing or was changed."""
-    return blobs.load(state, sha)
+    return blobs.load_blob(state, sha)
 
 
 def sessions(state: Path) -> tuple[SessionSummary, ...]:
@@ -249,10 +249,10 @@ def sessions(state: Path) -> tuple[SessionSummary, ...]:
         names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir(follow_symlinks=False))
     except OSError:
         return ()
-    return tuple(found for name in names if (found := summary(folder / name / LOG_NAME)))
+    return tuple(found for name in names if (found := session_summary(folder / name / LOG_NAME)))
 
 
-def summary(path: Path) -> SessionSummary | None:
+def session_summary(path: Path) -> SessionSummary | None:
     """Return what a list shows of the log at ``path``, ``None`` where there is none to read."""
     try:
         with _opened(path) as file:
@@ -279,7 +279,7 @@ def summary(path: Path) -> SessionSummary | None:
 
 def _records(file: BinaryIO) -> Iterator[Record]:
     for raw, _, _ in _lines(file):
-        decoded = "" if raw is None else lines.decode(raw)
+        decoded = "" if raw is None else event_codec.decode_record(raw)
         if not isinstance(decoded, str):
             yield decoded[0]
 

@@ -29,11 +29,11 @@ from typing import Final, Self
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events import DURABLE, Event, Record
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.log import blobs, files, lines
+from rails.core.tool_request import Json
+from rails.log import blobs, event_codec, files
+from rails.log.masking import Masker, of_environment
 from rails.log.reader import LOG_NAME, SESSION_ID, Position, verify
-from rails.log.secrets import Masker, of_environment
 
 _HOLDER: Final = "writer"
 _KEY: Final = "masking.key"
@@ -111,7 +111,7 @@ class SessionLog:
         with self._lock:
             self._settle()
             details, body = self._payload(event.details)
-            line, record = lines.encode(
+            line, record = event_codec.encode_record(
                 self._position.seq + 1,
                 datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
                 self.session_id,
@@ -140,7 +140,7 @@ class SessionLog:
             self._commit(durable=True)
 
     def close(self) -> None:
-        """Put everything on the disk and let go of the log. Closing twice is allowed."""
+        """Put everything on the disk and close the log. Closing twice is allowed."""
         with self._lock:
             if self._descriptor < 0:
                 return
@@ -163,19 +163,19 @@ class SessionLog:
     def _payload(self, details: Mapping[str, Json]) -> tuple[Mapping[str, Json], bytes]:
         """Return the details as they are written, and their JSON; most are small and hold no secret."""
         with contextlib.suppress(TypeError):  # a mapping that is no dict takes the longer way
-            text = lines.unescaped(details)
+            text = event_codec.unescaped(details)
             if not self._masker.may_touch(text) and (body := blobs.small(text)):
                 return details, body
         masked = self._masker.value(dict(details))
         small = blobs.shrink(masked if isinstance(masked, dict) else {}, self._keep)
-        return small, lines.dumps(small).encode()
+        return small, event_codec.dumps(small).encode()
 
     def _keep(self, data: bytes) -> str:
-        return blobs.store(self.state, data)
+        return blobs.store_blob(self.state, data)
 
     @contextlib.contextmanager
     def _closed_on_failure(self) -> Iterator[None]:
-        """Let go of the file when the opening fails, so that the next one can have it."""
+        """Close the file when the opening fails, so that the next one can have it."""
         try:
             yield
         except BaseException:
@@ -274,7 +274,7 @@ def _masker(state: Path, values: Sequence[str]) -> Masker:
     with files.folder(state) as folder:
         with contextlib.suppress(FileExistsError):
             files.place(folder, _KEY, randomness.token_bytes(32))
-        return Masker(files.read(folder, _KEY), (*values, *of_environment(os.environ)))
+        return Masker(files.read_regular_file(folder, _KEY), (*values, *of_environment(os.environ)))
 
 
 def _hide_from_git(state: Path) -> None:
@@ -284,6 +284,6 @@ def _hide_from_git(state: Path) -> None:
 
 def _holder(own: int) -> str:
     try:
-        return one_line(files.read(own, _HOLDER).decode("utf-8", "replace"), 80) or "another process"
+        return one_line(files.read_regular_file(own, _HOLDER).decode("utf-8", "replace"), 80) or "another process"
     except OSError:
         return "another process"

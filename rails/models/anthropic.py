@@ -19,25 +19,25 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from rails.core import limits
 from rails.core.conversation import (
-    Answer,
     Delta,
     Message,
+    MessagePart,
+    ModelAnswer,
     NativeCall,
     NativeResult,
     Opaque,
-    Part,
     StopReason,
-    Text,
     TextDelta,
+    TextPart,
     ToolSpec,
     Usage,
 )
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import ModelError, ModelRetryable
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.core.values import dataclass, field
-from rails.models.strict import ANTHROPIC, Strictness, strict_tools
-from rails.models.wire import echo_arguments, encodable, event_status, status_error
+from rails.core.tool_request import Json
+from rails.models.http import echo_arguments, encodable, event_status, status_error
+from rails.models.structured_output import ANTHROPIC, Strictness, strict_tools
 
 if TYPE_CHECKING:
     import anthropic
@@ -94,7 +94,7 @@ class AnthropicModel:
         return self
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Ask for the next answer; see :class:`rails.models.Model`."""
+        """Ask for the next answer; see :class:`rails.models.model.Model`."""
 
         def answer(strict: bool) -> Iterator[Delta]:
             return self._answer(_request(self, system, messages, tools, strict=strict))
@@ -160,12 +160,12 @@ class _Block:
     text: list[str] = field(default_factory=list)
     signature: str = ""
 
-    def part(self) -> Part | None:
+    def part(self) -> MessagePart | None:
         """Return the finished part, or ``None`` for a kind that is nobody's business here."""
         text = "".join(self.text)
         match self.kind:
             case "text":
-                return Text(text) if text else None
+                return TextPart(text) if text else None
             case "tool_use":
                 return NativeCall(str(self.start.get("id", "")), str(self.start.get("name", "")), text)
             case "thinking" if self.signature:  # without it the API would not take the block back
@@ -207,7 +207,7 @@ class _Reading:
             case "message_stop":
                 self.ended = True
 
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         """Return what has arrived; its stop reason is "cut" unless the stream ended as it should."""
         parts = tuple(part for _, block in sorted(self._blocks.items()) if (part := block.part()))
         stop, note = self._ending()
@@ -217,7 +217,7 @@ class _Reading:
             self._usage.get("cache_read_input_tokens", 0),
             self._usage.get("cache_creation_input_tokens", 0),
         )
-        return Answer(Message("assistant", parts), stop, usage, self._model, note)
+        return ModelAnswer(Message("assistant", parts), stop, usage, self._model, note)
 
     def _ending(self) -> tuple[StopReason, str]:
         if self._chars > limits.ANSWER_CHARS:
@@ -295,9 +295,9 @@ def _message(message: Message) -> dict[str, Any]:
     return {"role": message.role, "content": blocks or [{"type": "text", "text": "(nothing)"}]}
 
 
-def _block(part: Part) -> dict[str, Any] | None:
+def _block(part: MessagePart) -> dict[str, Any] | None:
     match part:
-        case Text(text):
+        case TextPart(text):
             return {"type": "text", "text": encodable(text)} if text.strip() else None
         case NativeCall(id_, name, arguments):
             return {"type": "tool_use", "id": id_, "name": name, "input": echo_arguments(arguments)}

@@ -18,24 +18,24 @@ from typing import Any, Final
 
 from rails.core import limits
 from rails.core.conversation import (
-    Answer,
     Delta,
     Message,
+    MessagePart,
+    ModelAnswer,
     NativeCall,
     NativeResult,
-    Part,
     StopReason,
-    Text,
     TextDelta,
+    TextPart,
     ToolSpec,
     Usage,
 )
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import ModelError, ModelRetryable, UsageError
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.core.values import dataclass, field, replace
-from rails.models.strict import OPENAI, Strictness, strict_tools
-from rails.models.wire import echo_arguments, encodable, event_status, status_error
+from rails.core.tool_request import Json
+from rails.models.http import echo_arguments, encodable, event_status, status_error
+from rails.models.structured_output import OPENAI, Strictness, strict_tools
 
 DEFAULT_URL: Final = "https://api.openai.com/v1"
 
@@ -90,7 +90,7 @@ class OpenAIModel:
         return replace(self, temperature=0.0)
 
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Ask for the next answer; see :class:`rails.models.Model`."""
+        """Ask for the next answer; see :class:`rails.models.model.Model`."""
 
         def answer(strict: bool) -> Iterator[Delta]:
             return self._answer(json.dumps(_request(self, system, messages, tools, strict=strict)).encode())
@@ -214,14 +214,14 @@ class _Reading:
                 self._call(call)
             self._finish = choice.get("finish_reason") or self._finish
 
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         """Return what has arrived; its stop reason is "cut" unless the server said why it stopped."""
         text = "".join(self._text)
-        parts: list[Part] = [Text(text)] if text else []
+        parts: list[MessagePart] = [TextPart(text)] if text else []
         for number, call in sorted(self._calls.items()):
             parts.append(NativeCall(call.id or f"call_{number}", call.name, "".join(call.arguments)))
         stop, note = self._ending()
-        return Answer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)
+        return ModelAnswer(Message("assistant", tuple(parts)), stop, self._usage, self._model, note)
 
     def _ending(self) -> tuple[StopReason, str]:
         if self.ended:

@@ -19,17 +19,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rails.core import limits
-from rails.core.conversation import Answer, Delta, Message, TextDelta, ToolSpec, answer_from_json, answer_to_json
+from rails.core.conversation import Delta, Message, ModelAnswer, TextDelta, ToolSpec, answer_from_json, answer_to_json
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, UsageError
-from rails.core.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RecordedLine:
     """One recorded answer and the agent that it belongs to (``""``: any)."""
 
     agent: str
-    answer: Answer
+    answer: ModelAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class RecordedModel:
     """Answers from a file, streamed in pieces of ``chunk_chars`` with ``pause_s`` seconds between them."""
 
     source: str
-    lines: tuple[Line, ...]
+    lines: tuple[RecordedLine, ...]
     chunk_chars: int = 24
     pause_s: float = 0.0
     role: str = ""
@@ -85,13 +85,13 @@ class RecordedModel:
         )
 
 
-def to_line(answer: Answer, agent: str = "") -> str:
+def to_line(answer: ModelAnswer, agent: str = "") -> str:
     """Return ``answer`` as one line of a recording, without the line end."""
     body = answer_to_json(answer)
     return json.dumps({"agent": agent, **body} if agent else body, ensure_ascii=False)
 
 
-def _read(path: Path) -> tuple[Line, ...]:
+def _read(path: Path) -> tuple[RecordedLine, ...]:
     try:
         if path.stat().st_size > limits.RECORDING_BYTES:
             raise UsageError(f"The recording {path} is larger than {limits.RECORDING_BYTES} bytes")
@@ -107,7 +107,7 @@ def _read(path: Path) -> tuple[Line, ...]:
     return lines
 
 
-def _line(path: Path, number: int, text: str) -> Line:
+def _line(path: Path, number: int, text: str) -> RecordedLine:
     try:
         value = json.loads(text)
         answer = answer_from_json(value)
@@ -116,4 +116,4 @@ def _line(path: Path, number: int, text: str) -> Line:
     agent = value.get("agent", "")
     if not isinstance(agent, str):
         raise UsageError(f'{path}:{number}: not a recorded answer: "agent" must be a string')
-    return Line(agent, answer)
+    return RecordedLine(agent, answer)

@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from rails.approval.diffview import Line, Style, show
+from rails.approval.diff_view import DiffLine, DiffStyle, show
+from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.core.values import dataclass
-from rails.review.views import FindingView
+from rails.projections.common import FindingView
 
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_FILE: Final = "/dev/null"
@@ -24,7 +24,7 @@ class LoggedDiff:
 
     path: str
     kind: str
-    lines: tuple[Line, ...]
+    lines: tuple[DiffLine, ...]
     added: int
     removed: int
     hidden: int = 0
@@ -42,17 +42,17 @@ def read_diff(text: str, findings: Iterable[FindingView] = (), limit: int = DIFF
     return tuple(_file(path, kind, lines, by_path.get(path, []), limit) for path, kind, lines in _files(text))
 
 
-def _file(path: str, kind: str, lines: list[Line], findings: list[FindingView], limit: int) -> LoggedDiff:
+def _file(path: str, kind: str, lines: list[DiffLine], findings: list[FindingView], limit: int) -> LoggedDiff:
     placed = list(_with_findings(lines, findings))
     added, removed = (sum(line.style == style for line in lines) for style in ("add", "remove"))
     hidden = max(0, len(placed) - limit)
     if hidden:
-        note = Line("cut", f"[… {hidden} lines not shown …]")
+        note = DiffLine("cut", f"[… {hidden} lines not shown …]")
         placed = [*placed[: limit * 2 // 3], note, *placed[-(limit - limit * 2 // 3) :]]
     return LoggedDiff(path, kind, tuple(placed), added, removed, hidden)
 
 
-def _files(text: str) -> list[tuple[str, str, list[Line]]]:
+def _files(text: str) -> list[tuple[str, str, list[DiffLine]]]:
     rows = text.split("\n")
     reader = _Reader()
     for row, following in zip(rows, [*rows[1:], ""], strict=True):
@@ -67,9 +67,9 @@ class _Reader:
     """
 
     def __init__(self) -> None:
-        self.files: list[tuple[str, str, list[Line]]] = []
+        self.files: list[tuple[str, str, list[DiffLine]]] = []
         self._path = self._kind = ""
-        self._lines: list[Line] = []
+        self._lines: list[DiffLine] = []
         self._old = self._new = self._old_left = self._new_left = 0
 
     def feed(self, row: str, following: str) -> None:
@@ -84,11 +84,11 @@ class _Reader:
         elif hunk := _HUNK.match(row):
             self._old, self._new = int(hunk[1]), int(hunk[3])
             self._old_left, self._new_left = (1 if count is None else int(count) for count in (hunk[2], hunk[4]))
-            self._lines.append(Line("hunk", one_line(hunk[0])))
+            self._lines.append(DiffLine("hunk", one_line(hunk[0])))
         elif row:
             if row.startswith("Binary file "):
                 self.end_file()
-            self._lines.append(Line("note", one_line(row, 400)))
+            self._lines.append(DiffLine("note", one_line(row, 400)))
 
     def end_file(self) -> None:
         """Close the file that is being read."""
@@ -98,8 +98,8 @@ class _Reader:
 
     def _hunk_row(self, mark: str, text: str) -> None:
         old, new = mark != "+", mark != "-"
-        style: Style = "add" if mark == "+" else "remove" if mark == "-" else "context"
-        line = Line(style, show(text, changed=style != "context"), self._old if old else 0, self._new if new else 0)
+        style: DiffStyle = "add" if mark == "+" else "remove" if mark == "-" else "context"
+        line = DiffLine(style, show(text, changed=style != "context"), self._old if old else 0, self._new if new else 0)
         self._lines.append(line)
         self._old, self._old_left = self._old + old, self._old_left - old
         self._new, self._new_left = self._new + new, self._new_left - new
@@ -113,7 +113,7 @@ def _names(old: str, new: str) -> tuple[str, str]:
     return new.removeprefix("b/"), "modify"
 
 
-def _with_findings(lines: list[Line], findings: list[FindingView]) -> Iterator[Line]:
+def _with_findings(lines: list[DiffLine], findings: list[FindingView]) -> Iterator[DiffLine]:
     waiting: dict[int, list[FindingView]] = defaultdict(list)
     for finding in findings:
         waiting[finding.line].append(finding)
@@ -125,7 +125,7 @@ def _with_findings(lines: list[Line], findings: list[FindingView]) -> Iterator[L
         yield from (_finding(finding) for finding in rest)
 
 
-def _finding(finding: FindingView) -> Line:
+def _finding(finding: FindingView) -> DiffLine:
     place = f"line {finding.line}" + (f", column {finding.column}" if finding.column else "")
     words = f"{one_line(finding.rule, 60)} {one_line(finding.message, 300)}"
-    return Line("finding", f"{place}: {words} ({one_line(finding.tool, 30)})", 0, finding.line)
+    return DiffLine("finding", f"{place}: {words} ({one_line(finding.tool, 30)})", 0, finding.line)

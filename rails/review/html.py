@@ -14,14 +14,14 @@ from importlib import resources
 from typing import Final
 
 from rails.core.text import one_line
-from rails.gate.checks.n8n import picture
-from rails.review.attempts import Row, caption, causes_of, rows_of
-from rails.review.decisions import decisions, decisions_table
+from rails.n8n.draw import picture
+from rails.projections.common import SessionView, TurnView
 from rails.review.html_plan import plan_html
 from rails.review.html_table import table_html, within
 from rails.review.html_turns import WORDS, badge, seconds_text, time_text, turn_name, turn_section
-from rails.review.markup import Html, el, join, text
-from rails.review.views import SessionView, TurnView
+from rails.review.markup import Html, el, html_text, join
+from rails.review.reports.attempts import AttemptRow, caption, causes_of, rows_of
+from rails.review.reports.decisions import decisions, decisions_table
 
 _SESSION_WORDS: Final = {
     "done": ("✓", "good", "Done"),
@@ -39,7 +39,7 @@ def render_html(view: SessionView) -> str:
     """Return the session as a complete HTML document."""
     title = one_line(view.task, 80) or one_line(view.session_id)
     content = join(
-        el("a", text("Skip to the turns"), class_="skip", href="#turns"),
+        el("a", html_text("Skip to the turns"), class_="skip", href="#turns"),
         header(view),
         el("main", plan_html(view.plan), overview(view), why(view), el("div", list(turn_sections(view)), id="turns")),
         footer(view),
@@ -59,7 +59,7 @@ def document(title: str, content: Html) -> str:
         el("meta", name="referrer", content="no-referrer"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content="light dark"),
-        el("title", text(title)),
+        el("title", html_text(title)),
         # The style sheet is our own file; inside <style> nothing is escaped, so that its hash holds.
         Html(f"<style>{style}</style>"),
     )
@@ -84,16 +84,16 @@ def header(view: SessionView, more: Mapping[str, str] | None = None, *, running:
     }
     return el(
         "header",
-        el("p", text("AI-Rails session"), class_="eyebrow"),
-        el("h1", text(one_line(view.task, 300) or "Session")),
-        el("p", badge(mark, kind, words), text(f" {one_line(view.message, 600)}"), class_="ending"),
+        el("p", html_text("AI-Rails session"), class_="eyebrow"),
+        el("h1", html_text(one_line(view.task, 300) or "Session")),
+        el("p", badge(mark, kind, words), html_text(f" {one_line(view.message, 600)}"), class_="ending"),
         el("dl", [_fact(name, value) for name, value in facts.items() if value], class_="facts"),
         class_="top",
     )
 
 
 def _fact(name: str, value: object) -> Html:
-    return el("div", el("dt", text(name)), el("dd", text(one_line(str(value), 200))))
+    return el("div", el("dt", html_text(name)), el("dd", html_text(one_line(str(value), 200))))
 
 
 def overview(view: SessionView) -> Html:
@@ -109,10 +109,10 @@ def overview(view: SessionView) -> Html:
         ("files changed", totals.files_changed),
         *((("tokens in", totals.input_tokens), ("tokens out", totals.output_tokens)) if totals.input_tokens else ()),
     )
-    cards = [el("div", el("dt", text(name)), el("dd", text(f"{count:,}"))) for name, count in counts]
+    cards = [el("div", el("dt", html_text(name)), el("dd", html_text(f"{count:,}"))) for name, count in counts]
     return el(
         "section",
-        el("h2", text("At a glance"), id="glance", class_="quiet"),
+        el("h2", html_text("At a glance"), id="glance", class_="quiet"),
         el("dl", cards, class_="cards"),
         _times(view),
         _strip(view),
@@ -133,7 +133,7 @@ def _times(view: SessionView) -> Html | None:
         bars.append(el("rect", x=f"{at:.2f}", y=0, width=f"{width:.2f}", height=10, class_=f"stage-{stage}"))
         at += width
     legend = [
-        el("li", el("span", class_=f"swatch stage-{stage}"), text(f"{stage} {seconds_text(seconds)}"))
+        el("li", el("span", class_=f"swatch stage-{stage}"), html_text(f"{stage} {seconds_text(seconds)}"))
         for stage, seconds in known
         if seconds
     ]
@@ -146,7 +146,7 @@ def _strip(view: SessionView) -> Html:
     for turn in view.turns:
         mark, kind, words = WORDS[turn.outcome]
         label = f"{turn_name(turn)}: {words}" + (f", {one_line(turn.progress)}" if turn.progress else "")
-        inside = join(el("b", text(turn.number)), el("span", text(f" {mark}"), aria_hidden="true"))
+        inside = join(el("b", html_text(turn.number)), el("span", html_text(f" {mark}"), aria_hidden="true"))
         steps.append(el("li", el("a", inside, href=f"#turn-{turn.number}", class_=kind, aria_label=label, title=label)))
     return el("nav", el("ol", steps, class_="strip"), aria_label="Turns")
 
@@ -160,7 +160,9 @@ def why(view: SessionView) -> Html | None:
     asked = decisions((view,))
     if asked:
         table = table_html(decisions_table(asked), within, "decisions")
-        parts.append(el("details", el("summary", text(f"Who decided what ({len(asked)})")), table, class_="why folded"))
+        parts.append(
+            el("details", el("summary", html_text(f"Who decided what ({len(asked)})")), table, class_="why folded")
+        )
     return el("div", parts) if view.failures or view.attention or view.damage or asked else None
 
 
@@ -169,13 +171,15 @@ def _attempts(view: SessionView) -> Html:
     rows = list(rows_of(view.turns))
     if not rows:
         return Html("")
-    shown = [el("div", el("p", text(caption(row)), class_="meta"), _tries(row), class_="row") for row in rows[:_LISTED]]
-    more = el("p", text(f"and {len(rows) - _LISTED} more"), class_="meta") if len(rows) > _LISTED else None
-    heading = el("h2", text("Why it took more than one try"), id="why")
+    shown = [
+        el("div", el("p", html_text(caption(row)), class_="meta"), _tries(row), class_="row") for row in rows[:_LISTED]
+    ]
+    more = el("p", html_text(f"and {len(rows) - _LISTED} more"), class_="meta") if len(rows) > _LISTED else None
+    heading = el("h2", html_text("Why it took more than one try"), id="why")
     return el("section", heading, shown, more, aria_labelledby="why", class_="why tries")
 
 
-def _tries(row: Row) -> Html:
+def _tries(row: AttemptRow) -> Html:
     """Draw one row of tries."""
     turns = [*row.tries[:_LISTED], *((row.ended,) if row.ended else ())]
     return el("ol", [el("li", _try(turn), class_=f"try-{turn.attempt}" if turn.attempt else None) for turn in turns])
@@ -184,17 +188,21 @@ def _tries(row: Row) -> Html:
 def _try(turn: TurnView) -> Html:
     mark, kind, words = WORDS[turn.outcome]
     causes = one_line(", ".join(causes_of(turn)), 80) or words
-    inside = (el("b", text(turn.number)), el("span", text(f" {mark} "), aria_hidden="true"), text(causes))
+    inside = (
+        el("b", html_text(turn.number)),
+        el("span", html_text(f" {mark} "), aria_hidden="true"),
+        html_text(causes),
+    )
     chip = el("a", *inside, href=f"#turn-{turn.number}", class_=kind, title=words)
-    return join(chip, el("span", text(one_line(turn.progress)), class_="progress"))
+    return join(chip, el("span", html_text(one_line(turn.progress)), class_="progress"))
 
 
 def _sentences(name: str, title: str, sentences: Sequence[str]) -> Html:
     if not sentences:
         return Html("")
-    items = [el("li", text(one_line(sentence, 1000))) for sentence in sentences[:_LISTED]]
-    more = el("li", text(f"and {len(sentences) - _LISTED} more")) if len(sentences) > _LISTED else None
-    heading = el("h2", text(title), id=name)
+    items = [el("li", html_text(one_line(sentence, 1000))) for sentence in sentences[:_LISTED]]
+    more = el("li", html_text(f"and {len(sentences) - _LISTED} more")) if len(sentences) > _LISTED else None
+    heading = el("h2", html_text(title), id=name)
     return el("section", heading, el("ul", items, more), aria_labelledby=name, class_=f"why {name}")
 
 
@@ -214,8 +222,8 @@ def footer(view: SessionView) -> Html:
     unknown = f"{view.unknown_events} records of unknown types. " if view.unknown_events else ""
     return el(
         "footer",
-        el("p", text(f"{resumed}{undone}{unknown}{count}")),
-        el("p", el("code", text(one_line(view.head, 80)))),
+        el("p", html_text(f"{resumed}{undone}{unknown}{count}")),
+        el("p", el("code", html_text(one_line(view.head, 80)))),
     )
 
 

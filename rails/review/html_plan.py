@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rails.core.dataclass import replace
 from rails.core.text import one_line
-from rails.core.values import replace
+from rails.projections.progress import PlanStep
 from rails.review.html_turns import badge
-from rails.review.markup import Html, el, text
-from rails.review.plan import Step
+from rails.review.markup import Html, el, html_text
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
 _ENDED: Final = {"gave_up": "Gave up", "aborted": "Stopped by the human", "model_failed": "The model failed"}
@@ -21,7 +21,7 @@ _RUNGS: Final = {
 _HANDED: Final = {"": "", "go": "handed over", "edited": "edited, then handed over", "stop": "stopped here"}
 
 
-def plan_html(plan: Sequence[Step], *, session_id: str = "", at_work: bool = False) -> Html | None:
+def plan_html(plan: Sequence[PlanStep], *, session_id: str = "", at_work: bool = False) -> Html | None:
     """Return the plan, ``None`` where there is none, or where one agent has done one task and that is all.
 
     With ``session_id`` each agent leads to the record it began with. ``at_work`` is whether the run is known to run:
@@ -32,36 +32,36 @@ def plan_html(plan: Sequence[Step], *, session_id: str = "", at_work: bool = Fal
         return None
     done = sum(step.state == "done" for step in plan)
     count = "" if alone else f"{done} of {len(plan)} done"
-    heading = el("h2", text("Plan"), el("span", text(count), class_="meta") if count else None, id="plan")
+    heading = el("h2", html_text("Plan"), el("span", html_text(count), class_="meta") if count else None, id="plan")
     # One agent's task is the session's: it stands above already.
     shown = [replace(step, task="") for step in plan] if alone else plan
     steps = [_step(step, session_id, at_work=at_work) for step in shown]
     return el("section", heading, el("ol", steps, class_="plan"), aria_labelledby="plan", class_="why planned")
 
 
-def _step(step: Step, session_id: str, *, at_work: bool) -> Html:
+def _step(step: PlanStep, session_id: str, *, at_work: bool) -> Html:
     mark, kind = _MARKS[step.state]
-    name = text(one_line(step.agent, 60) or "agent")
+    name = html_text(one_line(step.agent, 60) or "agent")
     link = el("a", name, href=f"#/s/{session_id}/{step.first}") if session_id and step.first else el("b", name)
-    told = [el("p", text(words), class_="meta") for words in _told(step)]
+    told = [el("p", html_text(words), class_="meta") for words in _told(step)]
     return el(
         "li",
         el("p", link, badge(mark, kind, _state(step, at_work=at_work)), class_="who"),
-        el("p", text(one_line(step.task, 300)), class_="task") if step.task else None,
+        el("p", html_text(one_line(step.task, 300)), class_="task") if step.task else None,
         *told,
         class_=f"{kind} now" if step.state == "working" else kind,
         aria_current="step" if step.state == "working" else None,
     )
 
 
-def _state(step: Step, *, at_work: bool) -> str:
+def _state(step: PlanStep, *, at_work: bool) -> str:
     if step.state == "stopped":
         return _ENDED.get(step.outcome, one_line(step.outcome, 40) or "Stopped")
     return {"done": "Done", "next": "To come"}.get(step.state, "At work" if at_work else "Unfinished")
 
 
-def _told(step: Step) -> Iterator[str]:
-    """Yield what else there is to say: the attempt, the rung of the ladder, the hand-off."""
+def _told(step: PlanStep) -> Iterator[str]:
+    """Yield what else there is to say: the attempt, the escalation step, the hand-off."""
     if step.state == "working" and step.limit > 0:
         yield f"Attempt {min(step.failed + 1, step.limit)} of {step.limit}"
     elif step.state == "stopped" and step.failed > 0 and step.limit > 0:

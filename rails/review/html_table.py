@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from rails.core.text import one_line
-from rails.review.markup import Html, Text, el, join, text
-from rails.review.table import Cell, Table
+from rails.render.table import Cell, Table
+from rails.review.markup import Html, HtmlText, el, html_text, join
 
 #: Where a cell about a session leads; ``None``: nowhere.
 Link: TypeAlias = Callable[[Cell], str | None]
@@ -35,9 +35,9 @@ def table_html(table: Table, link: Link, name: str) -> Html:
     kind = "report heat" if slots else "report small" if len(table.columns) <= _SMALL else "report"
     return el(
         "section",
-        el("h2", text(one_line(table.title, 200)), id=name),
+        el("h2", html_text(one_line(table.title, 200)), id=name),
         el("div", drawn, class_="scroll", tabindex=0, role="region", aria_labelledby=name) if table.rows else None,
-        [el("p", text(one_line(note, 1_000)), class_="meta") for note in table.notes],
+        [el("p", html_text(one_line(note, 1_000)), class_="meta") for note in table.notes],
         class_=kind,
         aria_labelledby=name,
     )
@@ -45,13 +45,13 @@ def table_html(table: Table, link: Link, name: str) -> Html:
 
 def _head(column: str, at: int, table: Table, *, slot: bool) -> Html:
     kind = "slot" if slot else "num" if at in table.numeric else None
-    return el("th", text(one_line(column, 60)), scope="col", class_=kind)
+    return el("th", html_text(one_line(column, 60)), scope="col", class_=kind)
 
 
 def _cell(cell: Cell, at: int, table: Table, link: Link) -> Html:
     target = link(cell) if cell.session and cell.text else None
-    words = text(one_line(cell.text, 400))
-    inside: Html | Text = el("a", words, href=target) if target else words
+    words = html_text(one_line(cell.text, 400))
+    inside: Html | HtmlText = el("a", words, href=target) if target else words
     classes = [cell.style, "num" if at in table.numeric else "", "long" if at in table.wide else ""]
     if cell.span:
         inside = join(_span(*cell.span), inside)

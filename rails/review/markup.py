@@ -14,14 +14,14 @@ from rails.core.text import printable
 
 #: Markup made by this module.
 Html = NewType("Html", str)
-Child: TypeAlias = "Html | Text | list[Html] | None"
+Child: TypeAlias = "Html | HtmlText | list[Html] | None"
 
 #: Neither escaped nor made printable: most of what the pages are made of.
 _SAFE = re.compile(r"[A-Za-z0-9_ .,:;/#+*=()@-]*")
 _VOID = frozenset({"meta", "br", "hr", "input"})
 
 
-class Text:
+class HtmlText:
     """Text that is not ours, or ours: both are escaped when they get into an element."""
 
     __slots__ = ("value",)
@@ -45,15 +45,15 @@ def join(*children: Child) -> Html:
     return Html("".join(_child(child) for child in children))
 
 
-def text(value: object) -> Text:
+def html_text(value: object) -> HtmlText:
     """Mark ``value`` as text."""
-    return Text(value)
+    return HtmlText(value)
 
 
 def _child(child: Child) -> str:
     if child is None:
         return ""
-    if isinstance(child, Text):
+    if isinstance(child, HtmlText):
         shown = printable(child.value)
         return shown if _SAFE.fullmatch(shown) else escape(shown, quote=False)
     if isinstance(child, list):

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.paint import draw_lines, draw_outline, styled, wrap
+from rails.approval.terminal.screen import draw_lines, draw_summary, styled, wrap
 from rails.core.text import one_line, printable
-from rails.review.diffs import read_diff
-from rails.review.drift import difference
-from rails.review.views import (
+from rails.projections.common import (
     ApprovalView,
     CorrectionView,
     FindingView,
     GateView,
     RequestView,
     ResultView,
+    SessionTotals,
     SessionView,
-    Totals,
     TurnView,
 )
+from rails.review.diffs import read_diff
+from rails.review.reports.repair_drift import difference
 
 _OUTCOMES: Final = {
     "applied": ("applied", "good"),
@@ -54,7 +54,7 @@ def turn_lines(turn: TurnView, colour: bool = False, *, width: int = 100) -> lis
 
 
 def frame_lines(view: SessionView, colour: bool = False, *, width: int = 100) -> list[str]:
-    """Return what is told of a session as a whole, as lines."""
+    """Return the lines about a session as a whole."""
     pen = _Pen(colour, width)
     return [*_head(view, pen), "", *_summary(view, pen)]
 
@@ -176,7 +176,7 @@ def _gate(gate: GateView, pen: _Pen, *, drawn: bool) -> Iterator[str]:
     checks = f" ({', '.join(gate.checks)})" if gate.checks else ""
     yield from pen.field("checks", f"{gate.status}{checks}", style)
     for outline in gate.outlines:
-        yield from _barred(draw_outline(outline, pen.colour, pen.width - len(_BAR)))
+        yield from _barred(draw_summary(outline, pen.colour, pen.width - len(_BAR)))
     if not drawn:
         yield from _diffs(gate.diff, gate.findings, pen)
     new = [finding for finding in gate.findings if finding.new]
@@ -251,7 +251,7 @@ def _summary(view: SessionView, pen: _Pen) -> Iterator[str]:
     yield from pen.field("outcome", words, "good" if done else "finding", limit=1000)
 
 
-def _counts(totals: Totals) -> str:
+def _counts(totals: SessionTotals) -> str:
     return (
         f"{totals.requests} requests, {totals.repairs} repaired, {totals.refusals} refused, {totals.retries} retries, "
         f"{totals.findings} findings ({totals.findings_fixed} fixed), {totals.approved} approved, "

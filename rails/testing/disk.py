@@ -23,7 +23,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
 
 #: What changes a file, a folder or what a power cut would leave; the first argument is a path or a descriptor.
 _CHANGING: Final = (

@@ -1,11 +1,11 @@
-"""A person who answers between turns as they were told to, and remembers what they were asked."""
+"""A person who answers between turns from a script, and remembers what they were asked."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rails.core.values import dataclass, field
-from rails.human import Question, Said
+from rails.core.dataclass import dataclass, field
+from rails.session.ask_user import UserQuestion, UserReply
 
 
 @dataclass(slots=True)
@@ -21,15 +21,15 @@ class ScriptedHuman:
     """
 
     answers: Sequence[str] = ()
-    before: Callable[[Question], object] = lambda _: None
-    asked: list[Question] = field(default_factory=list)
+    before: Callable[[UserQuestion], object] = lambda _: None
+    asked: list[UserQuestion] = field(default_factory=list)
 
-    def answer(self, question: Question) -> Said:
+    def answer(self, question: UserQuestion) -> UserReply:
         """Remember the question and give the next answer."""
         number = len(self.asked)
         self.asked.append(question)
         self.before(question)
         if number >= len(self.answers):
-            return Said(question.otherwise, "headless")
+            return UserReply(question.otherwise, "headless")
         word, _, text = self.answers[number].partition(":")
-        return Said(word, "script", text.strip())
+        return UserReply(word, "script", text.strip())

@@ -1,15 +1,25 @@
-"""A model that says what it was told to say, and remembers what it was asked."""
+"""A model that answers from a script, and remembers what it was asked."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rails.core.conversation import Answer, Delta, Message, NativeCall, StopReason, Text, TextDelta, ToolSpec, Usage
+from rails.core.conversation import (
+    Delta,
+    Message,
+    ModelAnswer,
+    NativeCall,
+    StopReason,
+    TextDelta,
+    TextPart,
+    ToolSpec,
+    Usage,
+)
+from rails.core.dataclass import dataclass, field
 from rails.core.errors import ModelError
-from rails.core.values import dataclass, field
 
 #: What one answer may be scripted as.
-Script = str | NativeCall | Sequence[str | NativeCall] | Answer | ModelError
+Script = str | NativeCall | Sequence[str | NativeCall] | ModelAnswer | ModelError
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +35,7 @@ class Asked:
 class ScriptedModel:
     """Gives its ``answers`` one after the other, whatever it is asked.
 
-    An answer is a text, a native call, a list of both, a whole :class:`Answer`, or a ``ModelError`` to
+    An answer is a text, a native call, a list of both, a whole :class:`ModelAnswer`, or a ``ModelError`` to
     raise. ``chunk_chars`` is the size of the streamed pieces. When the answers are used up, it raises
     ModelError: a test that asks too often should fail, not hang.
 
@@ -59,15 +69,15 @@ class ScriptedModel:
     def _play(self, script: Script) -> Iterator[Delta]:
         if isinstance(script, ModelError):
             raise script
-        answer = script if isinstance(script, Answer) else _answer(script, self.name)
+        answer = script if isinstance(script, ModelAnswer) else _answer(script, self.name)
         text = answer.message.text
         for start in range(0, len(text), self.chunk_chars):
             yield TextDelta(text[start : start + self.chunk_chars])
         yield answer
 
 
-def _answer(script: str | NativeCall | Sequence[str | NativeCall], model: str) -> Answer:
+def _answer(script: str | NativeCall | Sequence[str | NativeCall], model: str) -> ModelAnswer:
     pieces = [script] if isinstance(script, str | NativeCall) else script
-    parts = tuple(Text(piece) if isinstance(piece, str) else piece for piece in pieces)
+    parts = tuple(TextPart(piece) if isinstance(piece, str) else piece for piece in pieces)
     stop: StopReason = "tool_use" if any(isinstance(part, NativeCall) for part in parts) else "end_turn"
-    return Answer(Message("assistant", parts), stop, Usage(), model)
+    return ModelAnswer(Message("assistant", parts), stop, Usage(), model)

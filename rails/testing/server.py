@@ -17,8 +17,8 @@ from types import TracebackType
 from typing import Any, Literal, Self
 
 from rails.core.conversation import NativeCall
-from rails.core.requests import Json
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
 from rails.testing.wire import anthropic_events, event, openai_events
 
 Part = str | NativeCall | Mapping[str, Json]
@@ -26,7 +26,7 @@ Part = str | NativeCall | Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One scripted answer of the server, and how it shall misbehave.
+    """One scripted answer of the server, and how it misbehaves.
 
     ``stop_reason`` is Anthropic's word; ``None`` sends a stop without a reason. A ``status`` other than
     200 answers with an error body and, if given, ``retry_after`` (seconds, or any text). ``hang_s``

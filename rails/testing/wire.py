@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rails.core.conversation import NativeCall
-from rails.core.requests import Json
+from rails.core.tool_request import Json
 
 _OPENAI_FINISH: Final = {
     "end_turn": "stop",

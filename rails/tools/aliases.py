@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rails.core.requests import Json
-from rails.core.values import dataclass, field
-from rails.tools.jsonfile import JsonError, Place, parse
-from rails.tools.schemas import nearest
+from rails.core.dataclass import dataclass, field
+from rails.core.text import unfenced
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonError, JsonPlace, parse_document
+from rails.json_schema.allowed import nearest_name
 
 _MISSING: Final = object()
 #: Parts of an alias, and the levels of objects and lists that this can reach.
@@ -31,11 +32,11 @@ class Resolved:
 
     parameters: dict[str, Json]
     converted: list[str] = field(default_factory=list)
-    conflicts: list[tuple[Place, str]] = field(default_factory=list)
-    leftovers: list[tuple[Place, str]] = field(default_factory=list)
+    conflicts: list[tuple[JsonPlace, str]] = field(default_factory=list)
+    leftovers: list[tuple[JsonPlace, str]] = field(default_factory=list)
 
 
-def resolve(parameters: Mapping[str, Json], aliases: Mapping[str, str]) -> Resolved:
+def resolve_aliases(parameters: Mapping[str, Json], aliases: Mapping[str, str]) -> Resolved:
     """Move every aliased value to its parameter. ``parameters`` is not changed.
 
     A container that an alias looks into may be JSON in a string; it is opened here.
@@ -92,18 +93,9 @@ def _open_text(resolved: Resolved, path: str) -> None:
 def json_in_text(text: str) -> Json:
     """Return the array or object that a string holds as JSON, fenced or not. Raises nothing: text stays text."""
     try:
-        return parse(unfenced(text)).value
+        return parse_document(unfenced(text)).value
     except JsonError:
         return text
-
-
-def unfenced(text: str) -> str:
-    """Take a Markdown fence off ``text``, when the whole text is one fenced block."""
-    stripped = text.strip()
-    first, newline, rest = stripped.partition("\n")
-    if newline and first.rstrip().casefold() in ("```json", "```") and rest.rstrip().endswith("```"):
-        return rest.rstrip().removesuffix("```")
-    return stripped
 
 
 def _move(resolved: Resolved, path: list[str], target: list[str]) -> None:
@@ -130,8 +122,8 @@ def _same(one: object, other: object) -> bool:
 
 
 def _holders(
-    node: Json, path: list[str], place: Place, indexes: tuple[int, ...]
-) -> Iterator[tuple[dict[str, Json], Place, tuple[int, ...]]]:
+    node: Json, path: list[str], place: JsonPlace, indexes: tuple[int, ...]
+) -> Iterator[tuple[dict[str, Json], JsonPlace, tuple[int, ...]]]:
     """Yield every object that can hold the last part of ``path``, with its place and list indexes."""
     if not isinstance(node, dict):
         return
@@ -180,8 +172,8 @@ def _drop_container(resolved: Resolved, path: list[str], aliases: Mapping[str, s
     conflicted = {place for place, _ in resolved.conflicts}
     for index, item in enumerate(items):
         for name in item if isinstance(item, dict) else ():
-            place: Place = (head, index, name) if isinstance(container, list) else (head, name)
+            place: JsonPlace = (head, index, name) if isinstance(container, list) else (head, name)
             if place not in conflicted:
-                resolved.leftovers.append((place, nearest(name, known)))
+                resolved.leftovers.append((place, nearest_name(name, known)))
     if items:
         del resolved.parameters[head]

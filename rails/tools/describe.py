@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator
 
 from rails.core.errors import UsageError
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.tools.definitions import read_definition
+from rails.core.tool_request import Json
+from rails.tools.loader import read_definition
 from rails.tools.registry import ANY_ROLE, Builtin, Command, Definition, Http, Transport
 
 _ACCESS = {"free": "runs without asking", "ask": "asks a human", "none": "may not use it"}

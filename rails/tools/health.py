@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from rails.core.dataclass import dataclass, replace
 from rails.core.text import one_line
-from rails.core.values import dataclass, replace
 from rails.tools.registry import Builtin, Command, Definition, Http, Mcp
 from rails.tools.runners.secrets import Secrets
 
@@ -38,7 +38,7 @@ class Reached:
     asked: bool = True
 
 
-def survey(definitions: Iterable[Definition], project: Path, *, seconds: float = 10.0) -> dict[str, Reached]:
+def check_health(definitions: Iterable[Definition], project: Path, *, seconds: float = 10.0) -> dict[str, Reached]:
     """Find out for every tool that is not built in whether it could be used now; by tool name, in order.
 
     Tools are looked at side by side; each may take ``seconds`` at most. Untrusted ones are only looked at

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, Literal
 
 from rails.core.conversation import ToolSpec
-from rails.core.requests import Effect, Json
+from rails.core.tool_request import Effect, Json
 
 #: Whether an agent may use a tool without asking, only after a human agreed, or not at all.
 Access = Literal["free", "ask", "none"]

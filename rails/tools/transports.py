@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeGuard
 
-from rails.core.requests import Effect, Json
 from rails.core.text import one_line
-from rails.tools.fields import VARIABLE, Fields
-from rails.tools.jsonfile import Place
+from rails.core.tool_request import Effect, Json
+from rails.data_formats.positions import JsonPlace
+from rails.json_schema.allowed import did_you_mean, kind_in_words, quoted_json
+from rails.tools.definition_fields import VARIABLE, Fields
 from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
-from rails.tools.schemas import did_you_mean, kind, quoted
 
 #: The built-in tools and what they can do.
 BUILTINS: Final[Mapping[str, Effect]] = {
@@ -77,7 +77,7 @@ class TransportReader:
             self._fields.problem(("transport",), "the field 'type' is missing", f"Use one of {', '.join(_TRANSPORTS)}.")
         if not isinstance(kind_of, str) or kind_of not in _TRANSPORTS:
             fix = did_you_mean(str(kind_of), _TRANSPORTS, f"Known: {', '.join(_TRANSPORTS)}.")
-            self._fields.problem(("transport", "type"), f"the transport {quoted(kind_of, 40)} is not known", fix)
+            self._fields.problem(("transport", "type"), f"the transport {quoted_json(kind_of, 40)} is not known", fix)
             return Builtin("")
         for key in raw:
             if key not in _TRANSPORT_KEYS[kind_of]:
@@ -97,7 +97,7 @@ class TransportReader:
         name = self._raw.get("name", self._tool_name)
         if not isinstance(name, str) or name not in BUILTINS:
             fix = f"Built-in tools: {', '.join(sorted(BUILTINS))}. For a program of your own use a command transport."
-            self._fields.problem(("transport",), f"there is no built-in tool {quoted(name, 60)}", fix)
+            self._fields.problem(("transport",), f"there is no built-in tool {quoted_json(name, 60)}", fix)
             return Builtin("")
         return Builtin(name)
 
@@ -111,7 +111,9 @@ class TransportReader:
             self._fields.problem(("transport", "command", 0), "the program cannot come from a parameter", fix)
         stdin = self._raw.get("stdin", "none")
         if stdin not in ("none", "json"):
-            self._fields.problem(("transport", "stdin"), f"{quoted(stdin, 40)} is not allowed", 'Use "none" or "json".')
+            self._fields.problem(
+                ("transport", "stdin"), f"{quoted_json(stdin, 40)} is not allowed", 'Use "none" or "json".'
+            )
         return Command(words, "json" if stdin == "json" else "none", self._strings("env"))
 
     def _http(self) -> Http:
@@ -119,7 +121,7 @@ class TransportReader:
         method = self._raw.get("method", "POST")
         if method not in _METHODS:
             self._fields.problem(
-                ("transport", "method"), f"{quoted(method, 40)} is not allowed", f"Use {', '.join(_METHODS)}."
+                ("transport", "method"), f"{quoted_json(method, 40)} is not allowed", f"Use {', '.join(_METHODS)}."
             )
         variable = self._raw.get("endpoint_env", variable_name(self._tool_name))
         if not isinstance(variable, str) or not VARIABLE.fullmatch(variable):
@@ -164,12 +166,12 @@ class TransportReader:
 
     def _url(self) -> str:
         value = self._raw.get("url", self._endpoint)
-        place: Place = ("transport", "url") if "url" in self._raw else ("api_endpoint",)
+        place: JsonPlace = ("transport", "url") if "url" in self._raw else ("api_endpoint",)
         if "url" in self._raw and self._endpoint:
             self._fields.problem(place, "'api_endpoint' and the transport's 'url' mean the same", "Keep one of them.")
         if not isinstance(value, str) or (value and not re.match(r"https?://[^\s/]", value)):
             self._fields.problem(
-                place, f"{quoted(value, 80)} is not an http or https address", "Use http://… or https://…."
+                place, f"{quoted_json(value, 80)} is not an http or https address", "Use http://… or https://…."
             )
             return ""
         if "{" in re.split(r"[/?#]", value.partition("://")[2])[0]:
@@ -180,14 +182,16 @@ class TransportReader:
         value = self._raw.get(key, False)
         if not isinstance(value, bool):
             self._fields.problem(
-                ("transport", key), f"must be true or false, not {kind(value)}", "Write true or false."
+                ("transport", key), f"must be true or false, not {kind_in_words(value)}", "Write true or false."
             )
         return value is True
 
     def _words(self, key: str) -> tuple[str, ...]:
         value = self._raw.get(key, [])
         if not _is_strings(value):
-            self._fields.problem(("transport", key), f"must be a list of strings, not {kind(value)}", _LIST_FIX)
+            self._fields.problem(
+                ("transport", key), f"must be a list of strings, not {kind_in_words(value)}", _LIST_FIX
+            )
             return ()
         for index, word in enumerate(value):
             if "\0" in word:
@@ -209,7 +213,7 @@ def _is_strings(value: Json) -> TypeGuard[list[str]]:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def filled_texts(transport: Transport, fields: Fields) -> Iterator[tuple[Place, str]]:
+def filled_texts(transport: Transport, fields: Fields) -> Iterator[tuple[JsonPlace, str]]:
     """Yield the texts of a transport that may hold placeholders, with their places in the file."""
     if isinstance(transport, Command):
         for index, word in enumerate(transport.command):
@@ -218,7 +222,7 @@ def filled_texts(transport: Transport, fields: Fields) -> Iterator[tuple[Place, 
         yield (("api_endpoint",) if "api_endpoint" in fields.raw else ("transport", "url")), transport.endpoint
 
 
-def secret_texts(transport: Transport) -> Iterator[tuple[Place, str]]:
+def secret_texts(transport: Transport) -> Iterator[tuple[JsonPlace, str]]:
     """Yield the texts of a transport that may refer to secrets as ``${NAME}``."""
     headers: Mapping[str, str] = transport.headers if isinstance(transport, Http | Mcp) else {}
     env: Mapping[str, str] = transport.env if isinstance(transport, Command | Mcp) else {}

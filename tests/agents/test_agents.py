@@ -6,26 +6,16 @@ import re
 import pytest
 import yaml
 
-from rails.agents import (
-    COMPONENTS_MARKER,
-    as_data,
-    check_output,
-    first_message,
-    load_agents,
-    named,
-    protocol,
-    read_agent,
-    registry_for,
-    system_prompt,
-    tool_specs,
-)
+from rails.agents.output import check_output
+from rails.agents.prompt import as_data, first_message, protocol, registry_for, system_prompt, tool_specs
+from rails.agents.template import COMPONENTS_MARKER, load_agents, named, read_agent
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError, UsageError
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
-from rails.intake import read
-from rails.tools.contract import validate
-from rails.tools.definitions import load, read_definition
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.parsing.parse import parse
+from rails.tools.loader import load_definitions, read_definition
 from rails.tools.registry import Registry
+from rails.tools.validate import validate
 
 SHIPPED = builtin_folder("agent_templates")
 AGENTS = load_agents([SHIPPED])
@@ -33,7 +23,7 @@ AGENTS = load_agents([SHIPPED])
 
 @pytest.fixture(scope="module")
 def registry():
-    return load([builtin_folder("mcp_definitions")])
+    return load_definitions([builtin_folder("mcp_definitions")])
 
 
 def template(front="name: poet\ndescription: Writes.\n", body="You write.\n"):
@@ -75,7 +65,7 @@ def test_a_prompt_has_the_roles_own_tools_with_their_schemas_and_no_others(name,
 
 
 def test_the_same_agent_and_tools_give_the_same_bytes(registry):
-    again = load([builtin_folder("mcp_definitions")])
+    again = load_definitions([builtin_folder("mcp_definitions")])
     assert system_prompt(AGENTS["coder"], registry) == system_prompt(load_agents([SHIPPED])["coder"], again)
 
 
@@ -122,7 +112,7 @@ def test_c3_15_the_protocols_example_parses_and_validates(registry):
 
 
 def test_intake_finds_the_protocols_example_and_nothing_else(registry):
-    found = read(protocol(), registry.shapes())
+    found = parse(protocol(), registry.shapes())
     assert [request.tool_name for request in found.requests] == ["read_file"]
     assert found.refusals == ()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.agents.overseer import watch
+from rails.agents.monitor_rules.rules import watch
 from rails.core.events import Record
 
 

@@ -2,16 +2,17 @@
 
 import pytest
 
-from rails.agents import load_agents
-from rails.agents import trust as templates
-from rails.approval.scripted import ScriptedApprover
+from rails.agents.template import load_agents
+from rails.approval.terminal.scripted import ScriptedApprover
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import UsageError
-from rails.core.shipped import builtin_folder
 from rails.log.writer import SessionLog
-from rails.session import Job, Session, start
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Session
 from rails.testing import ScriptedModel
-from rails.tools.definitions import load
-from rails.tools.trust import Trust
+from rails.tools.loader import load_definitions
+from rails.trust import agents as templates
+from rails.trust.tools import Trust
 
 SHIPPED = builtin_folder("agent_templates")
 OWN = "---\nname: coder\ndescription: Mine.\ntools: read_file, write_file\nx-rails:\n  model: openai:m\n---\nDo {}.\n"
@@ -35,8 +36,8 @@ def agents_of(project, trust, text):
 
 def test_the_question_shows_what_it_replaces_its_tools_its_model_and_the_whole_file(project, trust):
     agents = agents_of(project, trust, "as I say")
-    (waiting,) = templates.pending(agents)
-    shown = templates.question(waiting, trust)
+    (waiting,) = templates.pending_agents(agents)
+    shown = templates.trust_question(waiting, trust)
     assert "It takes the place of the shipped coder." in shown
     assert "Tools it may ask for: read_file, write_file" in shown
     assert "Model: runs on openai:m" in shown
@@ -45,21 +46,21 @@ def test_the_question_shows_what_it_replaces_its_tools_its_model_and_the_whole_f
 
 def test_an_acceptance_holds_for_exactly_that_text_in_that_project(tmp_path, project, trust):
     agent = agents_of(project, trust, "this")["coder"]
-    assert templates.standing_of(agent, trust) == "not trusted"
-    templates.accept(agent, trust)
+    assert templates.trust_state_of(agent, trust) == "not trusted"
+    templates.accept_agent(agent, trust)
     assert agents_of(project, trust, "this")["coder"].trusted
     changed = agents_of(project, trust, "that")["coder"]
     assert not changed.trusted
-    assert templates.standing_of(changed, trust) == "changed since trusted"
-    assert "-Do this.\n+Do that." in templates.question(changed, trust)
+    assert templates.trust_state_of(changed, trust) == "changed since trusted"
+    assert "-Do this.\n+Do that." in templates.trust_question(changed, trust)
     other = tmp_path / "other"
     (other / "agent_templates").mkdir(parents=True)
     assert not agents_of(other, Trust(tmp_path / "config", other), "this")["coder"].trusted
 
 
 def test_tools_and_templates_share_one_record_and_do_not_mix(project, trust):
-    templates.accept(agents_of(project, trust, "this")["coder"], trust)
-    registry = load([builtin_folder("mcp_definitions")], trusted=trust.digests())
+    templates.accept_agent(agents_of(project, trust, "this")["coder"], trust)
+    registry = load_definitions([builtin_folder("mcp_definitions")], trusted=trust.digests())
     assert trust.pending(registry) == ()
     assert trust.forget("agent:coder")
     assert not agents_of(project, trust, "this")["coder"].trusted
@@ -68,10 +69,10 @@ def test_tools_and_templates_share_one_record_and_do_not_mix(project, trust):
 def test_a_session_engages_nobody_with_a_template_that_nobody_accepted(project, trust):
     """The command line asks before it starts anything; this is the wall behind it."""
     agents, model = agents_of(project, trust, "this"), ScriptedModel(["Done."])
-    registry = load([builtin_folder("mcp_definitions")])
-    job = Job(project, (("coder", "x"),))
+    registry = load_definitions([builtin_folder("mcp_definitions")])
+    job = SessionJob(project, (("coder", "x"),))
     with SessionLog.create(project / ".rails") as log:
-        start(job, log, model.name)
+        log_session_start(job, log, model.name)
         with pytest.raises(UsageError, match="agents trust coder"):
             Session(job, log, registry, agents, model.for_agent, ScriptedApprover([])).run()
     assert model.asked == []

@@ -5,7 +5,7 @@ import pytest
 from rails.approval.decision import request_for_changes, request_for_tool
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.core.requests import RawRequest, Repair, ToolRequest
+from rails.core.tool_request import RawRequest, Repair, ToolRequest
 from rails.core.verdict import CheckRun, Finding, Verdict
 
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from rails.approval.batch import alike, digest_of_all
 from rails.approval.decision import request_for_tool, sign_tool, still_valid
-from rails.approval.policy import PolicyApprover
-from rails.approval.rules import Policy, Rule
-from rails.approval.terminal import TerminalApprover
+from rails.approval.policy.policy import PolicyApprover
+from rails.approval.policy.rules import Policy, PolicyRule
+from rails.approval.terminal.approver import TerminalApprover
+from rails.approval.terminal.batch import alike, digest_of_all
 
 
 def run_of(make, target, number=1, **more):
@@ -102,15 +102,15 @@ def test_hostile_parameters_stay_inert_in_the_list(make):
 def test_rules_answer_what_they_can_and_the_human_the_rest(three):
     human = TerminalApprover(io.StringIO("approve\n"), io.StringIO(), accept_pipe=True)
     assert answers(PolicyApprover(Policy(), human).decide_batch(three)) == ["approve"] * 3
-    deny = Policy((Rule(1, "deny", "policy.toml", tool=("run_*",)),))
+    deny = Policy((PolicyRule(1, "deny", "policy.toml", tool=("run_*",)),))
     assert answers(PolicyApprover(deny, human).decide_batch(three)) == ["deny"] * 3
     assert answers(PolicyApprover(Policy(), None).decide_batch(three)) == [None] * 3
 
 
 def test_with_a_rule_that_counts_each_is_asked_about_by_itself(three):
-    from rails.approval.conditions import Conditions
+    from rails.approval.policy.rules import Conditions
 
-    counting = Policy((Rule(1, "deny", "policy.toml", tool=("run_*",), when=Conditions(from_nth=2)),))
+    counting = Policy((PolicyRule(1, "deny", "policy.toml", tool=("run_*",), when=Conditions(from_nth=2)),))
     human = TerminalApprover(io.StringIO("approve\n"), io.StringIO(), accept_pipe=True)
     assert answers(PolicyApprover(counting, human).decide_batch(three)) == [None] * 3
 

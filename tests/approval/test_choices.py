@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from rails.approval.grants import Grants
-from rails.approval.terminal import Choices, TerminalApprover
+from rails.approval.policy.grants import Grants
+from rails.approval.terminal.approver import Choices, TerminalApprover
 from rails.core.errors import CheckError
 
 AFTER = b"one\n2\n3\nnew\n4\n"

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from rails.approval.decision import Decision, digest_of, sign, sign_changes, sign_tool, still_valid
-from rails.approval.policy import Policy, PolicyApprover
-from rails.approval.rules import Rule
-from rails.approval.scripted import ScriptedApprover
-from rails.approval.terminal import TerminalApprover
+from rails.approval.decision import Decision, request_digest, sign, sign_changes, sign_tool, still_valid
+from rails.approval.policy.policy import Policy, PolicyApprover
+from rails.approval.policy.rules import PolicyRule
+from rails.approval.terminal.approver import TerminalApprover
+from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.changes import ChangeSet
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
@@ -53,7 +53,7 @@ def test_an_answer_to_another_request_cannot_be_signed(make):
 
 def test_every_approver_says_what_it_answered(make):
     request = make.ask()
-    rules = [Policy(), *(Policy((Rule(1, ruling, "", tool=("*",)),)) for ruling in ("allow", "deny"))]
+    rules = [Policy(), *(Policy((PolicyRule(1, ruling, "", tool=("*",)),)) for ruling in ("allow", "deny"))]
     approvers = [ScriptedApprover(["approve"]), *map(PolicyApprover, rules)]
     approvers += [TerminalApprover(io.StringIO("a\n"), io.StringIO(), accept_pipe=pipe) for pipe in (True, False)]
     assert {approver.decide(request).of for approver in approvers} == {request.digest}
@@ -110,7 +110,7 @@ def test_parameters_and_definitions_are_part_of_the_digest(make):
     request = replace(original.tool_request, definition_digest="e" * 64)
     swapped_definition = replace(original, tool_request=request, requests=(request,))
     assert original.digest != swapped_code.digest
-    assert original.digest != digest_of(swapped_definition)
+    assert original.digest != request_digest(swapped_definition)
 
 
 def test_texts_that_only_look_equal_have_two_digests(make):

@@ -6,8 +6,8 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.approval.diffview import file_diff, show
-from rails.approval.paint import draw, wrap
+from rails.approval.diff_view import file_diff, show
+from rails.approval.terminal.screen import draw, wrap
 
 
 def styles(diff):

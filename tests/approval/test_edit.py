@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.approval.decision import Decision, sign_changes, still_valid
-from rails.approval.edit import EditError, account_of, edited, hunks, in_editor, run_editor, without_hunks
+from rails.approval.edit import HumanEditError, edit_summary, edited, hunks, in_editor, run_editor, without_hunks
 from rails.core.changes import ChangeSet
 from rails.core.errors import StaleError
 from rails.core.paths import WorkspacePath
@@ -58,10 +58,10 @@ def test_only_the_edited_request_can_be_signed_with_an_edited_approval(make, jud
 
 
 def test_an_edit_that_changes_nothing_or_leaves_nothing_is_no_edit(make, judge):
-    with pytest.raises(EditError, match="Nothing was changed"):
+    with pytest.raises(HumanEditError, match="Nothing was changed"):
         edited(make.ask(), {APP: b"a = 2\n"}, judge)
     for content in (b"a = 1\n", None):
-        with pytest.raises(EditError, match="Nothing of the proposal is left"):
+        with pytest.raises(HumanEditError, match="Nothing of the proposal is left"):
             edited(make.ask(), {APP: content}, judge)
     assert judge.judged == []
 
@@ -75,7 +75,7 @@ def test_a_file_that_is_put_back_drops_out(make, judge):
 def test_the_agent_is_told_exactly_what_the_human_changed(make, judge):
     request = make.ask(make.change(), make.change("b.py", None, b"b\n"))
     again = edited(request, {APP: b"a = 3\n", WorkspacePath("b.py"): None}, judge)
-    assert account_of(request, again).splitlines() == [
+    assert edit_summary(request, again).splitlines() == [
         "The human changed your proposal before approving it (- your line, + the human's):",
         "b.py: left out; the file stays as it was.",
         "--- src/app.py (yours)",
@@ -84,12 +84,12 @@ def test_the_agent_is_told_exactly_what_the_human_changed(make, judge):
         "-a = 2",
         "+a = 3",
     ]
-    assert account_of(request, request) == ""
+    assert edit_summary(request, request) == ""
 
 
 def test_what_a_formatter_did_to_an_unedited_file_is_no_edit(make):
     request = make.ask()
-    assert account_of(request, replace(request, changes=ChangeSet((make.change(proposed=b"a=2\n"),)))) == ""
+    assert edit_summary(request, replace(request, changes=ChangeSet((make.change(proposed=b"a=2\n"),)))) == ""
 
 
 # -- parts ---------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def test_a_new_or_deleted_file_is_one_part(make):
 def test_what_is_not_text_cannot_be_taken_in_part(make):
     binary = make.change(before=b"\0", after=b"\0\1")
     assert hunks(binary) == []
-    with pytest.raises(EditError, match="not text"):
+    with pytest.raises(HumanEditError, match="not text"):
         without_hunks(binary, {0})
 
 
@@ -167,13 +167,13 @@ for path in sys.argv[2:]:
 def test_without_an_editor_or_with_one_that_fails_nothing_is_edited(make, monkeypatch, tmp_path):
     monkeypatch.delenv("VISUAL", raising=False)
     monkeypatch.delenv("EDITOR", raising=False)
-    with pytest.raises(EditError, match="Set EDITOR"):
+    with pytest.raises(HumanEditError, match="Set EDITOR"):
         in_editor(make.ask())
     monkeypatch.setenv("EDITOR", str(tmp_path / "missing"))
-    with pytest.raises(EditError, match="could not be started"):
+    with pytest.raises(HumanEditError, match="could not be started"):
         in_editor(make.ask())
     monkeypatch.setenv("EDITOR", script(tmp_path, "sys.exit(3)"))
-    with pytest.raises(EditError, match="ended with code 3"):
+    with pytest.raises(HumanEditError, match="ended with code 3"):
         run_editor([tmp_path])
 
 
@@ -195,10 +195,10 @@ def test_what_does_not_come_back_as_a_file_is_not_read(make, tmp_path, what):
         elif what == "pipe":
             os.mkfifo(paths[0])
 
-    with pytest.raises(EditError, match="did not come back"):
+    with pytest.raises(HumanEditError, match="did not come back"):
         in_editor(make.ask(), editor)
 
 
 def test_a_proposal_that_only_deletes_cannot_be_edited(make):
-    with pytest.raises(EditError, match="only deletes"):
+    with pytest.raises(HumanEditError, match="only deletes"):
         in_editor(make.ask(make.change(after=None)), lambda paths: None)

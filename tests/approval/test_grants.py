@@ -4,11 +4,10 @@ import os
 
 import pytest
 
-from rails.approval.board import Board, ask_to_revoke, posted
 from rails.approval.decision import Decision
-from rails.approval.grants import Grants, as_toml, propose, sentence
-from rails.approval.policy import Policy, PolicyApprover, load
-from rails.approval.rules import Rule
+from rails.approval.policy.grants import Grants, GrantsFile, as_toml, ask_to_revoke, posted_grants, propose, sentence
+from rails.approval.policy.policy import Policy, PolicyApprover, load_policy
+from rails.approval.policy.rules import PolicyRule
 
 
 class Clock:
@@ -128,26 +127,26 @@ def test_what_was_given_and_revoked_is_told_once(make, clock):
 
 def test_another_process_sees_a_grant_and_can_revoke_it_and_can_do_nothing_else(make, clock, tmp_path):
     folder = tmp_path / ".rails" / "grants"
-    grants = Grants(clock, Board(folder))
-    assert list(posted(folder)) == []
+    grants = Grants(clock, GrantsFile(folder))
+    assert list(posted_grants(folder)) == []
     grants.add(propose(in_tests(make)))
     grants.add(propose(make.ask(make.change("src/a.py"))))
-    seen = list(posted(folder))
+    seen = list(posted_grants(folder))
     assert [(one.process, one.number) for one in seen] == [(os.getpid(), 1), (os.getpid(), 2)]
     assert "coder may create or modify tests/*" in seen[0].words
     assert "20 more" in seen[0].words
     assert grants.take(in_tests(make))
-    assert "19 more" in next(posted(folder)).words
+    assert "19 more" in next(posted_grants(folder)).words
     ask_to_revoke(folder, seen[:1])
     assert not grants.take(in_tests(make))
-    assert [one.number for one in posted(folder)] == [2]
+    assert [one.number for one in posted_grants(folder)] == [2]
     # what somebody writes onto the board gives nothing
     board = next(folder.glob("*.json"))
     board.write_text(board.read_text().replace('"number": 2', '"number": 9').replace("src/*", "**"))
     assert not grants.take(in_tests(make))
     assert grants.take(make.ask(make.change("src/b.py")))
     grants.close()
-    assert list(posted(folder)) == []
+    assert list(posted_grants(folder)) == []
 
 
 def test_a_board_of_a_process_that_is_gone_is_not_shown(tmp_path):
@@ -160,14 +159,14 @@ def test_a_board_of_a_process_that_is_gone_is_not_shown(tmp_path):
     (tmp_path / f"{done.stdout.strip()}.json").write_text('[{"number": 1, "words": "grant 1"}]')
     (tmp_path / "1x.json").write_text("[]")
     (tmp_path / f"{os.getpid()}.json").write_text("not json")
-    assert list(posted(tmp_path)) == []
+    assert list(posted_grants(tmp_path)) == []
 
 
 def test_a_board_that_leads_elsewhere_is_not_written(make, clock, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / ".rails").mkdir()
     (tmp_path / ".rails" / "grants").symlink_to(tmp_path / "elsewhere")
-    grants = Grants(clock, Board(tmp_path / ".rails" / "grants"))
+    grants = Grants(clock, GrantsFile(tmp_path / ".rails" / "grants"))
     grants.add(propose(in_tests(make)))
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert grants.take(in_tests(make))
@@ -175,7 +174,7 @@ def test_a_board_that_leads_elsewhere_is_not_written(make, clock, tmp_path):
 
 @pytest.mark.parametrize("decision", ["deny", "ask"])
 def test_a_rule_of_the_user_outranks_a_grant(make, clock, decision):
-    policy = Policy((Rule(1, decision, "policy.toml", path=("tests/**",)),))
+    policy = Policy((PolicyRule(1, decision, "policy.toml", path=("tests/**",)),))
     answer = PolicyApprover(policy, None, granted(make, clock)).decide(in_tests(make))
     assert answer.answer == "deny"
 
@@ -199,7 +198,7 @@ def test_what_is_dangerous_cannot_be_granted(make, request_of, why):
 
 def test_a_granted_rule_can_be_copied_into_the_policy_file(make, tmp_path):
     (tmp_path / "policy.toml").write_text(as_toml(propose(in_tests(make))), encoding="utf-8")
-    policy = load(folder=tmp_path)
+    policy = load_policy(folder=tmp_path)
     assert policy.judge(in_tests(make)).ruling == "allow"
     assert policy.judge(make.ask(make.change("tests/a.py"), notes=["repaired"])).ruling == "ask"
 

@@ -4,16 +4,15 @@ import json
 
 import pytest
 
-from rails.approval.card import card_of
-from rails.approval.logged import read_card
-from rails.approval.screen import Look, draw_request
-from rails.core.outline import Outline, OutlineLine
+from rails.approval.audit import audit_of, read_audit
+from rails.approval.terminal.screen import Look, draw_request
+from rails.core.change_summary import ChangeSummary, SummaryLine
 from rails.core.verdict import Fixed, NotChecked
 
 
 def again(request, **more):
     """Through JSON, as the log does."""
-    return read_card(json.loads(json.dumps(card_of(request, **more))))
+    return read_audit(json.loads(json.dumps(audit_of(request, **more))))
 
 
 def cases(make):
@@ -24,7 +23,7 @@ def cases(make):
         make.change("new.py", None, b"y = 1\n"),
         not_checked=(NotChecked("new.py", "mypy", "not installed", required=False),),
         fixed=(Fixed("new.py", "I001", "ruff", 2),),
-        outlines=(Outline("f.json", "2 nodes", (OutlineLine("add", "node A"),), 3),),
+        outlines=(ChangeSummary("f.json", "2 nodes", (SummaryLine("add", "node A"),), 3),),
         status="error",
     )
     yield make.ask_tool(command="rm -r build\nls", note="x")
@@ -47,9 +46,9 @@ def test_what_the_log_has_no_text_of_is_said_with_its_hash(make):
 
 
 def test_a_masked_secret_is_said(make):
-    card = card_of(make.ask(make.change("a.env", b"", b"KEY=secret\n")))
+    card = audit_of(make.ask(make.change("a.env", b"", b"KEY=secret\n")))
     card["files"][0]["after"] = "KEY=***\n"
-    (line,) = read_card(card).unseen
+    (line,) = read_audit(card).unseen
     assert line == "A secret is masked in a.env as shown here; the file would hold its real value."
 
 
@@ -57,4 +56,4 @@ def test_a_masked_secret_is_said(make):
     "odd", [{}, {"files": [1, {"path": "../x"}], "verdict": {"status": 3}, "requests": [{"parameters": 1}]}]
 )
 def test_an_odd_record_is_drawn_as_something_empty(odd):
-    assert draw_request(read_card(odd)).lines
+    assert draw_request(read_audit(odd)).lines

@@ -4,21 +4,21 @@ import io
 
 import pytest
 
-from rails.approval.policy import PolicyApprover
-from rails.approval.rules import Policy, Rule
-from rails.approval.terminal import TerminalApprover
+from rails.approval.policy.policy import PolicyApprover
+from rails.approval.policy.rules import Policy, PolicyRule
+from rails.approval.terminal.approver import TerminalApprover
+from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.changes import ChangeSet
-from rails.core.places import Offer, Place
 
 
 @pytest.fixture
 def offer(make):
     def place(handle, line, likeness, after):
-        return Place(handle, line, line + 1, likeness, ChangeSet((make.change(after=after),)))
+        return CandidatePlace(handle, line, line + 1, likeness, ChangeSet((make.change(after=after),)))
 
     message = "old_string is not in the file. Nearest: lines 3–4, 80% alike."
     places = (place("h1", 3, 0.8, b"a = 3\n"), place("h2", 9, 0.6, b"a = 9\n"))
-    return Offer("t1.1", 0, "src/app.py", message, places)
+    return PlaceChoice("t1.1", 0, "src/app.py", message, places)
 
 
 def choose(offer, text, **more):
@@ -77,14 +77,14 @@ def test_a_place_that_is_one_of_several_equal_ones_is_not_called_fuzzy(offer):
 
 
 def test_no_rule_takes_a_place_and_a_human_behind_the_policy_does(offer):
-    everything = Policy((Rule(1, "allow", "policy.toml", tool=("*",), path=("**",)),))
+    everything = Policy((PolicyRule(1, "allow", "policy.toml", tool=("*",), path=("**",)),))
     assert PolicyApprover(everything).choose(offer) == ""
     human = TerminalApprover(io.StringIO("take\n"), io.StringIO(), accept_pipe=True)
     assert PolicyApprover(everything, human).choose(offer) == "h1"
 
 
 def test_no_rule_lets_a_fuzzy_or_merged_change_through(make):
-    everything = Policy((Rule(1, "allow", "policy.toml", tool=("*",), path=("**",)),))
+    everything = Policy((PolicyRule(1, "allow", "policy.toml", tool=("*",), path=("**",)),))
     from dataclasses import replace
 
     asked = make.ask()

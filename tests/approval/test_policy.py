@@ -4,10 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from rails.approval.conditions import Circumstances
 from rails.approval.decision import Decision
-from rails.approval.policy import Policy, PolicyApprover, config_folder, load
-from rails.approval.rules import Item, glob_match
+from rails.approval.policy.policy import Policy, PolicyApprover, config_folder, load_policy
+from rails.approval.policy.rules import Circumstances, PolicyItem, glob_match
 from rails.core.errors import UsageError
 
 
@@ -18,7 +17,7 @@ def policy(tmp_path):
         (tmp_path / "config" / "policy.toml").write_text(text, encoding="utf-8")
         if project is not None:
             (tmp_path / ".rails.toml").write_text(project, encoding="utf-8")
-        return load(tmp_path, folder=tmp_path / "config")
+        return load_policy(tmp_path, folder=tmp_path / "config")
 
     return read
 
@@ -32,7 +31,7 @@ def ruling(policy, request):
 
 
 def test_without_a_file_everything_is_asked(tmp_path, make):
-    policy = load(tmp_path, folder=tmp_path / "nowhere")
+    policy = load_policy(tmp_path, folder=tmp_path / "nowhere")
     assert ruling(policy, make.ask()) == ruling(policy, make.ask_tool()) == "ask"
 
 
@@ -363,17 +362,17 @@ def test_a_policy_that_anyone_can_write_is_refused(policy, tmp_path):
     policy("")
     (tmp_path / "config" / "policy.toml").chmod(0o666)
     with pytest.raises(UsageError, match="anyone on this machine can write it"):
-        load(folder=tmp_path / "config")
+        load_policy(folder=tmp_path / "config")
 
 
 def test_a_policy_that_is_a_folder_or_not_text_is_refused(tmp_path):
     (tmp_path / "policy.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="Nothing is approved"):
-        load(folder=tmp_path)
+        load_policy(folder=tmp_path)
     (tmp_path / "policy.toml").unlink()
     (tmp_path / "policy.toml").mkdir()
     with pytest.raises(UsageError, match="Nothing is approved"):
-        load(folder=tmp_path)
+        load_policy(folder=tmp_path)
 
 
 def test_the_configuration_folder_can_be_set(monkeypatch, tmp_path):
@@ -464,4 +463,4 @@ def test_a_hostile_glob_does_not_hang():
 
 def test_an_item_without_a_kind_rule_is_compared_by_tool(policy):
     rules = policy('[[rule]]\ndecision = "deny"\ntool = "delete_*"\n')
-    assert rules.judge_items([Item("coder", "delete_file", "delete", "a.txt", "pass", 1)]).ruling == "deny"
+    assert rules.judge_items([PolicyItem("coder", "delete_file", "delete", "a.txt", "pass", 1)]).ruling == "deny"

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.decision import Decision, sign, still_valid
-from rails.approval.grants import Grants, as_toml, propose
-from rails.approval.queue import IN_PAGE, Queue
-from rails.approval.terminal import TerminalApprover
+from rails.approval.policy.grants import Grants, as_toml, propose
+from rails.approval.queue import IN_PAGE, ApprovalQueue
+from rails.approval.terminal.approver import TerminalApprover
 from rails.core.errors import UnansweredError, UsageError
 from rails.core.events import Record
 
 
 class Box:
-    """A letter box in memory."""
+    """Pending answers in memory."""
 
     def __init__(self):
         self.letters, self.lock = {}, threading.Lock()
@@ -44,7 +44,7 @@ class Desk:
     def __init__(self, judge=None, here=None, **more):
         self.box, self.records, self.grants = Box(), [], Grants()
         self.on_open = lambda record: None
-        self.queue = Queue(judge=judge, grants=self.grants, page_waits=more.pop("page_waits", True), **more)
+        self.queue = ApprovalQueue(judge=judge, grants=self.grants, page_waits=more.pop("page_waits", True), **more)
         self.queue.here = here
         self.queue.open(self.box, self.publish)
 
@@ -210,7 +210,7 @@ def test_nobody_in_time_is_no_denial(make):
 
 def test_without_a_terminal_and_a_page_nobody_is_waited_for(make):
     assert Desk(page_waits=False).queue.decide(make.ask()).reason == "no human"
-    assert Queue(page_waits=True).decide(make.ask()).reason == "no human"
+    assert ApprovalQueue(page_waits=True).decide(make.ask()).reason == "no human"
 
 
 class Here:

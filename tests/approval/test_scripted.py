@@ -3,7 +3,7 @@
 import pytest
 
 from rails.approval.decision import Decision
-from rails.approval.scripted import ScriptedApprover
+from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.errors import UsageError
 
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from rails.approval.terminal import TerminalApprover
+from rails.approval.terminal.approver import TerminalApprover
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -336,7 +336,7 @@ def test_a_line_of_the_agent_never_starts_at_the_left_edge(make):
 def test_on_a_terminal_an_edit_in_the_editor_is_shown_again_before_it_counts(tty, make, monkeypatch, tmp_path):
     import sys
 
-    from rails.approval.terminal import Choices
+    from rails.approval.terminal.approver import Choices
 
     script = tmp_path / "editor.py"
     script.write_text("import sys\nopen(sys.argv[1], 'a').write('b = 3' + chr(10))\n")
@@ -356,14 +356,14 @@ def test_on_a_terminal_an_edit_in_the_editor_is_shown_again_before_it_counts(tty
 
 
 def test_what_a_workflow_change_means_stands_before_its_lines(make):
-    from rails.core.outline import Outline, OutlineLine
+    from rails.core.change_summary import ChangeSummary, SummaryLine
 
     lines = (
-        OutlineLine("add", 'node "\x1b[31mEvil\u202e"'),
-        OutlineLine("change", "url: 1 → 2", 1),
-        OutlineLine("remove", "wire " + "x" * 150),
+        SummaryLine("add", 'node "\x1b[31mEvil\u202e"'),
+        SummaryLine("change", "url: 1 → 2", 1),
+        SummaryLine("remove", "wire " + "x" * 150),
     )
-    outline = Outline("flow.json", "1 node added", lines, hidden=3)
+    outline = ChangeSummary("flow.json", "1 node added", lines, hidden=3)
     request = make.ask(judged=make.verdict(outlines=(outline,)))
     _, shown = piped("d\nno\n", make, request, colour=False)
     assert shown.index("flow.json: 1 node added") < shown.index("src/app.py (modify")

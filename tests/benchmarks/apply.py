@@ -21,8 +21,8 @@ sys.path.insert(0, str(ROOT))
 from rails.core import paths  # noqa: E402
 from rails.core.changes import ChangeSet, FileChange  # noqa: E402
 from rails.edits.apply import recover, write  # noqa: E402
-from rails.edits.files import Disk  # noqa: E402
-from rails.edits.history import History  # noqa: E402
+from rails.edits.checkpoints import History  # noqa: E402
+from rails.edits.safe_files import Disk  # noqa: E402
 
 OLD, NEW = b"x = 1\n" * 700, b"x = 2\n" * 700
 
@@ -38,7 +38,7 @@ def batch(project, count, before=OLD, after=NEW):
     changes = []
     for number in range(count):
         (project / f"f{number}.py").write_bytes(before)
-        changes.append(FileChange(paths.parse(f"f{number}.py"), before, after))
+        changes.append(FileChange(paths.parse_path(f"f{number}.py"), before, after))
     return ChangeSet(tuple(changes))
 
 

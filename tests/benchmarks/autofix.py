@@ -23,7 +23,7 @@ from gate import SCRIPTS, pieces
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate
+from rails.gate.gate import Gate
 
 SELECT = "E,W,F,I,UP"
 CONFIG = f"[tool.ruff]\ntarget-version = 'py310'\n[tool.ruff.lint]\nselect = {SELECT.split(',')}\n"

@@ -15,10 +15,10 @@ import time
 
 import jsonschema
 
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import validate
-from rails.tools.definitions import load
+from rails.core.app_dirs import builtin_folder
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.tools.loader import load_definitions
+from rails.tools.validate import validate
 
 CONTENT = "def f(x):\n    return x\n" * 200
 CASES = {
@@ -54,7 +54,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=500)
     calls = parser.parse_args().calls
-    registry = load([builtin_folder("mcp_definitions")])
+    registry = load_definitions([builtin_folder("mcp_definitions")])
     columns = ["ours", "naive", "compiled"]
     rust = importlib.util.find_spec("jsonschema_rs") is not None
     columns += ["jsonschema-rs"] if rust else []

@@ -22,18 +22,18 @@ import drift  # noqa: E402
 from peers import find_peers  # noqa: E402
 
 from rails.core import paths  # noqa: E402
-from rails.edits.draft import Draft, Problem  # noqa: E402
-from rails.edits.files import Snapshot  # noqa: E402
+from rails.edits.edit_request import EditRequest  # noqa: E402
+from rails.edits.file_draft import Draft, Problem  # noqa: E402
 from rails.edits.match import locate  # noqa: E402
-from rails.edits.view import View  # noqa: E402
-from rails.edits.wanted import Wanted  # noqa: E402
+from rails.edits.safe_files import Snapshot  # noqa: E402
+from rails.edits.text_view import View  # noqa: E402
 
 
 def ours(case):
     """The whole engine, without the disk. Returns bytes, or None for a refusal."""
-    draft = Draft(paths.parse("piece.py"), Snapshot(case.data, 0o644, 1, (0, 0), (0, 0, 0, 0)))
+    draft = Draft(paths.parse_path("piece.py"), Snapshot(case.data, 0o644, 1, (0, 0), (0, 0, 0, 0)))
     try:
-        draft.edit(Wanted(case.old, case.new), case.more.get("base_hash", ""))
+        draft.edit(EditRequest(case.old, case.new), case.more.get("base_hash", ""))
         return draft.finish().after
     except Problem:
         return None
@@ -122,10 +122,10 @@ def run_speed(_options):
         old = "\n".join(lines[at : at + 5])
         bare = "\n".join(line.strip() for line in lines[at : at + 5])
         jobs = (
-            lambda text=text, old=old: locate(View(text), Wanted(old, old + "\n    more = 1")),
+            lambda text=text, old=old: locate(View(text), EditRequest(old, old + "\n    more = 1")),
             lambda data=data, old=old: ours(drift.Case("", data, old, old + "\n    more = 1")),
-            lambda text=text, bare=bare: locate(View(text), Wanted(bare, bare + "\nmore = 1")),
-            lambda text=text, bare=bare: locate(View(text), Wanted(bare.replace("compute", "gone"), "x")),
+            lambda text=text, bare=bare: locate(View(text), EditRequest(bare, bare + "\nmore = 1")),
+            lambda text=text, bare=bare: locate(View(text), EditRequest(bare.replace("compute", "gone"), "x")),
         )
         print(f"| {count} lines | " + " | ".join(f"{median_us(job):,.0f} µs" for job in jobs) + " |")
     print()
@@ -144,13 +144,13 @@ def bounds():
     needle = "            return self._value\n" * 500 + "            return self._other\n"
 
     def thousand():
-        draft = Draft(paths.parse("big.txt"), Snapshot(big.encode(), 0o644, 1, (0, 0), (0, 0, 0, 0)))
+        draft = Draft(paths.parse_path("big.txt"), Snapshot(big.encode(), 0o644, 1, (0, 0), (0, 0, 0, 0)))
         for n in range(1000):
-            draft.edit(Wanted(f"line {n * 100} of a file", f"LINE {n * 100} of a file"), "")
+            draft.edit(EditRequest(f"line {n * 100} of a file", f"LINE {n * 100} of a file"), "")
         return f"{len(draft.finish().after):,} bytes"
 
     def one(text, old, new="x"):
-        found = locate(View(text), Wanted(old, new))
+        found = locate(View(text), EditRequest(old, new))
         return getattr(found, "code", f"rung {getattr(found, 'rung', 0)}")
 
     return {

@@ -22,10 +22,12 @@ from pathlib import Path
 from gate import pieces
 
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate, tools
-from rails.gate.ruff import Diagnostic, parse
-from rails.gate.ruffserver import RuffServer
-from rails.gate.settings import RuffSettings
+from rails.gate.gate import Gate
+from rails.gate.languages.python.config import RuffSettings
+from rails.gate.languages.python.ruff import parse_diagnostics
+from rails.gate.languages.python.ruff_server import RuffServer
+from rails.gate.support.diagnostics import Diagnostic
+from rails.processes import programs
 
 SCRIPTS = Path(sys.executable).parent
 FLAKE8 = "[flake8]\nmax-line-length = 88\n"
@@ -53,7 +55,7 @@ def whole(found: Diagnostic) -> tuple[object, ...]:
 
 def by_server(folder: Path, files: Mapping[str, bytes]) -> Found:
     """Ask the warm server, as the gate does."""
-    server = RuffServer(tools.find_ruff(), folder, RuffSettings(True))  # type: ignore[arg-type]
+    server = RuffServer(programs.find_ruff(), folder, RuffSettings(True))  # type: ignore[arg-type]
     try:
         return {name: Counter(map(whole, server.lint(name, data))) for name, data in files.items()}
     finally:
@@ -66,7 +68,7 @@ def by_command(folder: Path, files: Mapping[str, bytes]) -> Found:
     out = subprocess.run(words, cwd=folder, capture_output=True, check=False).stdout
     found: dict[str, Counter[tuple[object, ...]]] = {name: Counter() for name in files}
     for item in json.loads(out):
-        found[Path(item["filename"]).name].update(map(whole, parse(json.dumps([item]).encode())))
+        found[Path(item["filename"]).name].update(map(whole, parse_diagnostics(json.dumps([item]).encode())))
     return found
 
 

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate
 from rails.gate.baseline import line_map
+from rails.gate.gate import Gate
 
 SCRIPTS = Path(sys.executable).parent
 RUFF_PROJECT = "[tool.ruff.lint]\nselect = ['E', 'W', 'F']\n[tool.ruff.format]\nline-ending = 'auto'\n"
@@ -200,7 +200,7 @@ def one_shot(rounds: int) -> None:
     names = [Path(path).name for path in paths]
     code = (
         "import sys\nfrom pathlib import Path\nfrom rails.core.paths import WorkspacePath\n"
-        "from rails.gate import Gate\n"
+        "from rails.gate.gate import Gate\n"
         "with Gate(Path(sys.argv[1])) as gate:\n"
         "    gate.check_files([WorkspacePath(p) for p in sys.argv[2:]])\n"
     )
@@ -276,8 +276,8 @@ def line_maps() -> None:
 def memory() -> None:
     """Resident memory of a warm Python session's processes."""
     bench = Bench({"pyproject.toml": BLACK_PROJECT, ".flake8": FLAKE8}, pieces(5))
-    pids = [worker.pid for worker in bench.gate._desk.pool.workers if worker.pid]
-    pids += [server.pid for server in bench.gate._desk.resources["ruff"].servers]
+    pids = [worker.pid for worker in bench.gate._context.pool.workers if worker.pid]
+    pids += [server.pid for server in bench.gate._context.resources["ruff"].servers]
     pages = [int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids]
     total = sum(pages) * os.sysconf("SC_PAGE_SIZE") / 1e6
     print(f"{f'memory of {len(pids)} warm processes, MB':<58} {total:>9.1f}                      G14 <= 110")

@@ -35,13 +35,13 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.par
 
 from intake_corpus import SHAPES, F, Row, rows  # noqa: E402
 
-from rails.core.requests import ToolRequest  # noqa: E402
-from rails.core.shipped import builtin_folder  # noqa: E402
-from rails.intake import Reader, read  # noqa: E402
-from rails.intake.jsontext import strict  # noqa: E402
-from rails.intake.repairs import repair  # noqa: E402
-from rails.tools.contract import validate  # noqa: E402
-from rails.tools.definitions import load  # noqa: E402
+from rails.core.app_dirs import builtin_folder  # noqa: E402
+from rails.core.tool_request import ToolRequest  # noqa: E402
+from rails.data_formats.strict_json import parse_strict  # noqa: E402
+from rails.parsing.parse import AnswerParser, parse  # noqa: E402
+from rails.parsing.repairs import repair  # noqa: E402
+from rails.tools.loader import load_definitions  # noqa: E402
+from rails.tools.validate import validate  # noqa: E402
 
 Parser = Callable[[str], Any]
 
@@ -51,14 +51,14 @@ Parser = Callable[[str], Any]
 
 def fits(name: str, parameters: Any) -> bool:
     """Say whether the call would pass the tool's schema: required keys, closed keys, types."""
-    from rails.intake import shape
+    from rails.json_schema import quick_check
 
-    return name in SHAPES and shape.fits(SHAPES[name], parameters)
+    return name in SHAPES and quick_check.fits(SHAPES[name], parameters)
 
 
 def ours(row: Row) -> str:
     """Read one message and name the result."""
-    found = read(row.message, SHAPES, finish=row.finish)  # type: ignore[arg-type]
+    found = parse(row.message, SHAPES, finish=row.finish)  # type: ignore[arg-type]
     calls = [(one.tool_name, dict(one.parameters)) for one in found.requests]
     if calls and not all(fits(*call) for call in calls):
         return "caught"
@@ -295,9 +295,9 @@ def speed(sizes: list[int]) -> None:
         for size in sizes:
             block, repeat = make(size), repetitions(size)
             base = microseconds(lambda block=block: json.loads(block), repeat)[0]
-            parsed = microseconds(lambda block=block: strict(block), repeat)
+            parsed = microseconds(lambda block=block: parse_strict(block), repeat)
             message = f"Ok.\n\n{F}json\n{block}\n{F}\nDone.\n"
-            whole = microseconds(lambda message=message: read(message, SHAPES), repeat)
+            whole = microseconds(lambda message=message: parse(message, SHAPES), repeat)
             print(
                 f"  {size / 1000:6.1f} kB  json.loads {base:8.1f}   strict {parsed[0]:8.1f} / {parsed[1]:8.1f} "
                 f"({parsed[0] / base:.1f}x)   whole message {whole[0]:8.1f} / {whole[1]:8.1f} ({whole[0] / base:.1f}x)"
@@ -309,7 +309,7 @@ def speed(sizes: list[int]) -> None:
                 block, repeat = damage(make(size)), repetitions(size)
                 alone = microseconds(lambda block=block: repair(block, closers=True), repeat)
                 message = f"Ok.\n\n{F}json\n{block}\n{F}\nDone.\n"
-                whole = microseconds(lambda message=message: read(message, SHAPES), repeat)
+                whole = microseconds(lambda message=message: parse(message, SHAPES), repeat)
                 medians.append(whole[0])
                 print(
                     f"  {kind:15} {size / 1000:6.1f} kB  {alone[0]:8.1f} / {alone[1]:8.1f} "
@@ -347,11 +347,11 @@ def hostile() -> None:
         times = []
         for size in (50_000, 500_000):
             text = make(size)
-            times.append(microseconds(lambda text=text: read(text, SHAPES), 5)[0] / 1000)
+            times.append(microseconds(lambda text=text: parse(text, SHAPES), 5)[0] / 1000)
         growth = math.log10(max(times[1], 1e-6) / max(times[0], 1e-6))
         print(f"  {kind:26} {times[0]:8.2f} {times[1]:9.2f}   n^{growth:.2f}")
     text = HOSTILE["open brackets"](100_000) + f"\n{F}\n"
-    print(f"  100,000 nested brackets refused in {microseconds(lambda: read(text, SHAPES), 9)[0] / 1000:.1f} ms")
+    print(f"  100,000 nested brackets refused in {microseconds(lambda: parse(text, SHAPES), 9)[0] / 1000:.1f} ms")
 
 
 def streaming() -> None:
@@ -370,14 +370,14 @@ def streaming() -> None:
             taken = microseconds(lambda part=part, chunk=chunk: chunked(part, chunk), 3)[0]
             print(f"  {name:5} in chunks of {chunk:4}: {len(part) / taken:8.1f} MB/s")
     typical = f"I will write it.\n\n{F}json\n{long_block(1_000)}\n{F}\nDone.\n"
-    median, p99 = microseconds(lambda: read(typical, SHAPES), 400)
+    median, p99 = microseconds(lambda: parse(typical, SHAPES), 400)
     print(f"  a typical 1 kB block, detected, parsed and classified: {median:.0f} µs (p99 {p99:.0f})")
-    registry = load([builtin_folder("mcp_definitions")])
+    registry = load_definitions([builtin_folder("mcp_definitions")])
     typical = typical.replace('"path"', '"file_path"')
     shapes = registry.shapes()  # made once for each turn
-    request = validate(read(typical, shapes).requests[0], registry, "coder")
+    request = validate(parse(typical, shapes).requests[0], registry, "coder")
     assert isinstance(request, ToolRequest), request
-    median, p99 = microseconds(lambda: validate(read(typical, shapes).requests[0], registry, "coder"), 400)
+    median, p99 = microseconds(lambda: validate(parse(typical, shapes).requests[0], registry, "coder"), 400)
     print(
         f"  the same, with the shipped tools, and validated by its tool's definition: {median:.0f} µs (p99 {p99:.0f})"
     )
@@ -385,7 +385,7 @@ def streaming() -> None:
 
 def chunked(text: str, size: int) -> None:
     """Read a text in chunks."""
-    reader = Reader(SHAPES)
+    reader = AnswerParser(SHAPES)
     for pos in range(0, len(text), size):
         reader.feed(text[pos : pos + size])
     reader.flush("end_turn")
@@ -399,7 +399,7 @@ def peer_speed(parsers: dict[str, Parser], sizes: list[int]) -> None:
         + " kB"
     )
     for kind in ("extra brace", "raw line ends", "Python repr"):
-        for name, parse in {"rails, repair": partial(repair, closers=True), **parsers}.items():
+        for name, reader in {"rails, repair": partial(repair, closers=True), **parsers}.items():
             cells: list[str] = []
             medians: list[float] = []
             for size in sizes:
@@ -407,7 +407,7 @@ def peer_speed(parsers: dict[str, Parser], sizes: list[int]) -> None:
                     cells.append("-")
                     continue
                 block = DAMAGE[kind](long_block(size))
-                median, p99 = microseconds(partial(silently, parse, block), repetitions(size) // 3)
+                median, p99 = microseconds(partial(silently, reader, block), repetitions(size) // 3)
                 medians.append(median)
                 cells.append(f"{median:.0f} / {p99:.0f}")
             ends = math.log10(medians[-1] / medians[-2])  # each size is ten times the one before
@@ -443,8 +443,8 @@ def main() -> None:
     ]
     parsers = peers()
     print(f"peers, on the {len(blocks)} blocks alone")
-    for name, parse in parsers.items():
-        table(name, accuracy(blocks, partial(theirs, parse=parse)))
+    for name, reader in parsers.items():
+        table(name, accuracy(blocks, partial(theirs, parse=reader)))
     if chosen.quick:
         return
     speed([500, 5_000, 50_000, 500_000])

@@ -26,7 +26,8 @@ sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.par
 
 from intake_corpus import SHAPES, F, rows  # noqa: E402
 
-from rails.intake import Reader, extras, read  # noqa: E402
+from rails.parsing.call_formats import optional  # noqa: E402
+from rails.parsing.parse import AnswerParser, parse  # noqa: E402
 
 EVIL = "/etc/passwd"
 CALL = f'{{"tool": "delete_file", "path": "{EVIL}"}}'
@@ -176,7 +177,7 @@ def reading_seconds(text: str, finish: Any, dialects: tuple[str, ...]) -> float:
     times = []
     for _ in range(3):
         start = time.thread_time()
-        read(text, SHAPES, finish=finish, dialects=dialects)
+        parse(text, SHAPES, finish=finish, dialects=dialects)
         times.append(time.thread_time() - start)
     return min(times)
 
@@ -186,15 +187,15 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
     finish: Any = rng.choice(["end_turn", "max_tokens"])
     if content is not None and not text.endswith(("Then.\n", "bye\n")):
         finish = "max_tokens"
-    dialects = rng.choice([(), (), extras.NAMES])
+    dialects = rng.choice([(), (), optional.NAMES])
     start = time.thread_time()
-    found = read(text, SHAPES, finish=finish, dialects=dialects)
+    found = parse(text, SHAPES, finish=finish, dialects=dialects)
     bound = 0.05 + len(text) * 2e-6
     if time.thread_time() - start > bound and (took := reading_seconds(text, finish, dialects)) > bound:
         return f"slow: {took:.2f} s"
     if not (found.requests or found.refusals):
         start = time.thread_time()
-        reader = Reader(SHAPES, dialects=dialects, second_look=True)
+        reader = AnswerParser(SHAPES, dialects=dialects, report_unread_calls=True)
         reader.feed(text)
         again = reader.flush(finish)
         if again.requests or any(text[one.start] not in "{<" for one in again.refusals):
@@ -208,7 +209,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
             if request.tool_name == "write_file" and request.parameters.get("content") != content:
                 return "another content is written"
     if rng.random() < 0.1:
-        reader, signals, size = Reader(SHAPES, dialects=dialects), [], rng.randint(1, 7)
+        reader, signals, size = AnswerParser(SHAPES, dialects=dialects), [], rng.randint(1, 7)
         for pos in range(0, len(text), size):
             signals += reader.feed(text[pos : pos + size])
         again = reader.flush(finish)
@@ -223,7 +224,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
 
 
 class Coverage:
-    """Pairs of lines of ``rails.intake`` that followed each other, by the interpreter's tracing."""
+    """Pairs of lines of ``rails.parsing`` that followed each other, by the interpreter's tracing."""
 
     def __init__(self) -> None:
         self.pairs: set[tuple[str, int, int]] = set()
@@ -233,7 +234,7 @@ class Coverage:
         before = len(self.pairs)
         sys.settrace(self._call)
         try:
-            read(text, SHAPES)
+            parse(text, SHAPES)
         finally:
             sys.settrace(None)
         return len(self.pairs) > before

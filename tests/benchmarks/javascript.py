@@ -34,15 +34,16 @@ from pathlib import Path
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate, nodeworker
+from rails.gate.gate import Gate
+from rails.gate.languages.javascript import node_worker
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())).resolve() / "node_modules"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())).resolve() / "node_modules"
 FILES, EVERY = 5, 6
 
 
 def configuration() -> str:
     """Return an ``eslint.config.js`` with the rules that the worker runs where a project has none."""
-    code = Path(nodeworker.__file__).with_suffix(".cjs").read_text("utf-8")
+    code = Path(node_worker.__file__).with_suffix(".cjs").read_text("utf-8")
     found = re.search(r"const RULES = `([^`]*)`", code)
     rules: dict[str, object] = dict.fromkeys(found[1].split() if found else (), "error")
     rules["no-unused-vars"] = ["error", {"args": "none", "caughtErrors": "none", "vars": "local"}]
@@ -83,12 +84,12 @@ def session(folder: Path, texts: list[str], turns: int, pause: float, theirs: Ca
         for number in range(turns):
             files = proposal(texts, number)
             changes = ChangeSet(tuple(FileChange(WorkspacePath(n), None, t.encode()) for n, t in files.items()))
-            worker = gate._desk.resources.get("node")
+            worker = gate._context.resources.get("node")
             start = time.process_time() * 1000 + (of_process(worker.pid) if worker else 0.0)
             verdict = gate.judge(changes)
             assert not any(miss.required for miss in verdict.not_checked), verdict.not_checked
             time.sleep(pause)
-            yield time.process_time() * 1000 + of_process(gate._desk.resources["node"].pid) - start
+            yield time.process_time() * 1000 + of_process(gate._context.resources["node"].pid) - start
             if number % EVERY == 0:
                 for name, text in files.items():
                     (folder / name).write_text(text)
@@ -132,7 +133,7 @@ def main() -> int:
     parser.add_argument("--same", action="store_true")
     parser.add_argument("--daemons", type=Path)
     options = parser.parse_args()
-    node = nodeworker.find_node(Path("/nonexistent"))
+    node = node_worker.find_node(Path("/nonexistent"))
     if node is None or not (REAL / "eslint").is_dir():
         print("ESLint and Prettier are not installed: nothing was measured.")
         return 1

@@ -15,15 +15,17 @@ import time
 from pathlib import Path
 
 from rails.core.events import Event
-from rails.log import lines
-from rails.log.index import Index
-from rails.log.query import parse
+from rails.log import event_codec
+from rails.log.index.index import Index
+from rails.log.index.query import parse_query
+from rails.log.index.search import scan
 from rails.log.reader import Tail, read_lenient, verify
-from rails.log.search import scan
 from rails.log.writer import SessionLog
 
 WORDS = [
-    line.strip() for line in Path(lines.__file__).read_text(encoding="utf-8").split("\n") if len(line.strip()) > 20
+    line.strip()
+    for line in Path(event_codec.__file__).read_text(encoding="utf-8").split("\n")
+    if len(line.strip()) > 20
 ]
 
 
@@ -90,7 +92,7 @@ def generate(state, records, sessions):
                 }
                 details |= {"status": "fail" if chance.random() < 0.1 else "pass"} if kind == "GATE_VERDICT" else {}
                 details |= {"needle": "haystackneedle"} if seq == 7 else {}
-                line, record = lines.encode(
+                line, record = event_codec.encode_record(
                     seq, "2026-11-21T12:00:00.000000Z", folder.name, agent_role="coder", llm_model_used="m",
                     event_type=kind, message="a message", details=details, prev=prev,
                 )  # fmt: skip
@@ -138,12 +140,15 @@ def index(folder, records):
         ):
             figure, page = timed(lambda query=query: found.search(query))
             say(f"search {query}", f"{figure}   {len(page.hits)} hits")
-        figure, hits = timed(lambda: list(scan(state, parse("haystackneedle"))), 1)
+        figure, hits = timed(lambda: list(scan(state, parse_query("haystackneedle"))), 1)
         say("search haystackneedle without an index", f"{figure}   {len(hits)} hits")
-        figure, hits = timed(lambda: list(scan(state, parse("text:aystackneedl"))), 3)
+        figure, hits = timed(lambda: list(scan(state, parse_query("text:aystackneedl"))), 3)
         say("a piece of text, all 10 hits", f"{figure}   {len(hits)} hits")
-        say("a piece of text, first hit", timed(lambda: next(scan(state, parse("text:aystackneedl"))), 3)[0])
-        say("a piece of text that is nowhere", timed(lambda: list(scan(state, parse("text:aystackneedle?"))), 3)[0])
+        say("a piece of text, first hit", timed(lambda: next(scan(state, parse_query("text:aystackneedl"))), 3)[0])
+        say(
+            "a piece of text that is nowhere",
+            timed(lambda: list(scan(state, parse_query("text:aystackneedle?"))), 3)[0],
+        )
 
 
 def main():

@@ -51,14 +51,14 @@ def oracle(flows, options):
 
 
 def ours(flows):
-    from rails.gate.checks.n8n import check
+    from rails.gate.checks.n8n import check_workflow
 
     found, times = [], []
     for flow in flows:
         data = json.dumps(flow, indent=2).encode()
         # Processor time: what else the machine does is not the check's.
         started = time.process_time()
-        found.append(list(check(data, "flow.json")))
+        found.append(list(check_workflow(data, "flow.json")))
         times.append((time.process_time() - started) * 1e3)
     return found, sorted(times)
 
@@ -192,7 +192,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ["AI_RAILS_N8N_CATALOGUE"] = str(Path(folder) / "catalogue.json.gz")
-        from rails.gate.checks.n8n import build_catalogue
+        from rails.n8n.nodes.build import build_catalogue
 
         if not options.names_only:
             print(build_catalogue(options.packages))

@@ -139,7 +139,12 @@ def main():
     parser.add_argument("--workflows", type=Path)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    from rails.gate.checks.n8n import PROFILES, account, check, fmt, looks_like_workflow, picture
+    from rails.gate.checks.n8n import check_workflow
+    from rails.n8n import formatting
+    from rails.n8n.compare import summary
+    from rails.n8n.draw import picture
+    from rails.n8n.recognise import looks_like_workflow
+    from rails.n8n.rules.destination import PROFILES
 
     rng = random.Random(options.seed)
     files = sorted(options.workflows.glob("*.json")) if options.workflows else []
@@ -153,10 +158,10 @@ def main():
         started = time.process_time()
         try:
             looks_like_workflow(flow)
-            list(check(data, "flow.json", rng.choice(PROFILES)))
-            told = account.outline(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
+            list(check_workflow(data, "flow.json", rng.choice(PROFILES)))
+            told = summary.workflow_summary(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
             picture.svg(told.drawing if told else None)
-            fmt.tidied(data, "flow.json")
+            formatting.tidied(data, "flow.json")
         except Exception:
             failures += 1
             if failures < 5:

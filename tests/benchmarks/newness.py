@@ -29,7 +29,7 @@ from pathlib import Path
 from gate import SCRIPTS, pieces
 
 from rails.core.verdict import Finding
-from rails.gate.baseline import Text, mark, masked
+from rails.gate.baseline import TextFindings, mark_new, without_numbers
 
 #: A line and the place in the old file that it came from, -1 for a line that the edit wrote.
 Line = tuple[str, int]
@@ -153,7 +153,7 @@ Judge = Callable[[Case, list[Finding], list[Finding]], list[bool]]
 
 def ours(case: Case, old: list[Finding], new: list[Finding]) -> list[bool]:
     """Follow lines through the diff, then compare texts."""
-    return [finding.new for finding in mark(Text(case.old, old), Text(case.new, new))]
+    return [finding.new for finding in mark_new(TextFindings(case.old, old), TextFindings(case.new, new))]
 
 
 def by_position(_case: Case, old: list[Finding], new: list[Finding]) -> list[bool]:
@@ -186,13 +186,16 @@ def errors_of(case: Case, old: list[Finding], new: list[Finding], marks: list[bo
 
     A copy and its original are the same text; which of the two is called new is nobody's mistake.
     """
-    had = Counter((one.rule, masked(one.message), one.line - 1) for one in old)
+    had = Counter((one.rule, without_numbers(one.message), one.line - 1) for one in old)
     noise: Counter[tuple[str, str, str]] = Counter()
     copies: Counter[tuple[str, str, str]] = Counter()
     missed = 0
     for one, is_new in zip(new, marks, strict=True):
         at = min(one.line, len(case.origin)) - 1
-        key, alike = (one.rule, masked(one.message), case.origin[at]), (one.rule, masked(one.message), case.new[at])
+        key, alike = (
+            (one.rule, without_numbers(one.message), case.origin[at]),
+            (one.rule, without_numbers(one.message), case.new[at]),
+        )
         if case.origin[at] < 0:
             copies[alike] += not is_new
             continue

@@ -24,17 +24,17 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from rails.approval.decision import request_for_changes  # noqa: E402
-from rails.approval.queue import Queue  # noqa: E402
-from rails.approval.screen import draw_request  # noqa: E402
+from rails.approval.pending import PendingAnswers  # noqa: E402
+from rails.approval.queue import ApprovalQueue  # noqa: E402
+from rails.approval.terminal.screen import draw_request  # noqa: E402
 from rails.core.changes import ChangeSet, FileChange  # noqa: E402
 from rails.core.events import Event  # noqa: E402
 from rails.core.paths import WorkspacePath  # noqa: E402
 from rails.core.verdict import Verdict  # noqa: E402
-from rails.log.answers import Answers  # noqa: E402
 from rails.log.reader import read_lenient  # noqa: E402
 from rails.log.writer import SessionLog  # noqa: E402
+from rails.projections.session import session_view  # noqa: E402
 from rails.review.html import render_html  # noqa: E402
-from rails.review.queries import session_view  # noqa: E402
 from rails.review.web.server import ReviewServer  # noqa: E402
 
 KEY = b"k" * 32
@@ -154,7 +154,7 @@ def decision_figures(state, rounds=20):
         "t1.1", "coder", (), Verdict("pass", ChangeSet((FileChange(WorkspacePath("a.py"), None, b"a = 1\n"),)))
     )
     log = SessionLog.create(state)
-    box, queue = Answers(state, log.session_id, KEY), Queue(page_waits=True)
+    box, queue = PendingAnswers(state, log.session_id, KEY), ApprovalQueue(page_waits=True)
     box.listen()
     queue.open(box, log.append)
 
@@ -201,7 +201,7 @@ def terminal_figures(state, session_id):
     imports = min(float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
                   for _ in range(5))  # fmt: skip
     row("terminal: importing the application with Textual (best of 5)", imports * 1000)
-    plain = code.replace("rails.review.tui.app", "rails.review.library")
+    plain = code.replace("rails.review.tui.app", "rails.review.session_list")
     base = min(float(subprocess.run([sys.executable, "-c", plain], capture_output=True, text=True, check=True).stdout)
                for _ in range(5))  # fmt: skip
     row("terminal: of which without Textual", base * 1000)
@@ -209,12 +209,12 @@ def terminal_figures(state, session_id):
 
 
 async def frames(state, session_id):
-    from rails.review.library import Library
+    from rails.review.session_list import SessionList
     from rails.review.tui.app import ReviewApp
 
     first, opened, keys = [], [], []
     for _ in range(5):
-        app = ReviewApp(Library(state))
+        app = ReviewApp(SessionList(state))
         started = time.perf_counter()
         async with app.run_test(size=(120, 40)) as pilot:
             first.append((time.perf_counter() - started) * 1000)
@@ -240,12 +240,12 @@ def report_figures(state):
     spec = importlib.util.spec_from_file_location("gallery", path)
     gallery = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(gallery)
-    from rails.review.library import Library
-    from rails.review.reports import REPORTS
+    from rails.review.reports.report_list import REPORTS
+    from rails.review.session_list import SessionList
 
     gallery.gallery(state, more=198)
-    records = sum(card.records for card in Library(state).cards())
-    library = Library(state)
+    records = sum(card.records for card in SessionList(state).cards())
+    library = SessionList(state)
     for name in REPORTS:
         _, took = timed(lambda name=name: library.report(name))
         row(f"report {name} over 200 sessions, {records:,} records", took)

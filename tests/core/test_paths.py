@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rails.core import limits, paths
 from rails.core.errors import Refusal
-from rails.core.paths import WorkspacePath, forbidden, parse, protected
+from rails.core.paths import WorkspacePath, forbidden, parse_path, protected
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from rails.core.paths import WorkspacePath, forbidden, parse, protected
     ],
 )
 def test_an_ordinary_name_becomes_a_path(raw, text):
-    assert parse(raw) == WorkspacePath(text)
+    assert parse_path(raw) == WorkspacePath(text)
 
 
 REFUSED = {
@@ -81,7 +81,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("raw", [raw for rows in REFUSED.values() for raw in rows], ids=repr)
 def test_c3_14_every_trick_is_refused_with_a_reason_and_a_hint(raw):
-    refusal = parse(raw)
+    refusal = parse_path(raw)
     assert isinstance(refusal, Refusal)
     assert refusal.code == "path"
     assert "Invalid file path" in refusal.message
@@ -91,9 +91,9 @@ def test_c3_14_every_trick_is_refused_with_a_reason_and_a_hint(raw):
 
 @given(st.text(max_size=60) | st.text(alphabet="./\\~:-ab \u2025．", max_size=20))
 def test_whatever_is_accepted_stays_inside(raw):
-    path = parse(raw)
+    path = parse_path(raw)
     if isinstance(path, WorkspacePath):
-        assert parse(str(path)) == path, "a path is its own normal form"
+        assert parse_path(str(path)) == path, "a path is its own normal form"
         assert not path.text.startswith(("/", "~"))
         assert all(part not in ("", ".", "..") for part in path.parts)
         assert "\\" not in path.text
@@ -106,14 +106,14 @@ def test_every_protected_folder_protects_what_is_in_it(name):
         assert protected(WorkspacePath(f"{spelled}/x")) == paths.PROTECTED_DIRECTORIES[name]
         assert protected(WorkspacePath(f"deep/down/{spelled}/x/y.txt")) == paths.PROTECTED_DIRECTORIES[name]
     assert protected(WorkspacePath(name)), "a file in its place would be as bad"
-    assert name == paths.folded(name)
+    assert name == paths.casefolded_name(name)
 
 
 @pytest.mark.parametrize("name", paths.PROTECTED_FILES)
 def test_every_protected_file_is_protected_at_any_depth_in_any_case(name):
     for spelled in (name, name.upper(), f"sub/{name}", f"sub/deep/{name.title()}"):
         assert protected(WorkspacePath(spelled)) == paths.PROTECTED_FILES[name]
-    assert name == paths.folded(name)
+    assert name == paths.casefolded_name(name)
 
 
 PATTERN_ROWS = {
@@ -150,7 +150,7 @@ def test_every_protected_pattern_has_its_rows(reason, name):
 
 
 def test_every_pattern_is_shown_to_match_something():
-    names = [paths.folded(name.rpartition("/")[2]) for names in PATTERN_ROWS.values() for name in names]
+    names = [paths.casefolded_name(name.rpartition("/")[2]) for names in PATTERN_ROWS.values() for name in names]
     for pattern, _ in paths.PROTECTED_PATTERNS:
         assert any(re.fullmatch(pattern, name) for name in names), pattern
 

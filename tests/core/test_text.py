@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rails.core.text import (
     Decoded,
-    decode,
+    decode_text,
     excerpt,
     head_and_tail,
     line_column,
@@ -178,14 +178,14 @@ def test_head_and_tail_keeps_both_ends_and_counts_the_rest(text, limit):
 @example("a\r\nb\n\rc", True)
 def test_a_decoded_file_is_written_back_byte_for_byte(text, bom):
     data = (b"\xef\xbb\xbf" if bom else b"") + text.encode()
-    decoded = decode(data)
+    decoded = decode_text(data)
     assert isinstance(decoded, Decoded)
     assert decoded.encode(decoded.text) == data
 
 
 @pytest.mark.parametrize("data", [b"\0", b"a\0b", b"\xff\xfe", b"\xc3(", b"\xed\xa0\x80", b"\xef\xbb\xbf\0"])
 def test_what_is_not_text_is_not_guessed(data):
-    assert decode(data) is None
+    assert decode_text(data) is None
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import platformdirs
 import pytest
 
-from rails.core.userfolder import config_folder
+from rails.core.app_dirs import config_folder
 
 
 @pytest.mark.parametrize("home", ["/home/someone", "/home/someone/", "/", "relative", ""])

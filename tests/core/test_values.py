@@ -1,4 +1,4 @@
-"""Classes of rails.core.values are dataclasses in all that can be seen of them; what is not supported is refused."""
+"""Classes of rails.core.dataclass are dataclasses in all that can be seen of them; what is not supported is refused."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.core import values
-from rails.core.wire import to_json
+from rails.core import dataclass
+from rails.core.json_text import to_json
 
 T = TypeVar("T")
 
@@ -39,33 +39,33 @@ def twins(**flags):
 
         return Point
 
-    return make(values), make(dataclasses)
+    return make(dataclass), make(dataclasses)
 
 
-@values.dataclass(frozen=True, slots=True)
+@dataclass.dataclass(frozen=True, slots=True)
 class Kept:
     a: int
     b: tuple[int, ...] = ()
 
 
-@values.dataclass(frozen=True, slots=True)
+@dataclass.dataclass(frozen=True, slots=True)
 class More(Kept):
     c: str = "c"
 
 
-@values.dataclass(slots=True)
+@dataclass.dataclass(slots=True)
 class Loose:
     a: int = 1
     b: Any = None
 
 
-@values.dataclass(frozen=True, slots=True)
+@dataclass.dataclass(frozen=True, slots=True)
 class Holds(Generic[T]):
     value: T
 
 
 def outcome(work):
-    """What came of it: a result's representation, or the kind of error."""
+    """The result: a representation, or the kind of error."""
     try:
         return repr(work())
     except Exception as error:
@@ -113,9 +113,9 @@ def test_instances_behave_as_those_of_the_standard_library(first, second, frozen
 def test_a_class_of_which_many_are_made_goes_on_as_before(frozen):
     ours, theirs = twins(frozen=frozen)
     early = ours(1, "z")
-    many = [ours(number, note="n") for number in range(3 * values._MANY)]
+    many = [ours(number, note="n") for number in range(3 * dataclass._MANY)]
     assert ours.__init__.__code__.co_varnames[:2] == ("self", "x"), "compiled by the standard library"
-    assert many[-1] == ours(3 * values._MANY - 1)
+    assert many[-1] == ours(3 * dataclass._MANY - 1)
     assert many[-1].note == "n"
     assert early == ours(1, "z")
     assert early != ours(2, "z")
@@ -136,10 +136,10 @@ def test_replace_and_asdict_give_what_the_standard_library_gives(first, second):
         return replace(cls(*first[0], **first[1]), **second[1])
 
     expected = outcome(lambda: changed(theirs, dataclasses.replace))
-    assert outcome(lambda: changed(ours, values.replace)) == expected
+    assert outcome(lambda: changed(ours, dataclass.replace)) == expected
     assert outcome(lambda: changed(ours, dataclasses.replace)) == expected
-    assert outcome(lambda: changed(theirs, values.replace)) == expected
-    assert outcome(lambda: dataclasses.asdict(changed(ours, values.replace))) == outcome(
+    assert outcome(lambda: changed(theirs, dataclass.replace)) == expected
+    assert outcome(lambda: dataclasses.asdict(changed(ours, dataclass.replace))) == outcome(
         lambda: dataclasses.asdict(changed(theirs, dataclasses.replace))
     )
 
@@ -161,7 +161,7 @@ def test_a_subclass_has_the_fields_of_both():
     assert one != Kept(1, (2,))
     assert repr(one) == "More(a=1, b=(2,), c='d')"
     assert [field.name for field in dataclasses.fields(one)] == ["a", "b", "c"]
-    assert values.replace(one, c="e").c == "e"
+    assert dataclass.replace(one, c="e").c == "e"
     assert not hasattr(one, "__dict__")
 
 
@@ -186,7 +186,7 @@ def test_a_frozen_value_stays_as_it_is():
 
 
 def test_methods_of_the_class_itself_are_kept():
-    @values.dataclass(frozen=True, slots=True)
+    @dataclass.dataclass(frozen=True, slots=True)
     class Own:
         a: int
 
@@ -199,7 +199,7 @@ def test_methods_of_the_class_itself_are_kept():
         def __hash__(self) -> int:
             return 7
 
-    assert all(Own(number) == Own(0) for number in range(2 * values._MANY))
+    assert all(Own(number) == Own(0) for number in range(2 * dataclass._MANY))
     assert repr(Own(1)) == "mine"
     assert Own(1) == Own(2)
     assert hash(Own(1)) == 7
@@ -220,13 +220,13 @@ def test_a_pattern_takes_a_value_apart():
 def test_what_is_not_supported_is_refused_at_the_class():
     with pytest.raises(TypeError, match="slots"):
 
-        @values.dataclass(frozen=True)
+        @dataclass.dataclass(frozen=True)
         class NoSlots:
             a: int
 
     with pytest.raises(TypeError, match="__post_init__"):
 
-        @values.dataclass(slots=True)
+        @dataclass.dataclass(slots=True)
         class After:
             a: int
 
@@ -235,13 +235,13 @@ def test_what_is_not_supported_is_refused_at_the_class():
 
     with pytest.raises(TypeError, match="ClassVar"):
 
-        @values.dataclass(slots=True)
+        @dataclass.dataclass(slots=True)
         class Shared:
             a: ClassVar[int] = 1
 
     with pytest.raises(TypeError, match="frozen"):
 
-        @values.dataclass(slots=True)
+        @dataclass.dataclass(slots=True)
         class Thawed(Kept):
             d: int = 1
 
@@ -251,7 +251,7 @@ def test_what_is_not_supported_is_refused_at_the_class():
 
     with pytest.raises(TypeError, match="standard library"):
 
-        @values.dataclass(frozen=True, slots=True)
+        @dataclass.dataclass(frozen=True, slots=True)
         class Mixed(Base):
             b: int = 1
 
@@ -259,19 +259,19 @@ def test_what_is_not_supported_is_refused_at_the_class():
 def test_mistakes_that_the_standard_library_finds_are_found():
     with pytest.raises(TypeError, match="'b' follows default argument 'a'"):
 
-        @values.dataclass(slots=True)
+        @dataclass.dataclass(slots=True)
         class Order:
             a: int = 1
             b: int
 
     with pytest.raises(ValueError, match="default_factory"):
 
-        @values.dataclass(slots=True)
+        @dataclass.dataclass(slots=True)
         class Mutable:
-            a: list[int] = values.field(default=[])
+            a: list[int] = dataclass.field(default=[])
 
     with pytest.raises(ValueError, match="both"):
-        values.field(default=1, default_factory=int)
+        dataclass.field(default=1, default_factory=int)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_a_wrong_call_says_what_is_wrong(arguments, named, words):
 def test_making_a_class_imports_neither_dataclasses_nor_inspect():
     code = (
         "import sys\n"
-        "from rails.core.values import dataclass, replace\n"
+        "from rails.core.dataclass import dataclass, replace\n"
         "@dataclass(frozen=True, slots=True)\n"
         "class A:\n"
         "    a: int\n"
@@ -314,4 +314,4 @@ def test_a_class_costs_a_fraction_of_the_standard_library_s(cpu_seconds):
                 c: str = ""
                 d: tuple[int, ...] = ()
 
-    assert cpu_seconds(lambda: make(values)) < cpu_seconds(lambda: make(dataclasses)) / 3
+    assert cpu_seconds(lambda: make(dataclass)) < cpu_seconds(lambda: make(dataclasses)) / 3

@@ -4,7 +4,7 @@ import os
 import random
 import signal
 
-from rails.edits.files import Disk
+from rails.edits.safe_files import Disk
 
 CALLS = (
     "create",

@@ -1,16 +1,16 @@
-"""Short ways to say what the tests of this room say often."""
+"""Short ways to say what the tests of this package say often."""
 
 from pathlib import Path
 
 from rails.core import paths
 from rails.core.changes import Approved, ChangeSet, FileChange
-from rails.core.requests import ToolRequest
+from rails.core.tool_request import ToolRequest
 
 EDIT_TOOLS = ("write_file", "edit_file", "multi_edit", "insert_lines", "delete_file", "move_file")
 
 
 def at(text):
-    path = paths.parse(text)
+    path = paths.parse_path(text)
     assert isinstance(path, paths.WorkspacePath), path
     return path
 

@@ -5,8 +5,8 @@ import pytest
 from rails.core.changes import ChangeSet
 from rails.core.errors import WorkspaceError
 from rails.edits.apply import apply
+from rails.edits.checkpoints import History
 from rails.edits.commit import commit_session
-from rails.edits.history import History
 
 from .helpers import approved, change, save
 from .test_hostile_repository import fingerprint, git, hostile, traces

@@ -9,7 +9,7 @@ import pytest
 from rails.core.changes import ChangeSet
 from rails.core.errors import WorkspaceError
 from rails.edits.apply import apply, recover
-from rails.edits.history import History
+from rails.edits.checkpoints import History
 
 from .helpers import approved, change, save, tree
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rails.core.errors import WorkspaceError
 from rails.edits.apply import recover, write
-from rails.edits.history import History
+from rails.edits.checkpoints import History
 from rails.edits.plan import plan
 
 from .disks import CountingDisk

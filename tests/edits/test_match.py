@@ -1,28 +1,28 @@
-"""The ladder: located on the first rung that fits, unique there, written at the file's own form, or refused."""
+"""Match strategies: located by the first that fits, unique there, written at the file's own form, or refused."""
 
 import time
 
 import pytest
 
+from rails.edits.edit_request import EditRequest
 from rails.edits.match import Match, Miss, locate
-from rails.edits.view import View
-from rails.edits.wanted import Wanted
+from rails.edits.text_view import View
 
 
 def result(text, old, new, **more):
-    """The rung and the text after the edit; a refusal is an error of the test."""
+    """The strategy and the text after the edit; a refusal is an error of the test."""
     view = View(text)
-    found = locate(view, Wanted(old, new, **more))
+    found = locate(view, EditRequest(old, new, **more))
     assert isinstance(found, Match), found
     pieces, at = [], 0
     for span in found.spans:
         pieces += [text[at : span.start], span.text]
         at = span.end
-    return found.rung, "".join(pieces) + text[at:]
+    return found.strategy, "".join(pieces) + text[at:]
 
 
 def refusal(text, old, new, **more):
-    found = locate(View(text), Wanted(old, new, **more))
+    found = locate(View(text), EditRequest(old, new, **more))
     assert isinstance(found, Miss), found
     return found
 
@@ -93,8 +93,8 @@ LADDER = {
 
 @pytest.mark.parametrize("name", LADDER)
 def test_each_rung_locates_and_writes_in_the_files_own_form(name):
-    rung, text, old, new, right = LADDER[name]
-    assert result(text, old, new) == (rung, right)
+    strategy, text, old, new, right = LADDER[name]
+    assert result(text, old, new) == (strategy, right)
 
 
 BLOCK = "    def f(self):\n        return self.a\n"
@@ -137,7 +137,7 @@ def test_what_has_no_safe_reading_is_refused(name):
 def test_an_ambiguous_rung_is_never_left_for_a_looser_one():
     text = "a = 1 \nb\n--\na = 1 \nb\n--\n  a = 1\n  b\n"
     miss = refusal(text, "a = 1\nb", "x")
-    assert (miss.code, miss.rung) == ("ambiguous", 3)
+    assert (miss.code, miss.strategy) == ("ambiguous", 3)
     assert [candidate.first_line for candidate in miss.candidates] == [1, 4]
 
 
@@ -157,7 +157,7 @@ def test_a_handle_accepts_the_place_that_was_offered(old):
     miss = refusal(text, old, "def f(a):\n    return 0" if "\n" in old else "return 0")
     handle = miss.candidates[0].handle
     new = "def f(a):\n    return 0" if "\n" in old else "return 0"
-    found = locate(View(text), Wanted(old, new, handle=handle))
+    found = locate(View(text), EditRequest(old, new, handle=handle))
     assert isinstance(found, Match)
     assert found.fuzzy == ("\n" in old)
     assert result(text, old, new, handle=handle)[1] == "def f(a):\n    return 0\n\ndef g(a):\n    return a\n"
@@ -217,8 +217,8 @@ BIG = "".join(f"line {n} of a file that is quite long, with some text to fill it
 
 def test_many_places_are_replaced_in_time_and_too_many_are_refused():
     start = time.process_time()
-    rung, text = result(BIG[:2_000_000], "line", "LINE", replace_all=True)
-    assert (rung, text.count("LINE")) == (1, BIG[:2_000_000].count("line"))
+    strategy, text = result(BIG[:2_000_000], "line", "LINE", replace_all=True)
+    assert (strategy, text.count("LINE")) == (1, BIG[:2_000_000].count("line"))
     assert result(BIG[:500_000], "LINE", "x", replace_all=True, ignore_case=True)[1].count("x ") > 5_000
     assert refusal("a" * 100_001, "a", "b", replace_all=True).code == "limit"
     assert time.process_time() - start < 15
@@ -237,5 +237,5 @@ def test_many_places_are_replaced_in_time_and_too_many_are_refused():
 )
 def test_large_and_hostile_files_stay_within_seconds(text, old):
     start = time.process_time()
-    locate(View(text), Wanted(old, "x"))
+    locate(View(text), EditRequest(old, "x"))
     assert time.process_time() - start < 15

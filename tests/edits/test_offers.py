@@ -1,6 +1,6 @@
 """A refused edit comes with the places that a human may accept, each with exactly what it would do there."""
 
-from rails.edits.offers import accept, offers
+from rails.edits.choices import place_choices, with_choice
 from rails.edits.plan import plan
 
 from .helpers import at, edit, request, save
@@ -11,7 +11,7 @@ NEW = "    for item in items:\n        result += item.price * item.count\n"
 
 
 def offered(project, *requests):
-    return offers(requests, plan(requests, project), project)
+    return place_choices(requests, plan(requests, project), project)
 
 
 def test_a_place_is_offered_with_the_change_that_would_be_made_there(tmp_path):
@@ -24,7 +24,7 @@ def test_a_place_is_offered_with_the_change_that_would_be_made_there(tmp_path):
     assert (best.first_line, best.last_line) == (3, 4)
     assert best.likeness < 1
     assert best.changes.get(at("a.py")).after == FILE.replace("item.price", "item.price * item.count").encode()
-    planned = plan(accept([asked], offer, best.handle), tmp_path)
+    planned = plan(with_choice([asked], offer, best.handle), tmp_path)
     assert planned.changes == best.changes
     assert planned.fuzzy == (at("a.py"),)
     assert planned.label == " (fuzzy match)"
@@ -38,7 +38,7 @@ def test_the_edit_of_several_that_has_no_place_is_the_one_that_is_offered(tmp_pa
     asked = request("multi_edit", edits=[good, stale])
     (offer,) = offered(tmp_path, asked)
     assert offer.edit == 1
-    planned = plan(accept([asked], offer, offer.places[0].handle), tmp_path)
+    planned = plan(with_choice([asked], offer, offer.places[0].handle), tmp_path)
     after = planned.changes.get(at("a.py")).after.decode()
     assert after == FILE.replace("def total", "def sum_up").replace("item.price", "item.price * item.count")
 
@@ -48,7 +48,7 @@ def test_a_text_that_is_in_several_places_is_offered_at_each_and_is_not_fuzzy(tm
     asked = edit("a.py", "x = 1", "x = 3")
     (offer,) = offered(tmp_path, asked)
     assert [place.first_line for place in offer.places] == [1, 3]
-    planned = plan(accept([asked], offer, offer.places[1].handle), tmp_path)
+    planned = plan(with_choice([asked], offer, offer.places[1].handle), tmp_path)
     assert planned.changes.get(at("a.py")).after == b"x = 1\ny = 2\nx = 3\n"
     assert planned.fuzzy == ()
 
@@ -66,5 +66,5 @@ def test_a_handle_is_only_good_for_the_file_as_it_was(tmp_path):
     asked = edit("a.py", STALE, NEW)
     (offer,) = offered(tmp_path, asked)
     save(tmp_path, "a.py", "import os\n" + FILE)
-    planned = plan(accept([asked], offer, offer.places[0].handle), tmp_path)
+    planned = plan(with_choice([asked], offer, offer.places[0].handle), tmp_path)
     assert [refusal.code for refusal in planned.refusals] == ["stale"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.edits.omission import lost_lines, placeholder
+from rails.edits.placeholders import lost_lines, placeholder
 
 PLACEHOLDERS = [
     "# ... existing code ...",

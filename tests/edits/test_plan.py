@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rails.core.changes import ChangeSet
 from rails.core.text import sha256
 from rails.edits.plan import plan
-from rails.edits.stale import Known
+from rails.edits.stale import KnownFiles
 
 from .helpers import at, edit, request, save
 
@@ -197,7 +197,7 @@ READ = "a = 1\nb = 2\nc = 3\nd = 4\n"
 
 
 def known(*contents):
-    return Known({}, {sha256(text.encode()): text.encode() for text in contents})
+    return KnownFiles({}, {sha256(text.encode()): text.encode() for text in contents})
 
 
 def based(tool, number=1, **parameters):
@@ -456,7 +456,7 @@ def test_a_partial_plan_leaves_out_what_was_refused(tmp_path):
 def test_each_replacement_says_in_how_many_places_and_on_which_rung(tmp_path):
     save(tmp_path, "a.txt", "a a\n    b = (1, 2)\n    c\n")
     planned = plan([edit("a.txt", "a", "x", replace_all=True), edit("a.txt", "b = (1,2)\nc", "d", 2)], tmp_path)
-    assert [(o.request_id, o.occurrences, o.rung, o.fuzzy) for o in planned.outcomes] == [
+    assert [(o.request_id, o.occurrences, o.strategy, o.fuzzy) for o in planned.outcomes] == [
         ("r1", 2, 1, False),
         ("r2", 1, 6, False),
     ]

@@ -8,11 +8,11 @@ from pathlib import Path
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rails.edits.draft import Draft, Problem
-from rails.edits.files import Snapshot
+from rails.edits.edit_request import EditRequest
+from rails.edits.file_draft import Draft, Problem
 from rails.edits.match import Match, locate
-from rails.edits.view import View
-from rails.edits.wanted import Wanted
+from rails.edits.safe_files import Snapshot
+from rails.edits.text_view import View
 
 from .helpers import at
 
@@ -24,7 +24,7 @@ def after(data, old, new):
     """The bytes after an edit, or the code of the refusal."""
     draft = Draft(at("a.txt"), Snapshot(data, 0o644, 1, (0, 0), (0, 0, 0, 0)))
     try:
-        draft.edit(Wanted(old, new), "")
+        draft.edit(EditRequest(old, new), "")
         return draft.finish().after
     except Problem as problem:
         return problem.code
@@ -53,7 +53,7 @@ def test_a_text_that_is_there_once_is_replaced_literally(case, new):
 @given(TEXT, TEXT.filter(bool), NEW)
 def test_outside_the_reported_lines_nothing_changes(text, old, new):
     view = View(text)
-    found = locate(view, Wanted(old, new))
+    found = locate(view, EditRequest(old, new))
     if isinstance(found, Match):
         (span,) = found.spans
         lines = text.split("\n")
@@ -90,7 +90,7 @@ def test_edits_of_one_answer_do_not_depend_on_their_order(pairs):
     for order in (pairs, pairs[::-1]):
         draft = Draft(at("a.txt"), Snapshot(text, 0o644, 1, (0, 0), (0, 0, 0, 0)))
         for line, value in order:
-            draft.edit(Wanted(f"line {line}\n", f"new {value}\n"), "")
+            draft.edit(EditRequest(f"line {line}\n", f"new {value}\n"), "")
         results.add(draft.finish().after)
     assert len(results) == 1
 

@@ -7,8 +7,8 @@ import pytest
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate
-from rails.gate.workers import PythonPool
+from rails.gate.gate import Gate
+from rails.gate.support.warm_processes import PythonPool
 
 
 class World:

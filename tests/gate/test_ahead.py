@@ -5,8 +5,8 @@ import time
 import pytest
 
 from rails.core import limits
-from rails.gate import Gate
-from rails.gate.commands import Command
+from rails.gate.command_checks import CheckCommand
+from rails.gate.gate import Gate
 
 BLACK = "[tool.ruff.lint]\nselect = ['F']\n[tool.black]\nline-length = 88\n"
 
@@ -23,15 +23,15 @@ def cached(verdict):
     return {run.name: run.cached for run in verdict.checks}
 
 
-# -- looking ahead ---------------------------------------------------------------------------------
+# -- prefetch ---------------------------------------------------------------------------------
 
 
 def test_what_is_on_disk_is_known_when_the_edit_is_judged(world):
     world.put("pyproject.toml", BLACK)
     world.put("a.py", "x = 1\n")
     world.put(".flake8", "[flake8]\n")
-    world.gate.ahead("a.py")
-    wait_until(lambda: any(key[0] == "flake8" and key[-1] == "x = 1\n" for key in list(world.gate._desk.known)))
+    world.gate.prefetch("a.py")
+    wait_until(lambda: any(key[0] == "flake8" and key[-1] == "x = 1\n" for key in list(world.gate._context.known)))
     verdict = world.judge(("a.py", "x = 1\n", "x = 2\n"))
     assert verdict.status == "pass"
     assert cached(verdict)["flake8"] >= 2  # the canary and the old text
@@ -39,9 +39,9 @@ def test_what_is_on_disk_is_known_when_the_edit_is_judged(world):
 
 def test_a_whole_file_is_judged_before_the_answer_ends(world):
     world.put("pyproject.toml", BLACK)
-    world.gate.ahead("new.py", "import os\nprint( 1 )\n")
+    world.gate.prefetch("new.py", "import os\nprint( 1 )\n")
     wait_until(
-        lambda: any(key[:1] == ("black",) and key[-1] == b"print( 1 )\n" for key in list(world.gate._desk.known))
+        lambda: any(key[:1] == ("black",) and key[-1] == b"print( 1 )\n" for key in list(world.gate._context.known))
     )
     verdict = world.judge(("new.py", "import os\nprint( 1 )\n"))
     assert cached(verdict)["black"] >= 1
@@ -51,10 +51,10 @@ def test_a_whole_file_is_judged_before_the_answer_ends(world):
 
 def test_looking_ahead_executes_no_command_and_decides_nothing(world, project, pool, tmp_path):
     mark = tmp_path / "ran"
-    command = Command("touch", ("/usr/bin/touch", str(mark)))
+    command = CheckCommand("touch", ("/usr/bin/touch", str(mark)))
     with Gate(project, commands=[command], pool=pool) as gate:
-        gate.ahead("a.txt", "x\n")
-        gate.ahead("../outside.txt", "x\n")
+        gate.prefetch("a.txt", "x\n")
+        gate.prefetch("../outside.txt", "x\n")
         wait_until(lambda: gate._turn.acquire(blocking=False) and gate._turn.release() is None)
     assert not mark.exists()
 
@@ -69,13 +69,13 @@ def slow(world, monkeypatch):
     world.put(".flake8", "[flake8]\n")
     world.judge(("warm.py", "x = 1\n"))
     monkeypatch.setattr(limits, "PENDING_SECONDS", 0.05)
-    real = world.gate._desk.pool.ask
+    real = world.gate._context.pool.ask
 
     def ask(message):
         time.sleep(0.4)
         return real(message)
 
-    monkeypatch.setattr(world.gate._desk.pool, "ask", ask)
+    monkeypatch.setattr(world.gate._context.pool, "ask", ask)
     return world
 
 
@@ -89,7 +89,7 @@ def test_a_slow_check_of_what_goes_back_anyway_is_pending_and_never_a_pass(slow)
 
 def test_what_was_pending_is_known_at_the_next_attempt(slow):
     slow.judge(("a.py", "print( undefined )\n"))
-    wait_until(lambda: any(key[:1] == ("black",) and b"undefined" in key[-1] for key in list(slow.gate._desk.known)))
+    wait_until(lambda: any(key[:1] == ("black",) and b"undefined" in key[-1] for key in list(slow.gate._context.known)))
 
 
 def test_before_a_human_is_asked_every_check_is_awaited(slow):
@@ -112,7 +112,7 @@ def test_the_command_line_waits_for_every_check(slow):
 def test_a_command_is_not_started_for_what_goes_back_anyway(project, pool, world, tmp_path):
     mark = tmp_path / "ran"
     world.put("pyproject.toml", "[tool.ruff.lint]\nselect = ['F']\n")
-    with Gate(project, commands=[Command("touch", ("/usr/bin/touch", str(mark)))], pool=pool) as gate:
+    with Gate(project, commands=[CheckCommand("touch", ("/usr/bin/touch", str(mark)))], pool=pool) as gate:
         world.gate = gate
         verdict = world.judge(("a.py", "print(undefined)\n"))
         assert [miss.check for miss in verdict.not_checked] == ["touch"]

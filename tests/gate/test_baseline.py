@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.core.verdict import Finding
-from rails.gate import lines
-from rails.gate.baseline import Text, line_map, mark, masked, split_lines
+from rails.gate import baseline
+from rails.gate.baseline import TextFindings, line_map, mark_new, split_lines, without_numbers
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
 
@@ -20,7 +20,7 @@ def finding(line, rule="F401", message="`os` imported but unused"):
 
 
 def new_of(old_lines, new_lines, old, new, **options):
-    marked = mark(Text(old_lines, old), Text(new_lines, new), **options)
+    marked = mark_new(TextFindings(old_lines, old), TextFindings(new_lines, new), **options)
     return [item.new for item in marked]
 
 
@@ -57,7 +57,7 @@ def test_a_finding_on_an_untouched_line_is_new_when_it_was_not_there():
 def test_numbers_in_messages_are_not_part_of_the_identity():
     one, two = "Redefinition of `f` from line 12", "Redefinition of `f` from line 14"
     assert new_of(["a"], ["b", "a"], [finding(1, "F811", one)], [finding(2, "F811", two)]) == [False]
-    assert masked("unused. help: Remove it") == masked("unused.")
+    assert without_numbers("unused. help: Remove it") == without_numbers("unused.")
 
 
 def test_a_moved_line_keeps_its_old_finding():
@@ -131,14 +131,14 @@ def test_a_whole_rewrite_with_thousands_of_findings_is_compared_in_time():
 )
 def test_the_lines_that_are_kept_take_a_bounded_room(line):
     text = (line + "\n").encode()
-    lines._kept.cache_clear()
+    baseline._kept.cache_clear()
     tracemalloc.start()
     try:
         for number in range(64):
-            lines.lines_of(b"%d\n" % number + text * min(99_000 // len(text), 4_990))
+            baseline.lines_of(b"%d\n" % number + text * min(99_000 // len(text), 4_990))
         for number in range(20):
-            lines.lines_of(b"%d\n" % number + text * (99_000 // len(text)))
+            baseline.lines_of(b"%d\n" % number + text * (99_000 // len(text)))
         assert tracemalloc.get_traced_memory()[0] < 46_000_000
     finally:
         tracemalloc.stop()
-        lines._kept.cache_clear()
+        baseline._kept.cache_clear()

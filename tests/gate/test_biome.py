@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import nodeworker
+from rails.gate.languages.javascript import node_worker
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())) / "node_modules" / "@biomejs"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules" / "@biomejs"
 pytestmark = [pytest.mark.node, pytest.mark.skipif(not REAL.is_dir(), reason="Biome is not installed")]
 
 CLEAN = "export const answer = 42;\n"

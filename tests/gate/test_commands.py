@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import Gate
-from rails.gate.commands import Command, mypy
-from rails.gate.commands import pytest as suite_of
+from rails.gate.command_checks import CheckCommand, mypy
+from rails.gate.command_checks import pytest as suite_of
+from rails.gate.gate import Gate
 
 LINTER = """
 import pathlib, sys
@@ -20,7 +20,7 @@ for path in sorted(pathlib.Path(".").rglob("*.txt")):
 
 
 def linter(**options):
-    return Command("words", (sys.executable, "-c", LINTER), **options)
+    return CheckCommand("words", (sys.executable, "-c", LINTER), **options)
 
 
 @pytest.fixture
@@ -49,7 +49,9 @@ def test_findings_of_a_command_are_new_or_old(world, commanded):
 
 def test_a_command_works_on_a_copy(world, commanded):
     world.put("keep.txt", "x\n")
-    spoil = Command("spoil", (sys.executable, "-c", "import os; os.remove('keep.txt'); open('new.txt', 'w').close()"))
+    spoil = CheckCommand(
+        "spoil", (sys.executable, "-c", "import os; os.remove('keep.txt'); open('new.txt', 'w').close()")
+    )
     assert commanded([spoil], ("a.txt", "x\n")).status == "pass"
     assert sorted(path.name for path in world.project.iterdir()) == ["keep.txt"]
 
@@ -67,14 +69,14 @@ def test_a_command_for_other_files_does_not_run(commanded):
 @pytest.mark.parametrize(
     "command",
     [
-        Command("gone", ("/nonexistent/tool",)),
-        Command("relative", ("tool",)),
-        Command("crash", (sys.executable, "-c", "raise SystemExit(70)")),
-        Command("mute", (sys.executable, "-c", "raise SystemExit(1)")),
-        Command("slow", (sys.executable, "-c", "import time; time.sleep(60)"), timeout_s=0.3),
-        Command("nojunit", (sys.executable, "-c", ""), reads="junit", report="none.xml"),
-        Command("notsarif", (sys.executable, "-c", "print('hello')"), reads="sarif"),
-        Command("bomb", (sys.executable, "-c", "print('<!DOCTYPE a>')"), reads="junit"),
+        CheckCommand("gone", ("/nonexistent/tool",)),
+        CheckCommand("relative", ("tool",)),
+        CheckCommand("crash", (sys.executable, "-c", "raise SystemExit(70)")),
+        CheckCommand("mute", (sys.executable, "-c", "raise SystemExit(1)")),
+        CheckCommand("slow", (sys.executable, "-c", "import time; time.sleep(60)"), timeout_s=0.3),
+        CheckCommand("nojunit", (sys.executable, "-c", ""), reads="junit", report="none.xml"),
+        CheckCommand("notsarif", (sys.executable, "-c", "print('hello')"), reads="sarif"),
+        CheckCommand("bomb", (sys.executable, "-c", "print('<!DOCTYPE a>')"), reads="junit"),
     ],
     ids=lambda command: command.name,
 )
@@ -86,7 +88,7 @@ def test_a_command_that_fails_is_an_error_and_not_a_pass(commanded, command):
 
 def test_a_command_is_not_run_on_files_that_do_not_parse(commanded, tmp_path):
     trace = tmp_path / "trace"
-    command = Command("trace", (sys.executable, "-c", f"open({str(trace)!r}, 'w')"))
+    command = CheckCommand("trace", (sys.executable, "-c", f"open({str(trace)!r}, 'w')"))
     assert commanded([command], ("a.py", "def f(:\n")).status == "fail"
     assert not trace.exists()
 
@@ -98,7 +100,9 @@ def test_sarif_is_read(commanded):
         "result = {'ruleId': 'R1', 'message': {'text': 'wrong'}, 'locations': [{'physicalLocation': place}]}\n"
         "print(json.dumps({'runs': [{'results': [result]}]}))\n"
     )
-    (finding,) = commanded([Command("s", (sys.executable, "-c", code), reads="sarif")], ("a.txt", "x\ny\n")).findings
+    (finding,) = commanded(
+        [CheckCommand("s", (sys.executable, "-c", code), reads="sarif")], ("a.txt", "x\ny\n")
+    ).findings
     assert (finding.path, finding.line, finding.column, finding.rule, finding.message) == ("a.txt", 2, 3, "R1", "wrong")
 
 
@@ -109,7 +113,7 @@ def test_no_process_is_left_not_even_one_with_a_session_of_its_own(commanded):
         " stdin=-3, stdout=-3, stderr=-3)\n"
         "import time; time.sleep(60)\n"
     )
-    commanded([Command("leaver", (sys.executable, "-c", code), timeout_s=0.7)], ("a.txt", "x\n"))
+    commanded([CheckCommand("leaver", (sys.executable, "-c", code), timeout_s=0.7)], ("a.txt", "x\n"))
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline and sleepers():
         time.sleep(0.05)

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from rails.gate import Gate
+from rails.gate.gate import Gate
 
 PLANT = "import pathlib\npathlib.Path({trace!r}).write_text('ran')\nclass Plugin:\n    name = version = 'x'\n"
 
@@ -78,11 +78,12 @@ def test_the_change_set_cannot_bring_its_own_configuration(world):
 
 def test_workers_die_with_their_parent(tmp_path):
     code = (
-        "import sys, time\nfrom pathlib import Path\nfrom rails.gate import Gate\nfrom rails.core.changes import *\n"
+        "import sys, time\nfrom pathlib import Path\nfrom rails.gate.gate import Gate\n"
+        "from rails.core.changes import *\n"
         "from rails.core.paths import WorkspacePath\n"
         f"gate = Gate(Path({str(tmp_path)!r}))\n"
         "gate.judge(ChangeSet((FileChange(WorkspacePath('a.py'), None, b'x=1'),)))\n"
-        "desk = gate._desk\n"
+        "desk = gate._context\n"
         "servers = desk.resources['ruff'].servers\n"
         "print(*[w.pid for w in desk.pool.workers if w.pid], *[s.pid for s in servers], flush=True)\n"
         "time.sleep(60)\n"
@@ -109,8 +110,8 @@ def _runs(pid):
 
 def test_an_idle_gate_uses_no_processor(project):
     with Gate(project) as gate:
-        gate._desk.pool.workers[0].ask({"op": "ping"})
-        pid = gate._desk.pool.workers[0].pid
+        gate._context.pool.workers[0].ask({"op": "ping"})
+        pid = gate._context.pool.workers[0].pid
         assert 0 in [_ticks_in(0.3, pid) for _ in range(3)], (
             "what follows an answer may take a moment; a loop does not end"
         )

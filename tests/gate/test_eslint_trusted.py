@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import consent, nodeworker
+from rails.gate.languages.javascript import node_worker
+from rails.trust import gate
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())) / "node_modules"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
 pytestmark = [
     pytest.mark.node,
     pytest.mark.skipif(not (REAL / "eslint").is_dir() or shutil.which("node") is None, reason="no ESLint"),
@@ -24,7 +25,7 @@ def agreed(world):
 
     def configure(text):
         world.put("eslint.config.js", text)
-        consent.give(world.project, b"")
+        gate.give_consent(world.project, b"")
         return world
 
     return configure
@@ -44,7 +45,7 @@ def test_a_changed_configuration_is_a_new_question_and_a_new_answer_counts_at_on
     world.put("eslint.config.js", STRICT.replace("'no-console': 'error'", "'no-console': 'off'"))
     verdict = world.judge(("a.js", "console.log(2);\n"))
     assert "--trust" in verdict.not_checked[0].reason
-    consent.give(world.project, b"")
+    gate.give_consent(world.project, b"")
     assert world.judge(("a.js", "console.log(2);\n")).status == "pass"
 
 

@@ -9,7 +9,7 @@ import pytest
 from rails.core.changes import ChangeSet
 from rails.core.errors import UsageError
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Verdict
-from rails.gate import report
+from rails.gate.report import text
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 ARTIFACT = {
@@ -142,7 +142,7 @@ EMPTY = Verdict("pass", ChangeSet())
 
 @pytest.mark.parametrize("verdict", [VERDICT, EMPTY], ids=["findings", "empty"])
 def test_sarif_has_the_form_of_the_standard(verdict):
-    log = json.loads(report.render(verdict, "sarif"))
+    log = json.loads(text.render(verdict, "sarif"))
     jsonschema.Draft7Validator(SARIF).validate(log)
     run = log["runs"][0]
     rules = run["tool"]["driver"]["rules"]
@@ -150,7 +150,7 @@ def test_sarif_has_the_form_of_the_standard(verdict):
 
 
 def test_sarif_says_what_was_not_checked_and_what_is_new():
-    run = json.loads(report.render(VERDICT, "sarif"))["runs"][0]
+    run = json.loads(text.render(VERDICT, "sarif"))["runs"][0]
     assert [item["level"] for item in run["invocations"][0]["toolExecutionNotifications"]] == ["note", "error"]
     assert [item["baselineState"] for item in run["results"]] == ["new", "unchanged", "new"]
     assert run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "src/a%20%C3%A9%2Cb.py"
@@ -159,14 +159,14 @@ def test_sarif_says_what_was_not_checked_and_what_is_new():
 def test_a_sarif_fingerprint_does_not_depend_on_the_line_number():
     def prints(line):
         found = Finding("a.py", line, 1, "F811", f"Redefinition from line {line}", "ruff", source="def f(): ...")
-        log = json.loads(report.render(Verdict("fail", ChangeSet(), (found,)), "sarif"))
+        log = json.loads(text.render(Verdict("fail", ChangeSet(), (found,)), "sarif"))
         return log["runs"][0]["results"][0]["partialFingerprints"]
 
     assert prints(3) == prints(30)
 
 
 def test_github_annotations_are_one_escaped_line_each():
-    lines = report.render(VERDICT, "github").split("\n")
+    lines = text.render(VERDICT, "github").split("\n")
     assert len(lines) == 5
     assert lines[0].startswith(
         "::error title=F821,file=src/a é%2Cb.py,line=3,endLine=3,col=5,endColumn=6::F821 Undefined"
@@ -177,31 +177,31 @@ def test_github_annotations_are_one_escaped_line_each():
 
 
 def test_junit_counts_failures_and_errors():
-    root = ET.fromstring(report.render(VERDICT, "junit").encode())
+    root = ET.fromstring(text.render(VERDICT, "junit").encode())
     assert root.attrib["tests"] == str(len(root.findall(".//testcase")))
     assert len(root.findall(".//failure")) == 2
     assert len(root.findall(".//error")) == 1
-    passed = ET.fromstring(report.render(EMPTY, "junit").encode())
+    passed = ET.fromstring(text.render(EMPTY, "junit").encode())
     assert (passed.attrib["failures"], passed.attrib["errors"]) == ("0", "0")
     assert len(passed.findall(".//testcase")) == 1
 
 
 def test_rdjson_counts_bytes():
-    first, second, third = json.loads(report.render(VERDICT, "rdjson"))["diagnostics"]
+    first, second, third = json.loads(text.render(VERDICT, "rdjson"))["diagnostics"]
     assert first["location"]["range"] == {"start": {"line": 3, "column": 6}, "end": {"line": 3, "column": 7}}
     assert second["location"]["range"] == {"start": {"line": 1, "column": 1}}
     assert (third["severity"], third["code"]["value"]) == ("ERROR", "json-syntax")
 
 
 def test_the_explanation_names_versions_rules_and_what_was_known():
-    shown = report.render(VERDICT, "text", explain=True)
+    shown = text.render(VERDICT, "text", explain=True)
     assert "ruff   0.17.6       2      1  3.2  pyproject.toml" in shown
 
 
 def test_an_unknown_form_is_a_usage_error():
     with pytest.raises(UsageError, match="text, json, sarif, github, junit, rdjson"):
-        report.render(VERDICT, "xml")
+        text.render(VERDICT, "xml")
 
 
 def test_json_is_the_documented_object():
-    assert json.loads(report.render(VERDICT, "json")) == report.as_json(VERDICT)
+    assert json.loads(text.render(VERDICT, "json")) == text.verdict_as_json(VERDICT)

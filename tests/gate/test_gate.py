@@ -7,7 +7,10 @@ import pytest
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError, UsageError
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate, checks, report, tools
+from rails.gate import registry
+from rails.gate.gate import Gate
+from rails.gate.report import text as report
+from rails.processes import programs
 
 
 def test_an_empty_change_set_passes(world):
@@ -83,7 +86,7 @@ def test_a_file_that_cannot_be_read_is_not_a_pass(world):
 
 
 def test_a_missing_tool_is_an_error_and_never_a_pass(world, monkeypatch):
-    monkeypatch.setattr(tools, "find_ruff", lambda: None)
+    monkeypatch.setattr(programs, "find_ruff", lambda: None)
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert any("ruff is not installed" in miss.reason and miss.required for miss in verdict.not_checked)
@@ -91,14 +94,14 @@ def test_a_missing_tool_is_an_error_and_never_a_pass(world, monkeypatch):
 
 @pytest.mark.parametrize("name", ["black", "flake8"])
 def test_a_missing_python_tool_is_an_error_and_never_a_pass(world, monkeypatch, name):
-    monkeypatch.setattr(tools, "find_module", lambda asked: None if asked == name else tools.Tool(asked, (), "1"))
+    monkeypatch.setattr(programs, "find_module", lambda asked: None if asked == name else programs.Tool(asked, (), "1"))
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert {miss.check for miss in verdict.not_checked} == {name}
 
 
 def test_findings_weigh_more_than_a_missing_tool(world, monkeypatch):
-    monkeypatch.setattr(tools, "find_module", lambda name: None)
+    monkeypatch.setattr(programs, "find_module", lambda name: None)
     assert world.judge(("a.py", "print(undefined)\n")).status == "fail"
 
 
@@ -106,17 +109,17 @@ def test_a_tool_that_crashes_is_an_error(world, monkeypatch, tmp_path):
     fake = tmp_path / "ruff"
     fake.write_text("#!/bin/sh\necho broken >&2\nexit 70\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(tools, "find_ruff", lambda: tools.Tool("ruff", (str(fake),), "0"))
+    monkeypatch.setattr(programs, "find_ruff", lambda: programs.Tool("ruff", (str(fake),), "0"))
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert any(miss.check == "ruff" for miss in verdict.not_checked)
 
 
 def test_a_bug_of_ours_is_an_error_and_not_a_pass(world, monkeypatch):
-    def broken(jobs, desk):
+    def broken(jobs, context):
         raise ZeroDivisionError("oops")
 
-    monkeypatch.setattr(checks.load("python"), "run", broken)
+    monkeypatch.setattr(registry.load_check("python"), "run_check", broken)
     verdict = world.judge(("a.py", "x = 1\n"))
     assert verdict.status == "error"
     assert "ZeroDivisionError" in verdict.not_checked[0].reason
@@ -124,19 +127,19 @@ def test_a_bug_of_ours_is_an_error_and_not_a_pass(world, monkeypatch):
 
 def test_a_worker_that_dies_is_replaced(world):
     assert world.judge(("a.py", "x = 1\n")).status == "pass"
-    pids = [worker.pid for worker in world.gate._desk.pool.workers if worker.pid]
-    for worker in world.gate._desk.pool.workers:
+    pids = [worker.pid for worker in world.gate._context.pool.workers if worker.pid]
+    for worker in world.gate._context.pool.workers:
         if worker._pipe:
             worker._pipe._process.kill()
             worker._pipe._process.wait()
     assert world.judge(("b.py", "y = 1\n")).status == "pass"
-    assert {worker.pid for worker in world.gate._desk.pool.workers}.isdisjoint(pids)
+    assert {worker.pid for worker in world.gate._context.pool.workers}.isdisjoint(pids)
 
 
 def test_closing_stops_every_process(project):
     gate = Gate(project)
     gate.judge(ChangeSet())
-    worker = gate._desk.pool.workers[0]
+    worker = gate._context.pool.workers[0]
     worker.ask({"op": "ping"})
     process = worker._pipe._process
     gate.close()
@@ -148,18 +151,18 @@ def test_a_program_is_stopped_at_its_time_limit_with_its_children(tmp_path):
         f"import subprocess, sys, time\nsubprocess.Popen(['sleep', '61'], stdout=open({str(tmp_path / 'o')!r}, 'w'))\n"
     )
     with pytest.raises(CheckError, match=r"did not finish within 0\.5 seconds"):
-        tools.run([tools.sys.executable, "-c", script + "time.sleep(60)"], timeout=0.5)
+        programs.run_tool([programs.sys.executable, "-c", script + "time.sleep(60)"], timeout=0.5)
 
 
 def test_a_program_that_prints_without_end_is_stopped(tmp_path):
     with pytest.raises(CheckError, match="printed more than 1000 bytes"):
-        tools.run(["/usr/bin/yes"], most=1000, timeout=20)
+        programs.run_tool(["/usr/bin/yes"], most=1000, timeout=20)
 
 
 def test_a_tool_gets_no_environment_of_ours(monkeypatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "secret")
     monkeypatch.setenv("PYTHONPATH", ".")
-    ran = tools.run([tools.sys.executable, "-c", "import os; print(sorted(os.environ), os.getcwd())"])
+    ran = programs.run_tool([programs.sys.executable, "-c", "import os; print(sorted(os.environ), os.getcwd())"])
     assert b"SECRET" not in ran.out.upper().replace(b"SECRETS", b"")
     assert b"ANTHROPIC" not in ran.out
     assert b"PYTHONPATH" not in ran.out
@@ -168,7 +171,7 @@ def test_a_tool_gets_no_environment_of_ours(monkeypatch):
 
 def test_the_json_report_has_the_documented_form(world):
     verdict = world.judge(("a.py", "import os\nprint(x)\n"), ("b.go", "package main\n"))
-    shape = report.as_json(verdict)
+    shape = report.verdict_as_json(verdict)
     assert json.loads(json.dumps(shape)) == shape
     assert list(shape) == ["verdict", "findings", "fixed", "not_checked", "checks"]
     assert shape["verdict"] == "fail"
@@ -181,26 +184,26 @@ def test_the_json_report_has_the_documented_form(world):
 
 def test_the_text_report_shows_line_caret_and_remedy(world):
     verdict = world.judge(("pkg/a.py", "import os\n\n\ndef f():\n    x = 1\n"))
-    text = report.as_text(verdict)
+    text = report.verdict_as_text(verdict)
     assert "pkg/a.py\n  2:5      F841 Local variable `x`" in text
     assert "           |     x = 1\n           |     ^\n" in text
     assert "Remove assignment to unused variable" in text
     assert "F401 (1)" in text
     assert text.endswith("Fail: 1 finding in 1 file.\n")
     assert "\033[" not in text
-    assert "\033[31m" in report.as_text(verdict, colour=True)
+    assert "\033[31m" in report.verdict_as_text(verdict, colour=True)
 
 
 def test_the_text_report_lets_no_control_character_through(world):
     verdict = world.judge(("a.json", '{"a\x1b[31m": 1, "\u202e": }'))
-    assert "\x1b" not in report.as_text(verdict)
-    assert "\u202e" not in report.as_text(verdict)
+    assert "\x1b" not in report.verdict_as_text(verdict)
+    assert "\u202e" not in report.verdict_as_text(verdict)
 
 
 def test_the_text_report_says_once_what_many_files_have_in_common(world):
     world.put("ruff.toml", 'exclude = ["gen"]\n')
     names = [f"gen/m{n}.py" for n in range(9)]
-    text = report.as_text(world.judge(*((name, "x = 1\n") for name in names)))
+    text = report.verdict_as_text(world.judge(*((name, "x = 1\n") for name in names)))
     assert "  9 files: ruff, ruff format: the project's configuration excludes this file (not required)\n" in text
     assert "    gen/m0.py, gen/m1.py, gen/m2.py and 6 more\n" in text
 

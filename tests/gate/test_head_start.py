@@ -7,15 +7,17 @@ import threading
 import pytest
 
 from rails.cli import main
-from rails.core.paths import parse
-from rails.gate import Gate, settings, tools
-from rails.gate.rufftool import head_start
+from rails.core.paths import parse_path
+from rails.gate.gate import Gate
+from rails.gate.languages.python import config
+from rails.gate.languages.python.ruff_client import head_start
+from rails.processes import programs
 
 TEXT = "import os\nx = { 'a':1 }\nprint(undefined)\n"
 
 
 def settings_of(project):
-    return settings.ruff_for(project, "a.py", settings.read(project))
+    return config.ruff_for(project, "a.py", config.read_python_settings(project))
 
 
 def told(verdict):
@@ -24,14 +26,14 @@ def told(verdict):
 
 def judged(project, ruff=None):
     with Gate(project, ruff=ruff) as gate:
-        verdict = gate.check_files([parse("a.py")])
-        return told(verdict), [server.pid for server in gate._desk.resources["ruff"].servers]
+        verdict = gate.check_files([parse_path("a.py")])
+        return told(verdict), [server.pid for server in gate._context.resources["ruff"].servers]
 
 
 def test_a_server_that_was_started_ahead_is_the_one_that_answers_and_answers_the_same(project):
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
     (project / "a.py").write_text(TEXT)
-    ruff = head_start(project, [parse("notes.md"), parse("a.py")])
+    ruff = head_start(project, [parse_path("notes.md"), parse_path("a.py")])
     ruff._server(settings_of(project))
     started = [server.pid for server in ruff.servers]
     found, pids = judged(project, ruff)
@@ -44,7 +46,7 @@ def test_a_server_that_was_started_ahead_is_the_one_that_answers_and_answers_the
 def test_configuration_that_changes_after_the_start_counts(project):
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['E501']\n")
     (project / "a.py").write_text(TEXT)
-    ruff = head_start(project, [parse("a.py")])
+    ruff = head_start(project, [parse_path("a.py")])
     ruff._server(settings_of(project))
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F401']\n")
     (rules, _), _ = judged(project, ruff)
@@ -52,18 +54,18 @@ def test_configuration_that_changes_after_the_start_counts(project):
 
 
 def test_nothing_is_started_without_a_python_file_or_with_configuration_that_cannot_be_read(project):
-    assert head_start(project, [parse("a.md"), parse("b.json")]) is None
+    assert head_start(project, [parse_path("a.md"), parse_path("b.json")]) is None
     (project / "pyproject.toml").write_text("[tool.ruff\n")
-    ruff = head_start(project, [parse("a.py")])
+    ruff = head_start(project, [parse_path("a.py")])
     assert ruff.servers == ()
     (project / "a.py").write_text(TEXT)
     with Gate(project, ruff=ruff) as gate:
-        assert gate.check_files([parse("a.py")]).status == "error"
+        assert gate.check_files([parse_path("a.py")]).status == "error"
 
 
 def test_closing_stops_a_server_that_is_just_starting(project):
     (project / "pyproject.toml").write_text("[tool.ruff]\n")
-    ruff = head_start(project, [parse("a.py")])
+    ruff = head_start(project, [parse_path("a.py")])
     Gate(project, ruff=ruff).close()
     for thread in threading.enumerate():
         if thread.name == "start ruff":
@@ -93,8 +95,8 @@ def test_one_check_from_a_shell_imports_only_what_it_needs(project):
 def test_the_process_that_a_command_starts_first_is_the_one_that_is_asked(project):
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
     (project / "a.py").write_text(TEXT)
-    started = tools.start(tools.ruff_server(tools.find_ruff()))
-    ruff = head_start(project, [parse("a.py")], started)
+    started = programs.start_tool(programs.ruff_server(programs.find_ruff()))
+    ruff = head_start(project, [parse_path("a.py")], started)
     found, pids = judged(project, ruff)
     assert pids == [started.pid]
     assert {rule for rule, _, _ in found[0]} >= {"F401", "F821"}
@@ -104,9 +106,9 @@ def test_the_process_that_a_command_starts_first_is_the_one_that_is_asked(projec
 def test_a_process_that_died_before_it_was_asked_loses_nothing(project):
     (project / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
     (project / "a.py").write_text(TEXT)
-    started = tools.start([sys.executable, "-c", "pass"])
+    started = programs.start_tool([sys.executable, "-c", "pass"])
     started.wait()
-    (rules, missed), _ = judged(project, head_start(project, [parse("a.py")], started))
+    (rules, missed), _ = judged(project, head_start(project, [parse_path("a.py")], started))
     assert {rule for rule, _, _ in rules} >= {"F401", "F821"}
     assert not missed
 
@@ -116,7 +118,9 @@ def test_a_process_that_was_started_first_never_outlives_the_command(project, mo
     (project / "a.py").write_text(TEXT)
     (project / "notes.md").write_text("# Notes\n")
     started = []
-    monkeypatch.setattr(tools, "start", lambda argv, start=tools.start: started.append(start(argv)) or started[-1])
+    monkeypatch.setattr(
+        programs, "start", lambda argv, start=programs.start_tool: started.append(start(argv)) or started[-1]
+    )
     monkeypatch.chdir(project)
     assert main(["gate", name]) == code
     assert all(process.returncode is not None for process in started)
@@ -161,7 +165,7 @@ def test_files_are_looked_at_before_the_gate_asks_and_only_the_bytes_that_it_rea
     (project / "pkg" / "ruff.toml").write_text("lint.select = ['E7']\n")
     for name in ("a.py", "b.py", "pkg/c.py"):
         (project / name).write_text(f"{TEXT}y = x == None\n")
-    names = [parse(name) for name in ("a.py", "b.py", "pkg/c.py")]
+    names = [parse_path(name) for name in ("a.py", "b.py", "pkg/c.py")]
     ruff = head_start(project, names)
     for thread in threading.enumerate():
         if thread.name == "start ruff":
@@ -181,7 +185,7 @@ def test_a_link_out_of_the_project_is_not_shown_to_ruff(project, tmp_path):
     (project / "pyproject.toml").write_text("[tool.ruff]\n")
     (tmp_path / "secret.py").write_text("token = 1\n")
     (project / "a.py").symlink_to(tmp_path / "secret.py")
-    ruff = head_start(project, [parse("a.py")])
+    ruff = head_start(project, [parse_path("a.py")])
     ruff._server(settings_of(project))
     assert not any(server._expected for server in ruff.servers)
     ruff.close()

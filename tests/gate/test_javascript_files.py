@@ -13,14 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import Gate, nodetools, nodeworker
+from rails.gate.gate import Gate
+from rails.gate.languages.javascript import node_tools, node_worker
 
 pytestmark = [
     pytest.mark.node,
     pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed"),
 ]
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())) / "node_modules"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
 real = pytest.mark.skipif(not (REAL / "eslint").is_dir(), reason="ESLint and Prettier are not installed")
 
 # A formatter that collapses runs of spaces and wants semicolons, and a parser that refuses "@@".
@@ -87,7 +88,7 @@ def package(world, name, code, version="10.0.0", **files):
 @pytest.fixture
 def script(world, monkeypatch, tmp_path):
     """A project with the stand-ins installed."""
-    monkeypatch.setattr(nodeworker, "tool_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(node_worker, "tool_folder", lambda: tmp_path / "none")
     package(world, "prettier", PRETTIER)
     more = {"use-at-your-own-risk": "exports.builtinRules = new Map();"}
     package(world, "eslint", ESLINT, **more)
@@ -97,7 +98,7 @@ def script(world, monkeypatch, tmp_path):
 @pytest.fixture
 def bare(world, monkeypatch, tmp_path):
     """A project without any JavaScript tool."""
-    monkeypatch.setattr(nodeworker, "tool_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(node_worker, "tool_folder", lambda: tmp_path / "none")
     return world
 
 
@@ -252,7 +253,7 @@ def test_without_a_parser_a_file_is_not_checked(bare, name):
 
 
 def test_without_node_nothing_passes(bare, monkeypatch):
-    monkeypatch.setattr(nodeworker, "find_node", lambda project: None)
+    monkeypatch.setattr(node_worker, "find_node", lambda project: None)
     verdict = bare.judge(("a.js", "const a = 1;\n"))
     assert verdict.status == "error"
     assert "Node.js is not installed" in verdict.not_checked[0].reason
@@ -261,7 +262,7 @@ def test_without_node_nothing_passes(bare, monkeypatch):
 def test_node_is_not_taken_from_the_project(world, monkeypatch):
     world.put("bin/node", "#!/bin/sh\n").chmod(0o755)
     monkeypatch.setenv("PATH", f"{world.project / 'bin'}:relative:{os.environ['PATH']}")
-    assert str(world.project) not in nodeworker.find_node(world.project)
+    assert str(world.project) not in node_worker.find_node(world.project)
 
 
 @real
@@ -328,7 +329,7 @@ def test_one_look_of_the_linter_says_what_two_say(genuine, monkeypatch):
     ]
     files = [(f"m{number}.js", *filter(None, pair)) for number, pair in enumerate(texts)]
     short = genuine.judge(*files)
-    monkeypatch.setattr(nodetools.NodeTools, "fixes_outlive_layout", lambda self, data: False)
+    monkeypatch.setattr(node_tools.NodeTools, "fixes_outlive_layout", lambda self, data: False)
     long = genuine.judge(*files)
     assert short.proposal == long.proposal
     assert (short.status, short.findings, short.fixed) == (long.status, long.findings, long.fixed)
@@ -353,7 +354,7 @@ def test_the_compiler_of_typescript_is_loaded_for_typescript_only(script, tmp_pa
 def test_the_idle_worker_uses_no_processor(script, tmp_path):
     looks = counted(script, tmp_path / "looks")
     script.judge(("a.js", "const a = 1;\n"))
-    asked, pid = looks(), script.gate._desk.resources["node"].pid
+    asked, pid = looks(), script.gate._context.resources["node"].pid
     assert min(processor_ms(pid, 0.3) for _ in range(3)) < 5, "a collection may follow; a loop does not end"
     assert looks() == asked
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.gate.longlines import shorten
+from rails.gate.languages.python.long_lines import shorten
 
 WORDS = "a sentence that goes on and on until the line has many more columns than a line may have here"
 RUFF = "[tool.ruff.lint]\nselect = ['E', 'W', 'F', 'I', 'UP']\n"

@@ -10,8 +10,8 @@ import pytest
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate
-from rails.gate.report import as_text
+from rails.gate.gate import Gate
+from rails.gate.report.text import verdict_as_text
 
 BAD = "import os\n\nprint(undefined)\n"
 
@@ -30,8 +30,8 @@ def assert_excluded(world, path, text, *checks):
     verdict = world.judge((path, text))
     assert verdict.status == "pass", verdict
     assert {(miss.check, miss.required) for miss in verdict.not_checked} == {(check, False) for check in checks}
-    assert f"{path}: {', '.join(checks)}: the project's configuration excludes this file" in as_text(verdict)
-    with Gate(world.project, strict=True, pool=world.gate._desk.pool) as strict:
+    assert f"{path}: {', '.join(checks)}: the project's configuration excludes this file" in verdict_as_text(verdict)
+    with Gate(world.project, strict=True, pool=world.gate._context.pool) as strict:
         changes = ChangeSet((FileChange(WorkspacePath(path), None, text.encode()),))
         assert strict.judge(changes).status == "error"
 
@@ -232,12 +232,12 @@ def test_a_deeply_nested_expression_that_only_ruff_accepts_is_a_finding(world):
 
 
 def fake_tool(tmp_path, monkeypatch, script):
-    from rails.gate import tools
+    from rails.processes import programs
 
     fake = tmp_path / "ruff"
     fake.write_text(f"#!/bin/sh\n{script}\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(tools, "find_ruff", lambda: tools.Tool("ruff", (str(fake),), "0"))
+    monkeypatch.setattr(programs, "find_ruff", lambda: programs.Tool("ruff", (str(fake),), "0"))
 
 
 @pytest.mark.parametrize(
@@ -264,10 +264,10 @@ def test_a_hanging_tool_is_an_error(world, tmp_path, monkeypatch):
 
 
 def test_a_check_that_does_not_answer_for_a_file_is_noticed(world, monkeypatch):
-    from rails.gate import checks
+    from rails.gate import registry
 
-    real = checks.load("data").run
-    monkeypatch.setattr(checks.load("data"), "run", lambda jobs, desk: real(jobs[1:], desk))
+    real = registry.load_check("data").run_check
+    monkeypatch.setattr(registry.load_check("data"), "run_check", lambda jobs, context: real(jobs[1:], context))
     verdict = world.judge(("a.json", "{}"), ("b.json", "{}"))
     assert_not_checked(verdict, "data")
 

@@ -6,11 +6,13 @@ import sys
 
 import pytest
 
+from rails.core.app_dirs import config_folder
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
-from rails.core.userfolder import config_folder
-from rails.gate import Gate, consent, options
+from rails.gate.gate import Gate
+from rails.gate.support import settings as options
+from rails.trust import gate as consent
 
 BAD = "print(undefined)\n"
 LINTER = """import pathlib
@@ -110,7 +112,7 @@ def test_a_mistake_in_the_settings_is_named_and_never_a_pass(world, text, words)
     assert verdict.status == "error"
     assert words in verdict.not_checked[0].reason
     with pytest.raises(CheckError, match=r"\.rails\.toml"):
-        options.read(world.project)
+        options.read_gate_settings(world.project)
 
 
 # -- settings are approved before they count --------------------------------------------------------
@@ -144,7 +146,7 @@ def test_a_projects_command_runs_only_after_a_human_agreed_to_it_as_it_is(world)
     verdict = judged(world, "a.txt", "bad\n")
     assert verdict.status == "error"
     assert "ai-rails gate --trust" in verdict.not_checked[0].reason
-    consent.give(world.project, (world.project / ".rails.toml").read_bytes())
+    consent.give_consent(world.project, (world.project / ".rails.toml").read_bytes())
     assert [f.message for f in judged(world, "a.txt", "bad\n").findings] == ["bad word"]
     world.put(".rails.toml", COMMAND.replace("words.py", "other.py"))
     assert judged(world, "a.txt", "bad\n").status == "error"
@@ -153,7 +155,7 @@ def test_a_projects_command_runs_only_after_a_human_agreed_to_it_as_it_is(world)
 def test_agreement_is_for_one_project(world, tmp_path, pool):
     world.put("words.py", LINTER)
     settings(world, COMMAND)
-    consent.give(world.project, COMMAND.encode())
+    consent.give_consent(world.project, COMMAND.encode())
     other = tmp_path / "other"
     other.mkdir()
     (other / ".rails.toml").write_text(COMMAND)

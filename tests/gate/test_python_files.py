@@ -3,7 +3,7 @@
 import pytest
 
 from rails.core.errors import CheckError
-from rails.gate.workers import PythonPool
+from rails.gate.support.warm_processes import PythonPool
 
 CLEAN = (
     '"""A module."""\n\n\ndef double(number: int) -> int:\n    """Return twice the number."""\n    return number * 2\n'

@@ -1,11 +1,11 @@
-"""ruff works ahead on what it will be asked, and answers the same as when it is asked one thing after the other."""
+"""ruff prepares what it will be asked, and answers the same as when it is asked one thing after the other."""
 
 import pytest
 
 from rails.core.errors import CheckError
-from rails.gate import tools
-from rails.gate.ruffserver import RuffServer
-from rails.gate.settings import RuffSettings
+from rails.gate.languages.python.config import RuffSettings
+from rails.gate.languages.python.ruff_server import RuffServer
+from rails.processes import programs
 
 TEXTS = {
     f"m{n}.py": f"import os\nx{n} = {{'a':{n}}}\n{'y = [ 1,2 ]' if n % 2 else 'print(z)'}\n".encode() for n in range(40)
@@ -15,7 +15,7 @@ TEXTS = {
 @pytest.fixture
 def server(project):
     options = (("lint.select", ("E", "F", "I")),)
-    made = RuffServer(tools.find_ruff(), project, RuffSettings(False, options))
+    made = RuffServer(programs.find_ruff(), project, RuffSettings(False, options))
     yield made
     made.close()
 
@@ -59,7 +59,7 @@ def test_a_server_that_died_says_so_and_the_gate_goes_on(world, server):
         server.expect([("lint", "a.py", b"import os\n" * 50_000)])
     files = [(f"m{n}.py", "print(undefined)\n") for n in range(40)]
     assert {finding.path for finding in world.judge(*files).findings} == {path for path, _ in files}
-    for running in world.gate._desk.resources["ruff"].servers:
+    for running in world.gate._context.resources["ruff"].servers:
         running._pipe._process.kill()
     more = [(path, "print(another)\n") for path, _ in files]
     assert {finding.path for finding in world.judge(*more).findings} == {path for path, _ in files}

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import jssettings, nodeworker
-from rails.gate.checks import Desk
-from rails.gate.nodetools import NodeTools
+from rails.gate.languages.javascript import config, node_worker
+from rails.gate.languages.javascript.node_tools import NodeTools
+from rails.gate.support.check import CheckContext
 
-REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", nodeworker.tool_folder())) / "node_modules"
+REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
 pytestmark = [
     pytest.mark.node,
     pytest.mark.skipif(not (REAL / "eslint").is_dir() or shutil.which("node") is None, reason="no ESLint"),
@@ -89,7 +89,7 @@ def test_the_worker_formats_as_the_command_does(project, pool, sources):
 
 def ours():
     """Return our own rules as the configuration that a project would write."""
-    code = Path(nodeworker.__file__).with_suffix(".cjs").read_text("utf-8")
+    code = Path(node_worker.__file__).with_suffix(".cjs").read_text("utf-8")
     rules = dict.fromkeys(re.search(r"const RULES = `([^`]*)`", code)[1].split(), "error")
     rules["no-unused-vars"] = ["error", {"args": "none", "caughtErrors": "none", "vars": "local"}]
     rules["no-cond-assign"] = ["error", "always"]
@@ -98,9 +98,9 @@ def ours():
 
 @contextlib.contextmanager
 def tools_for(project, pool, *, trusted=False):
-    desk = Desk(project, pool, trusted=trusted)
-    yield NodeTools(desk, jssettings.read(project))
-    desk.resources["node"].close()
+    context = CheckContext(project, pool, trusted=trusted)
+    yield NodeTools(context, config.read_script_settings(project))
+    context.resources["node"].close()
 
 
 def as_told(found):

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rails.gate import baseline, flow, suppressions, tools
-from rails.gate.ruff import RuffCli, parse
-from rails.gate.ruffserver import RuffServer
-from rails.gate.settings import RuffSettings
+from rails.gate import baseline
+from rails.gate.languages.python.config import RuffSettings
+from rails.gate.languages.python.ruff import RuffCli, parse_diagnostics
+from rails.gate.languages.python.ruff_server import RuffServer
+from rails.gate.support import fix_and_lint, suppressions
+from rails.processes import programs
 
 ODD = {
     "wide.py": "import os, sys\ns = '🦊🦊' ; t=[ 1,2 ]\nprint( '日本語', undefined )  # é́\n",
@@ -31,7 +33,9 @@ def same(found):
 def files(project):
     (project / "ruff.toml").write_text("[lint]\nselect = ['ALL']\npreview = true\n")
     (project / ".flake8").write_text("[flake8]\nmax-line-length = 60\n")
-    texts = {f"{module.__name__.rpartition('.')[2]}.py": inspect.getsource(module) for module in (baseline, flow)}
+    texts = {
+        f"{module.__name__.rpartition('.')[2]}.py": inspect.getsource(module) for module in (baseline, fix_and_lint)
+    }
     texts["untidy.py"] = inspect.getsource(suppressions).replace(", ", ",").replace(" = ", "=")
     made = {name: text.encode() for name, text in {**texts, **ODD}.items()}
     for name, data in made.items():
@@ -40,12 +44,12 @@ def files(project):
 
 
 def test_ruffs_findings_and_fixes_are_those_of_its_own_json(project, files):
-    tool = tools.find_ruff()
+    tool = programs.find_ruff()
     words = [*tool.argv, "check", "--no-cache", "--output-format=json", *files]
     printed = subprocess.run(words, cwd=project, capture_output=True, check=False).stdout
     theirs = {name: [] for name in files}
     for item in json.loads(printed):
-        theirs[Path(item["filename"]).name] += map(same, parse(json.dumps([item]).encode()))
+        theirs[Path(item["filename"]).name] += map(same, parse_diagnostics(json.dumps([item]).encode()))
     server = RuffServer(tool, project, RuffSettings(True))
     try:
         ours = {name: [same(found) for found in server.lint(name, data)] for name, data in files.items()}
@@ -59,7 +63,7 @@ def test_ruffs_findings_and_fixes_are_those_of_its_own_json(project, files):
 def test_flake8s_findings_are_those_of_the_command(world, project, files):
     (project / "ruff.toml").write_text("[lint]\nselect = ['D']\n")  # nothing that flake8 says, too
     form = "--format=%(path)s\t%(code)s\t%(row)d\t%(col)d"
-    words = [*tools.find_module("flake8").argv, form, *files]
+    words = [*programs.find_module("flake8").argv, form, *files]
     printed = subprocess.run(words, cwd=project, capture_output=True, check=False, text=True).stdout
     theirs = sorted(tuple(line.removeprefix("./").split("\t")) for line in printed.splitlines())
     found = [one for one in world.check(*files).findings if one.tool == "flake8"]
@@ -78,11 +82,11 @@ def test_a_rule_that_has_a_name_only_is_no_syntax_error(project):
     source = b"import tarfile\n\ntarfile.open('a', ignore_zeros=True)\n"
     options = (("lint.preview", True), ("lint.select", ("tarfile-ignore-zeros-true",)))
     how = RuffSettings(False, options)
-    server = RuffServer(tools.find_ruff(), project, how)
+    server = RuffServer(programs.find_ruff(), project, how)
     try:
         assert [found.rule for found in server.lint("a.py", source)] == ["tarfile-ignore-zeros-true"]
     finally:
         server.close()
-    assert [found.rule for found in RuffCli(tools.find_ruff(), project).lint("a.py", source, how)] == [
+    assert [found.rule for found in RuffCli(programs.find_ruff(), project).lint("a.py", source, how)] == [
         "tarfile-ignore-zeros-true"
     ]

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from rails.gate import places
+from rails.data_formats import positions
 
 SCHEMA = {
     "type": "object",
@@ -141,7 +141,7 @@ def test_every_value_of_a_json_text_has_a_place():
     for _ in range(200):
         value = make(4)
         text = json.dumps(value, indent=chance.choice([None, 1]))
-        known = places.in_json(text)
+        known = positions.in_json(text)
         assert set(known) == set(_values(value)), text
         lines = text.split("\n")
         for path, (line, column) in known.items():

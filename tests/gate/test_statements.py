@@ -8,8 +8,10 @@ import warnings
 
 import pytest
 
-from rails.gate import baseline, flow, partial, statements, suppressions, syntax
-from rails.gate.statements import Compiled, same_statements, still_compiles
+from rails.gate import baseline
+from rails.gate.languages.python import syntax
+from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
+from rails.gate.support import fix_and_lint, partial_format, suppressions
 
 OLD = "import os\n\n\n@cache\ndef f(x):\n    return x\n\n\nclass A:\n    y = 1\n\n\nz = '''\ntext\n'''\n"
 OLD += "w = 1; \\\nv = 2\n"
@@ -94,7 +96,10 @@ def test_what_one_statement_says_of_another_is_compiled_whole(old, new):
     assert still_compiles(Compiled(old), new) is None
 
 
-MODULES = [textwrap.dedent(inspect.getsource(module)) for module in (baseline, flow, partial, suppressions, statements)]
+MODULES = [
+    textwrap.dedent(inspect.getsource(module))
+    for module in (baseline, fix_and_lint, partial_format, suppressions, syntax)
+]
 LINES = [line for module in MODULES for line in module.split("\n") if line.strip()]
 ODD = [
     "return 1",

@@ -2,7 +2,7 @@
 
 import random
 
-from rails.gate.partial import touched_only
+from rails.gate.support.partial_format import touched_only
 
 BEFORE = [f"value_{n} = [ {n},{n} ]" if n % 3 else "" for n in range(90)]
 

@@ -1,6 +1,6 @@
 """Works that wait for a tool let the others go on, and each result is where its work was."""
 
-from rails.gate.turns import taking_turns
+from rails.gate.support.fix_and_lint import taking_turns
 
 
 def work(name, steps, said):

@@ -8,7 +8,7 @@ import pytest
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import WorkspacePath
-from rails.gate import Gate
+from rails.gate.gate import Gate
 
 RUFF = "[tool.ruff.lint]\nselect = ['E', 'W', 'F', 'I', 'UP', 'B']\n{}[tool.ruff.format]\nline-ending = 'auto'\n"
 #: Lines that change what the rest of a file means, that do not compile, or that fixes and the formatter work on.

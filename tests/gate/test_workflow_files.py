@@ -111,7 +111,7 @@ def test_without_a_catalogue_it_is_said_that_parameters_were_not_judged(world):
 
 
 def test_reports_for_programs_carry_the_json_path_the_remedy_and_the_rules_reason(world):
-    from rails.gate.report import render
+    from rails.gate.report.text import render
 
     verdict = world.judge(("flow.json", text(SOUND).replace('"node": "End"', '"node": "Edn"')))
     (found,) = json.loads(render(verdict, "json"))["findings"]
@@ -122,7 +122,7 @@ def test_reports_for_programs_carry_the_json_path_the_remedy_and_the_rules_reaso
 
 
 def test_a_warning_is_called_one(world):
-    from rails.gate.report import render
+    from rails.gate.report.text import render
 
     lone = flow(node("Start", "manualTrigger"))
     lone["nodes"].append(node("Lone"))

@@ -1,13 +1,13 @@
-"""The letter box beside a log: one answer for each asking, genuine or nothing, and only while the run is alive."""
+"""Pending answers beside a log: one answer for each asking, genuine or nothing, and only while the run is alive."""
 
 import json
 import multiprocessing
 
 import pytest
 
+from rails.approval.pending import PendingAnswers, answer_key, is_being_written
 from rails.core.errors import LogError
 from rails.core.events import Event
-from rails.log.answers import Answers, answer_key, is_being_written
 from rails.log.writer import SessionLog
 
 KEY = b"k" * 32
@@ -23,7 +23,7 @@ def log(tmp_path):
 
 @pytest.fixture
 def box(log):
-    box = Answers(log.state, log.session_id, KEY)
+    box = PendingAnswers(log.state, log.session_id, KEY)
     box.listen()
     return box
 
@@ -50,7 +50,7 @@ def test_the_first_answer_stays(box):
 
 
 def _place(state, session_id, number, won):
-    if Answers(state, session_id, KEY).place(7, {"do": "deny", "reason": str(number)}):
+    if PendingAnswers(state, session_id, KEY).place(7, {"do": "deny", "reason": str(number)}):
         won.put(number)
 
 
@@ -85,7 +85,7 @@ def test_what_is_not_genuine_is_nothing(box, log, data):
 
 
 def test_an_answer_of_another_key_question_or_session_is_not_genuine(box, log):
-    Answers(log.state, log.session_id, b"x" * 32).place(7, YES)
+    PendingAnswers(log.state, log.session_id, b"x" * 32).place(7, YES)
     assert box.read(7) == {}
     box.discard(7)
     box.place(8, YES)
@@ -111,7 +111,7 @@ def test_answers_are_taken_while_the_run_is_alive(box, log):
 
 
 def test_a_run_without_a_box_takes_none(log):
-    box = Answers(log.state, log.session_id, KEY)
+    box = PendingAnswers(log.state, log.session_id, KEY)
     assert not box.listening
     with pytest.raises(LogError, match="cannot be left"):
         box.place(7, YES)

@@ -7,28 +7,28 @@ import pytest
 from atif import Trajectory
 
 from rails.core.conversation import (
-    Answer,
     Message,
+    ModelAnswer,
     NativeCall,
     NativeResult,
     Opaque,
-    Text,
+    TextPart,
     Usage,
     answer_to_json,
     message_to_json,
 )
 from rails.core.events import Event
-from rails.log.export import FORMATS, to_recording
-from rails.log.export_markdown import block, inline
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
-from rails.models import open_model
+from rails.models.providers import open_model
+from rails.review.export.formats import FORMATS, to_recording
+from rails.review.export.markdown import fenced_block, inline
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
 
 
 def answer(*parts, stop="end_turn", **more):
-    return Answer(Message("assistant", parts), stop, Usage(100, 20, 50, 5), "claude-test", **more)
+    return ModelAnswer(Message("assistant", parts), stop, Usage(100, 20, 50, 5), "claude-test", **more)
 
 
 def said(given, role="coder"):
@@ -54,7 +54,7 @@ def records(tmp_path):
         said(
             answer(
                 Opaque("anthropic", "{}"),
-                Text(HOSTILE),
+                TextPart(HOSTILE),
                 NativeCall("c1", "write_file", '{"file_path": "a.py"}'),
                 stop="tool_use",
             )
@@ -82,10 +82,10 @@ def records(tmp_path):
             },
             "coder",
         ),
-        told(NativeResult("c1", "refused", True), Text("Correct it.")),
+        told(NativeResult("c1", "refused", True), TextPart("Correct it.")),
         said(
             answer(
-                Text("again"),
+                TextPart("again"),
                 NativeCall("c2", "write_file", '{"broken": '),
                 stop="max_tokens",
                 note="the answer was cut",
@@ -96,8 +96,8 @@ def records(tmp_path):
         Event("HUMAN_DECISION", "approve by human", {"answer": "approve", "by": "human"}, "coder"),
         Event("TOOL_EXECUTION_RESULT", "Created a.py", {"ids": ["t1.1"], "ok": True, "text": "Created a.py"}, "coder"),
         Event("LLM_ERROR", "overloaded", {"error": "overloaded"}, "coder"),
-        told(Text("done")),
-        said(answer(Text("x" * 30_000)), role="reviewer"),
+        told(TextPart("done")),
+        said(answer(TextPart("x" * 30_000)), role="reviewer"),
         Event("WORKFLOW_END", "Done.", {"outcome": "done"}),
     ]
     with SessionLog.create(tmp_path / ".rails", session_id="s") as log:
@@ -150,7 +150,7 @@ def test_the_recording_replays_what_the_models_said(records, tmp_path):
     path = tmp_path / "session.jsonl"
     path.write_text(to_recording(records), encoding="utf-8")
     coder = open_model(f"recorded:{path}").for_agent("coder")
-    user = Message("user", (Text("?"),))
+    user = Message("user", (TextPart("?"),))
     *_, first = coder.stream(system="", messages=[user], tools=[])
     *_, second = coder.stream(system="", messages=[user, first.message, user], tools=[])
     assert first.message.parts[2] == NativeCall("c1", "write_file", '{"file_path": "a.py"}')
@@ -267,4 +267,4 @@ def test_nothing_that_a_model_wrote_becomes_markdown_or_reaches_a_screen_raw(rec
 def test_inline_text_is_one_code_span_and_a_block_one_fence(text):
     assert outside_code(inline(text)) == ""
     assert "\n" not in inline(text)
-    assert outside_code("\n".join(block(text))) == ""
+    assert outside_code("\n".join(fenced_block(text))) == ""

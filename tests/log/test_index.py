@@ -11,12 +11,12 @@ from rails.core import limits
 from rails.core.conversation import NativeCall
 from rails.core.errors import UsageError
 from rails.core.events import Event, Record
-from rails.core.wire import json_object
-from rails.log import feed, search
-from rails.log.index import Index
-from rails.log.query import parse
-from rails.log.search import scan, session_ids
-from rails.log.words import fold, split, words_of
+from rails.core.json_text import json_object
+from rails.log.index import feed, search
+from rails.log.index.index import Index
+from rails.log.index.query import parse_query
+from rails.log.index.search import scan, session_ids
+from rails.log.index.terms import folded_text, folded_words, searchable_words
 from rails.log.writer import SessionLog
 
 FINDING = {"path": "src/todo.py", "line": 3, "rule": "E501", "message": "line too long (130 > 120)", "new": True}
@@ -121,7 +121,7 @@ def places(found):
 
 @pytest.mark.parametrize(("line", "count"), QUERIES.items())
 def test_a_search_finds_the_same_with_the_index_and_without(state, line, count):
-    by_scan = places(scan(state, parse(line)))
+    by_scan = places(scan(state, parse_query(line)))
     with Index(state) as index:
         index.refresh()
         assert index.has_words
@@ -332,7 +332,7 @@ def test_damage_is_counted_and_the_rest_stays_searchable(state):
 
 def test_any_piece_of_text_is_found_also_inside_words_and_across_them(state):
     def pieces(line, **more):
-        return list(scan(state, parse(line), **more))
+        return list(scan(state, parse_query(line), **more))
 
     assert len(pieces('text:"isk is fu"')) == 1
     assert len(pieces("text:のテ")) == 2
@@ -354,11 +354,11 @@ def test_a_scan_sees_every_line_whatever_the_blocks_and_however_long_a_line(stat
     log = state / "sessions" / "20261121-100000-aaaa" / "log.jsonl"
     rows = log.read_bytes().split(b"\n")
     log.write_bytes(b"\n".join([*rows[:3], b"x" * 40_000, *rows[3:]]) + b"in flight")
-    whole = [(hit.place, hit.offset) for hit in scan(state, parse(""))]
+    whole = [(hit.place, hit.offset) for hit in scan(state, parse_query(""))]
     assert len(whole) == 23
     monkeypatch.setattr(search, "_BLOCK", block)
     monkeypatch.setattr(limits, "LOG_LINE_BYTES", 20_000)
-    assert [(hit.place, hit.offset) for hit in scan(state, parse(""))] == whole
+    assert [(hit.place, hit.offset) for hit in scan(state, parse_query(""))] == whole
     for _, offset in whole[-11:]:
         assert log.read_bytes()[offset:].startswith(b'{"v":1,')
 
@@ -393,14 +393,14 @@ def test_hostile_search_lines_are_words_and_never_commands(state):
     ],
 )
 def test_words_are_folded_as_people_search(text, words):
-    assert split(text) == words
-    assert fold(fold(text)) == fold(text) or "日" in text
+    assert folded_words(text) == words
+    assert folded_text(folded_text(text)) == folded_text(text) or "日" in text
 
 
 def test_a_record_of_one_endless_word_is_taken_in_quickly(state):
     start = time.process_time()
     for text in ("a" * 500_000, "aB" * 250_000, "a_" * 250_000, "漢" * 200_000, "a\u0301" * 100_000):
-        words_of(Record(1, "", "s", "", "", "X", "", {"text": text}, "", ""))
+        searchable_words(Record(1, "", "s", "", "", "X", "", {"text": text}, "", ""))
     assert time.process_time() - start < 5
 
 

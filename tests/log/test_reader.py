@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events import Event
-from rails.log.reader import Damage, Position, Row, Tail, read_lenient, read_strict, sessions, verify
+from rails.log.reader import Damage, LogRow, Position, Tail, read_lenient, read_strict, sessions, verify
 from rails.log.writer import SessionLog
 
 
@@ -219,7 +219,7 @@ def test_a_follower_reports_damage_with_its_place(state):
     path = write(state)
     damaged(path, lambda lines: [*lines[:2], b"junk", *lines[2:]])
     items = list(Tail(path).read())
-    assert [type(item) for item in items] == [Row, Row, Damage, Row, Row, Row]
+    assert [type(item) for item in items] == [LogRow, LogRow, Damage, LogRow, LogRow, LogRow]
     assert (items[2].line, items[2].length) == (3, 4)
     assert str(items[2]) == f"line 3 (byte {items[2].offset}, 4 bytes): it is not complete JSON"
 

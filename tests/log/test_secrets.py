@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from rails.core.events import Event
-from rails.log.secrets import Masker, of_environment
+from rails.log.masking import Masker, of_environment
 from rails.log.writer import SessionLog
 
 MASK = re.compile(r"«secret:([a-z-]+):[0-9a-f]{8}»")

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events import DURABLE, Event
-from rails.log import blobs, files, lines
+from rails.log import blobs, event_codec, files
 from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 
@@ -150,7 +150,7 @@ def test_the_record_shows_the_head_and_size_of_what_is_outside(state):
     data = ("Grüße " + "x" * 9_000).encode()
     assert pointer["head"].startswith("Grüße xxx")
     assert (pointer["blob"], pointer["bytes"]) == (hashlib.sha256(data).hexdigest(), len(data))
-    assert blobs.load(state, pointer["blob"]) == data
+    assert blobs.load_blob(state, pointer["blob"]) == data
 
 
 def test_equal_blobs_are_kept_once_and_a_changed_one_is_noticed(state):
@@ -162,11 +162,11 @@ def test_equal_blobs_are_kept_once_and_a_changed_one_is_noticed(state):
     for path in (state / "blobs").rglob("*/*"):
         path.write_bytes(b"other")
     with pytest.raises(LogError, match="changed after it was stored"):
-        blobs.load(state, name)
+        blobs.load_blob(state, name)
     with pytest.raises(LogError, match="changed after it was stored"):
         read_strict(log.path)
     with pytest.raises(LogError, match="not the name of a blob"):
-        blobs.load(state, "../../etc/passwd")
+        blobs.load_blob(state, "../../etc/passwd")
 
 
 def test_what_is_not_json_is_refused_before_anything_is_written(state):
@@ -402,7 +402,7 @@ def test_a_state_folder_that_cannot_be_made_is_a_clear_error(tmp_path):
 
 
 def test_a_line_that_was_written_is_decoded_to_the_same_record():
-    line, record = lines.encode(
+    line, record = event_codec.encode_record(
         1,
         "t",
         "s",
@@ -413,7 +413,7 @@ def test_a_line_that_was_written_is_decoded_to_the_same_record():
         details={"x": [1.5]},
         prev="",
     )
-    assert lines.decode(line[:-1]) == (record, True)
+    assert event_codec.decode_record(line[:-1]) == (record, True)
 
 
 JSON = st.recursive(

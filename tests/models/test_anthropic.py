@@ -6,13 +6,13 @@ import threading
 import pytest
 
 from rails.core import limits
-from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, Text, TextDelta, ToolSpec
+from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, TextDelta, TextPart, ToolSpec
 from rails.core.errors import ModelError, ModelRetryable
-from rails.models import open_model
 from rails.models.anthropic import AnthropicModel
+from rails.models.providers import open_model
 from rails.testing import Reply, StubServer, call, says
 
-HELLO = [Message("user", (Text("Say hello."),))]
+HELLO = [Message("user", (TextPart("Say hello."),))]
 
 
 def answer_of(stub, messages=HELLO, **options):
@@ -52,10 +52,12 @@ def test_a_conversation_with_calls_and_results_goes_back_in_the_apis_form():
     thinking = json.dumps({"type": "thinking", "thinking": "", "signature": "sig"})
     messages = [
         *HELLO,
-        Message("assistant", (Opaque("anthropic", thinking), Text(" \n"), NativeCall("c1", "read_file", '{"a": 1}'))),
-        Message("user", (Text("And then?"), NativeResult("c1", "no such file", True))),
+        Message(
+            "assistant", (Opaque("anthropic", thinking), TextPart(" \n"), NativeCall("c1", "read_file", '{"a": 1}'))
+        ),
+        Message("user", (TextPart("And then?"), NativeResult("c1", "no such file", True))),
         Message("assistant", ()),
-        Message("user", (Text("Go on."),)),
+        Message("user", (TextPart("Go on."),)),
     ]
     with StubServer([says("ok")]) as stub:
         answer_of(stub, messages)
@@ -74,7 +76,7 @@ def test_a_conversation_with_calls_and_results_goes_back_in_the_apis_form():
 
 @pytest.mark.parametrize("raw", ['{"path": a.py}', '{"a": 1, "a": 2}', '{"a": NaN}', "[1]", '{"a": ', "[" * 100_000])
 def test_a_call_that_is_not_one_json_object_is_echoed_as_what_it_was(raw):
-    messages = [*HELLO, Message("assistant", (NativeCall("c1", "t", raw),)), Message("user", (Text("?"),))]
+    messages = [*HELLO, Message("assistant", (NativeCall("c1", "t", raw),)), Message("user", (TextPart("?"),))]
     with StubServer([says("ok")]) as stub:
         answer_of(stub, messages)
         assert stub.requests[0].body["messages"][1]["content"][0]["input"] == {"INVALID_JSON": raw[:800]}
@@ -82,7 +84,7 @@ def test_a_call_that_is_not_one_json_object_is_echoed_as_what_it_was(raw):
 
 def test_a_lone_surrogate_does_not_stop_a_request():
     with StubServer([says("ok")]) as stub:
-        answer_of(stub, [Message("user", (Text("bad \ud800 text"),))])
+        answer_of(stub, [Message("user", (TextPart("bad \ud800 text"),))])
         assert stub.requests[0].body["messages"][0]["content"][0]["text"] == "bad ? text"
 
 

@@ -6,9 +6,9 @@ valid-looking call. The rows can be run against any harness: they are only what 
 
 import pytest
 
-from rails import intake
-from rails.core.conversation import Message, NativeCall, Text
-from rails.models import open_model
+from rails.core.conversation import Message, NativeCall, TextPart
+from rails.models.providers import open_model
+from rails.parsing.parse import parse
 from rails.testing import StubServer, call
 
 SHAPES = {
@@ -47,9 +47,9 @@ def read_back(provider, reply):
     with StubServer([reply]) as stub:
         url = stub.url + ("/v1" if provider == "openai" else "")
         *_, answer = open_model(f"{provider}:m", base_url=url).stream(
-            system="", messages=[Message("user", (Text("?"),))], tools=[]
+            system="", messages=[Message("user", (TextPart("?"),))], tools=[]
         )
-    return answer, intake.read(answer.message.text, SHAPES, finish=answer.stop_reason, calls=answer.message.calls)
+    return answer, parse(answer.message.text, SHAPES, finish=answer.stop_reason, calls=answer.message.calls)
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

@@ -5,13 +5,13 @@ import json
 import pytest
 
 from rails.core import limits
-from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, Text, ToolSpec
+from rails.core.conversation import Message, NativeCall, NativeResult, Opaque, TextPart, ToolSpec
 from rails.core.errors import ModelError, ModelRetryable, UsageError
-from rails.models import open_model
 from rails.models.openai import OpenAIModel
+from rails.models.providers import open_model
 from rails.testing import Reply, StubServer, call, says
 
-HELLO = [Message("user", (Text("Say hello."),))]
+HELLO = [Message("user", (TextPart("Say hello."),))]
 
 
 def answer_of(stub, messages=HELLO, **options):
@@ -46,8 +46,8 @@ def test_a_conversation_with_calls_and_results_goes_in_the_apis_form():
     tool = ToolSpec("read_file", "Read a file.", '{"type": "object"}')
     messages = [
         *HELLO,
-        Message("assistant", (Opaque("anthropic", "{}"), Text("hm"), NativeCall("c1", "t", '{"a": 1}'))),
-        Message("user", (Text("And?"), NativeResult("c1", "no such file", True))),
+        Message("assistant", (Opaque("anthropic", "{}"), TextPart("hm"), NativeCall("c1", "t", '{"a": 1}'))),
+        Message("user", (TextPart("And?"), NativeResult("c1", "no such file", True))),
         Message("assistant", (NativeCall("c2", "t", '{"a": '),)),
         Message("user", (NativeResult("c2", "not JSON", True),)),
     ]

@@ -5,9 +5,10 @@ import time
 
 import pytest
 
-from rails.core.conversation import Answer, Message, NativeCall, Text, TextDelta, Usage
+from rails.core.conversation import Message, ModelAnswer, NativeCall, TextDelta, TextPart, Usage
 from rails.core.errors import ModelError, UsageError
-from rails.models import Options, open_model
+from rails.models.model import ModelOptions
+from rails.models.providers import open_model
 from rails.models.recorded import to_line
 
 
@@ -22,7 +23,7 @@ def says(text, **more):
 
 
 def conversation(answered):
-    user, assistant = Message("user", (Text("?"),)), Message("assistant", (Text("!"),))
+    user, assistant = Message("user", (TextPart("?"),)), Message("assistant", (TextPart("!"),))
     return [user, *[assistant, user] * answered]
 
 
@@ -49,14 +50,14 @@ def test_each_agent_has_its_own_lines_and_those_of_nobody(tmp_path):
 @pytest.mark.parametrize("chunk", [1, 2, 7, 1000])
 def test_the_text_is_streamed_in_pieces_of_the_chosen_size(tmp_path, chunk):
     text = "Grüße, 🎉 and ```json {} ```"
-    model = open_model(recording(tmp_path, says(text)), options=Options(chunk_chars=chunk))
+    model = open_model(recording(tmp_path, says(text)), options=ModelOptions(chunk_chars=chunk))
     pieces, answer = ask(model)
     assert "".join(piece.text for piece in pieces) == text == answer.message.text
     assert all(len(piece.text) == chunk for piece in pieces[:-1])
 
 
 def test_a_pause_is_made_between_pieces(tmp_path):
-    model = open_model(recording(tmp_path, says("abcdef")), options=Options(chunk_chars=2, pause_s=0.02))
+    model = open_model(recording(tmp_path, says("abcdef")), options=ModelOptions(chunk_chars=2, pause_s=0.02))
     start = time.monotonic()
     ask(model)
     assert time.monotonic() - start >= 0.04
@@ -71,12 +72,12 @@ def test_native_calls_usage_and_stop_reasons_are_replayed(tmp_path):
     first, second = ask(model)[1], ask(model, 1)[1]
     assert first.message.calls == (NativeCall("c", "t", '{"a": '),)
     assert (first.stop_reason, first.model) == ("tool_use", "recorded:talk.jsonl")
-    assert second == Answer(first.message, "max_tokens", Usage(5, 6), "m", "n")
+    assert second == ModelAnswer(first.message, "max_tokens", Usage(5, 6), "m", "n")
 
 
 def test_an_answer_written_as_a_line_is_replayed_as_it_was(tmp_path):
-    message = Message("assistant", (Text("a\u2028b\n"), NativeCall("c", "t", '{"x": "\\u2028"}')))
-    answer = Answer(message, "tool_use", Usage(1, 2, 3, 4), "claude", "a note")
+    message = Message("assistant", (TextPart("a\u2028b\n"), NativeCall("c", "t", '{"x": "\\u2028"}')))
+    answer = ModelAnswer(message, "tool_use", Usage(1, 2, 3, 4), "claude", "a note")
     model = open_model(recording(tmp_path, to_line(answer, "coder"), to_line(answer)))
     assert ask(model.for_agent("coder"))[1] == answer
     assert ask(model.for_agent("other"))[1] == answer

@@ -10,19 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from rails.core.conversation import Message, Text, ToolSpec
+from rails.core.app_dirs import builtin_folder
+from rails.core.conversation import Message, TextPart, ToolSpec
 from rails.core.errors import ModelError
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
+from rails.core.tool_request import RawRequest, ToolRequest
 from rails.models.anthropic import AnthropicModel
 from rails.models.openai import OpenAIModel
-from rails.models.strict import ANTHROPIC, OPENAI, Strictness, strict_schema, strict_tools
+from rails.models.structured_output import ANTHROPIC, OPENAI, Strictness, strict_schema, strict_tools
 from rails.testing import Reply, StubServer, says
-from rails.tools.contract import closed, validate
-from rails.tools.definitions import load
+from rails.tools.loader import load_definitions
+from rails.tools.validate import closed, validate
 
-SHIPPED = load([builtin_folder("mcp_definitions")]).definitions
-ORIGINAL = load([Path(__file__).parent.parent / "tools" / "original_definitions"]).definitions
+SHIPPED = load_definitions([builtin_folder("mcp_definitions")]).definitions
+ORIGINAL = load_definitions([Path(__file__).parent.parent / "tools" / "original_definitions"]).definitions
 DEFINED = {**SHIPPED, **ORIGINAL}
 #: Their parameters hold values of any type, or maps of any names.
 UNFIT = {"edit_workflow", "n8n_node_info", "PostgreSQLMCP", "n8n_automation"}
@@ -229,7 +229,7 @@ def test_the_limits_of_one_request_are_kept():
     assert len(strict_tools([spec(f"t{number}", 0) for number in range(30)], ANTHROPIC)) == 20
 
 
-ASK = {"system": "", "messages": [Message("user", (Text("?"),))]}
+ASK = {"system": "", "messages": [Message("user", (TextPart("?"),))]}
 MAP = ToolSpec("tags", "Tags.", '{"type": "object", "properties": {"t": {"type": "object"}}}')
 BIG = (
     "tools: The compiled grammar is too large, which would cause performance issues. Reduce the number of strict tools."

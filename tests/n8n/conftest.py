@@ -29,6 +29,6 @@ def package(tmp_path):
 @pytest.fixture
 def catalogue(package):
     """The user's catalogue, built from that package."""
-    from rails.gate.checks.n8n import build_catalogue
+    from rails.n8n.nodes.build import build_catalogue
 
     return build_catalogue(package)

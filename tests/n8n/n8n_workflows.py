@@ -2,7 +2,7 @@
 
 import json
 
-from rails.gate.checks.n8n import check
+from rails.gate.checks.n8n import check_workflow
 
 
 def node(name, type="n8n-nodes-base.noOp", version=1, **more):
@@ -34,7 +34,7 @@ def chain(*names, **more):
 
 def findings(value, profile="import"):
     data = value if isinstance(value, bytes) else json.dumps(value, indent=2).encode()
-    return list(check(data, "flow.json", profile))
+    return list(check_workflow(data, "flow.json", profile))
 
 
 def errors(value, profile="import"):

@@ -9,7 +9,8 @@ import n8n_nodes
 import pytest
 
 from rails.core.errors import UsageError
-from rails.gate.checks.n8n import build_catalogue, catalogue, catalogue_info
+from rails.n8n.nodes import catalogue
+from rails.n8n.nodes.build import build_catalogue, catalogue_info
 
 
 def test_without_one_the_list_of_names_and_versions_is_used():
@@ -51,7 +52,7 @@ def test_a_node_that_an_agent_can_use_exists_as_a_tool_too(catalogue_of_ours):
 
 @pytest.fixture
 def catalogue_of_ours(catalogue):
-    from rails.gate.checks.n8n.catalogue import current
+    from rails.n8n.nodes.catalogue import current
 
     return current()
 

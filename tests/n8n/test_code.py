@@ -6,7 +6,7 @@ import sys
 import pytest
 from n8n_workflows import chain, errors, findings, the_one
 
-from rails.gate.checks.n8n import javascript
+from rails.n8n.javascript import syntax
 
 
 def with_code(code, **more):
@@ -116,7 +116,7 @@ def test_a_disabled_code_node_is_not_read():
 
 
 def test_without_the_parser_syntax_is_said_to_be_unchecked(monkeypatch):
-    monkeypatch.setattr(javascript, "available", lambda: False)
+    monkeypatch.setattr(syntax, "available", lambda: False)
     value = with_code("broken (")
     assert errors(value) == []
     assert the_one(value, "N8N066").severity == "info"

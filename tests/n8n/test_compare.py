@@ -1,4 +1,4 @@
-"""Two versions of a workflow: which nodes are the same, what differs in them, and how it is told."""
+"""Two versions of a workflow: which nodes are the same, what differs in them, and how it is reported."""
 
 import copy
 import json
@@ -8,14 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, node, to
 
-from rails.core.outline import from_json
-from rails.core.wire import to_json
-from rails.gate.checks.n8n.account import MOST_LINES, outline
-from rails.gate.checks.n8n.compare import compare
+from rails.core.change_summary import summary_from_json
+from rails.core.json_text import to_json
+from rails.n8n.compare.compare import compare_workflows
+from rails.n8n.compare.summary import MOST_LINES, workflow_summary
 
 
 def told(before, after):
-    made = outline(*(None if one is None else json.dumps(one).encode() for one in (before, after)), "flow.json")
+    made = workflow_summary(
+        *(None if one is None else json.dumps(one).encode() for one in (before, after)), "flow.json"
+    )
     return [f"{line.style}{'  ' * line.indent} {line.text}" for line in made.lines]
 
 
@@ -32,7 +34,7 @@ def test_the_same_workflow_in_another_order_of_keys_and_nodes_is_the_same():
     new = {"nodes": [dict(reversed(one.items())) for one in reversed(OLD["nodes"])], **OLD, "versionId": "2"}
     new["nodes"] = [dict(reversed(one.items())) for one in reversed(OLD["nodes"])]
     assert told(OLD, new) == []
-    assert compare(OLD, new).is_same
+    assert compare_workflows(OLD, new).is_same
 
 
 def test_a_node_put_between_two_others_is_one_node_and_three_wires():
@@ -95,7 +97,7 @@ def test_two_nodes_that_swap_their_names_stay_two_nodes():
     def work(flow):
         flow["nodes"][1]["name"], flow["nodes"][2]["name"] = "B", "A"
 
-    assert len(compare(OLD, changed(OLD, work)).nodes) == len(OLD["nodes"])
+    assert len(compare_workflows(OLD, changed(OLD, work)).nodes) == len(OLD["nodes"])
 
 
 def test_code_is_told_line_by_line():
@@ -155,27 +157,27 @@ def test_settings_of_the_workflow_are_told():
 
 def test_a_list_of_workflows_is_told_each_and_what_is_no_workflow_not_at_all():
     new = changed(OLD, lambda flow: flow["nodes"].pop())
-    made = outline(json.dumps([OLD, OLD]).encode(), json.dumps([OLD, new]).encode(), "all.json")
+    made = workflow_summary(json.dumps([OLD, OLD]).encode(), json.dumps([OLD, new]).encode(), "all.json")
     assert made.title == "1 node removed; 1 wire removed"
     for data in (b"{", b"[]", b'{"a": 1}', b"\xff", json.dumps([1, "x"]).encode()):
-        assert outline(data, data, "x.json") is None
-        assert outline(None, data, "x.json") is None
+        assert workflow_summary(data, data, "x.json") is None
+        assert workflow_summary(None, data, "x.json") is None
 
 
 def test_an_outline_is_bounded_and_counts_what_it_leaves_out():
-    made = outline(None, json.dumps(chain(*map(str, range(2_000)))).encode(), "flow.json")
+    made = workflow_summary(None, json.dumps(chain(*map(str, range(2_000)))).encode(), "flow.json")
     assert len(made.lines) == MOST_LINES
     assert made.hidden == 4_001 - MOST_LINES
 
 
 def test_an_outline_read_back_from_a_log_is_the_same():
-    made = outline(json.dumps(OLD).encode(), json.dumps(chain("A", "X")).encode(), "flow.json")
-    assert from_json(json.loads(json.dumps(to_json(made)))) == made
+    made = workflow_summary(json.dumps(OLD).encode(), json.dumps(chain("A", "X")).encode(), "flow.json")
+    assert summary_from_json(json.loads(json.dumps(to_json(made)))) == made
 
 
 @pytest.mark.parametrize("odd", [{}, {"lines": 3}, {"lines": [{"style": "x"}, None], "path": []}, {"hidden": "x"}])
 def test_an_odd_outline_in_a_log_becomes_an_empty_one(odd):
-    assert all(line.text == "" and line.style == "note" for line in from_json(odd).lines)
+    assert all(line.text == "" and line.style == "note" for line in summary_from_json(odd).lines)
 
 
 ANY = st.recursive(
@@ -199,8 +201,8 @@ def test_any_json_can_be_compared(before, after):
     for one in (before, after):
         if isinstance(one, dict):
             one.setdefault("nodes", [node("A"), node("B") | {"parameters": given[0], "position": given[1]}])
-    compare(before, after)
-    outline(json.dumps(before).encode(), json.dumps(after).encode(), "x.json")
+    compare_workflows(before, after)
+    workflow_summary(json.dumps(before).encode(), json.dumps(after).encode(), "x.json")
 
 
 def test_five_thousand_nodes_are_compared_in_proportion(cpu_seconds):
@@ -208,6 +210,6 @@ def test_five_thousand_nodes_are_compared_in_proportion(cpu_seconds):
         old = chain(*(f"N{n}" for n in range(count)))
         new = changed(old, lambda flow: [one.update(name=one["name"] + "x") for one in flow["nodes"]])
         data = [json.dumps(one).encode() for one in (old, new)]
-        return cpu_seconds(lambda: outline(*data, "flow.json"), rounds=2)
+        return cpu_seconds(lambda: workflow_summary(*data, "flow.json"), rounds=2)
 
     assert work(5_000) < 40 * work(500) + 0.5

@@ -1,13 +1,13 @@
-"""What an agent is told about a node type."""
+"""What an agent can read about a node type."""
 
 import pytest
 
-from rails.gate.checks.n8n.describe import find_nodes, node_info
+from rails.n8n.nodes.describe import describe_node, find_nodes
 
 
 @pytest.mark.usefixtures("catalogue")
 def test_a_node_is_described_at_its_newest_version_with_what_shows():
-    text = node_info("n8n-nodes-base.post")
+    text = describe_node("n8n-nodes-base.post")
     assert "typeVersion: 2.1" in text
     assert "  to*: string" in text
     assert '  resource: "letter" | "parcel"' in text
@@ -18,31 +18,31 @@ def test_a_node_is_described_at_its_newest_version_with_what_shows():
 
 @pytest.mark.usefixtures("catalogue")
 def test_given_parameters_narrow_it_down():
-    text = node_info("n8n-nodes-base.post", 2, {"resource": "parcel"})
+    text = describe_node("n8n-nodes-base.post", 2, {"resource": "parcel"})
     assert '  office*: {"__rl": true, "mode": "list" | "id", "value": …}' in text
     assert '  operation: "weigh" | "send"' in text
     assert "  to*" not in text
-    assert "stamp*" not in node_info("n8n-nodes-base.post", 1)
-    assert "must be a list" in node_info("n8n-nodes-base.post", 2, {"pages": {"page": 1}})
+    assert "stamp*" not in describe_node("n8n-nodes-base.post", 1)
+    assert "must be a list" in describe_node("n8n-nodes-base.post", 2, {"pages": {"page": 1}})
 
 
 @pytest.mark.usefixtures("catalogue")
 def test_groups_and_collections_are_shown_with_their_shape():
-    lines = node_info("n8n-nodes-base.post").splitlines()
+    lines = describe_node("n8n-nodes-base.post").splitlines()
     at = lines.index("  pages: fixedCollection")
     assert lines[at + 1 : at + 3] == ["    page: list of", "      title*: string"]
     assert '    speed: "slow" | "fast"' in lines
 
 
 def test_without_a_full_catalogue_names_versions_and_ports_are_told():
-    text = node_info("@n8n/n8n-nodes-langchain.agent", 2)
+    text = describe_node("@n8n/n8n-nodes-langchain.agent", 2)
     assert "ai_languageModel (required)" in text
     assert "no full catalogue" in text
 
 
 def test_an_unknown_type_or_version_is_said_to_be_one():
-    assert '"n8n-nodes-base.httpRequest"' in node_info("n8n-nodes-base.httprequest")
-    assert "no such version" in node_info("n8n-nodes-base.if", 99)
+    assert '"n8n-nodes-base.httpRequest"' in describe_node("n8n-nodes-base.httprequest")
+    assert "no such version" in describe_node("n8n-nodes-base.if", 99)
 
 
 def test_types_are_found_by_words_of_their_names():

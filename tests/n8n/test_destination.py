@@ -4,14 +4,15 @@ import pytest
 from n8n_workflows import chain, errors, node, rules, the_one, workflow
 
 from rails.core.errors import UsageError
-from rails.gate.checks.n8n import PROFILES, check
+from rails.gate.checks.n8n import check_workflow
+from rails.n8n.rules.destination import PROFILES
 
 PLAIN = {"nodes": [], "connections": {}}
 
 
 def test_an_unknown_profile_is_the_operators_mistake():
     with pytest.raises(UsageError, match="import"):
-        check(b"{}", "x.json", "deploy")
+        check_workflow(b"{}", "x.json", "deploy")
 
 
 @pytest.mark.parametrize("profile", PROFILES)

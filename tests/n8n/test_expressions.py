@@ -5,7 +5,7 @@ import json
 import pytest
 from n8n_workflows import chain, errors, findings, node, rules, the_one, to, workflow
 
-from rails.gate.checks.n8n import expressions
+from rails.n8n.javascript import expressions
 
 
 def with_value(value, name="field", type="n8n-nodes-base.noOp"):

@@ -6,12 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, errors, node, to, workflow
 
-from rails.gate.checks.n8n import fmt, layout, model
+from rails.n8n import formatting, model
+from rails.n8n.edit import layout
 
 
 def test_keys_come_in_the_order_in_which_n8n_writes_them():
     value = {"connections": {}, "extra": 1, "nodes": [node("A")], "name": "x"}
-    made = json.loads(fmt.canonical(json.dumps(value).encode()))
+    made = json.loads(formatting.canonical(json.dumps(value).encode()))
     assert list(made) == ["name", "nodes", "connections", "extra"]
     assert list(made["nodes"][0]) == ["parameters", "type", "typeVersion", "position", "id", "name"]
 
@@ -19,7 +20,7 @@ def test_keys_come_in_the_order_in_which_n8n_writes_them():
 def test_the_order_inside_parameters_and_their_values_stay():
     parameters = {"z": 1.50, "a": {"y": [1, None, "é\u2028"], "b": True}, "big": 12345678901234567890}
     data = json.dumps(chain("A") | {"nodes": [node("A", parameters=parameters)]}).encode()
-    made = json.loads(fmt.canonical(data))["nodes"][0]["parameters"]
+    made = json.loads(formatting.canonical(data))["nodes"][0]["parameters"]
     assert made == parameters
     assert list(made) == ["z", "a", "big"]
 
@@ -37,22 +38,22 @@ JSON = st.recursive(
 @settings(max_examples=80, deadline=None)
 def test_formatting_changes_no_value_and_twice_is_as_good_as_once(value, bom, newline):
     data = (b"\xef\xbb\xbf" if bom else b"") + json.dumps(value).encode() + (b"\n" if newline else b"")
-    made = fmt.canonical(data)
+    made = formatting.canonical(data)
     assert json.loads(made.decode("utf-8-sig")) == value
-    assert fmt.canonical(made) == made
+    assert formatting.canonical(made) == made
     assert made.endswith(b"\n") == newline
     assert made.startswith(b"\xef\xbb\xbf") == bom
 
 
 def test_what_is_no_single_json_object_stays_as_it_is():
     for data in (b"{", b"[1]", b'{"a": 1, "a": 2}', b"\xff"):
-        assert fmt.canonical(data) == data
-        assert fmt.complete(data, "x.json") == (data, ())
+        assert formatting.canonical(data) == data
+        assert formatting.complete(data, "x.json") == (data, ())
 
 
 def test_numbers_are_written_as_javascript_writes_them():
-    assert b'"a": 1,' in fmt.canonical(b'{"a": 1.0, "b": 1e3}')
-    assert b'"b": 1000' in fmt.canonical(b'{"a": 1.0, "b": 1e3}')
+    assert b'"a": 1,' in formatting.canonical(b'{"a": 1.0, "b": 1e3}')
+    assert b'"b": 1000' in formatting.canonical(b'{"a": 1.0, "b": 1e3}')
 
 
 def test_ids_positions_and_settings_are_filled_in_and_counted():
@@ -63,7 +64,7 @@ def test_ids_positions_and_settings_are_filled_in_and_counted():
         {"name": "Hook", "type": "n8n-nodes-base.webhook", "typeVersion": 2, "parameters": {"path": "a"}}
     )
     del value["settings"]
-    data, fixed = fmt.complete(json.dumps(value).encode(), "flow.json")
+    data, fixed = formatting.complete(json.dumps(value).encode(), "flow.json")
     made = json.loads(data)
     assert {(f.rule, f.count) for f in fixed} == {
         ("missing id", 4), ("missing position", 4), ("missing webhookId", 1), ("missing settings", 1)
@@ -71,18 +72,18 @@ def test_ids_positions_and_settings_are_filled_in_and_counted():
     assert len({n["id"] for n in made["nodes"]}) == 4
     assert len({tuple(n["position"]) for n in made["nodes"]}) == 4
     assert errors(made) == []
-    assert fmt.complete(data, "flow.json") == (data, ())
+    assert formatting.complete(data, "flow.json") == (data, ())
 
 
 def test_the_same_file_always_gets_the_same_ids():
     data = json.dumps({"nodes": [{"name": "A", "type": "n8n-nodes-base.noOp"}], "connections": {}}).encode()
-    assert fmt.complete(data, "a.json")[0] == fmt.complete(data, "b.json")[0]
+    assert formatting.complete(data, "a.json")[0] == formatting.complete(data, "b.json")[0]
 
 
 def test_what_is_there_is_never_changed_even_when_it_is_wrong():
     value = chain("A")
     value["nodes"][0] |= {"id": 7, "position": "left"}
-    data, fixed = fmt.complete(json.dumps(value).encode(), "x.json")
+    data, fixed = formatting.complete(json.dumps(value).encode(), "x.json")
     assert fixed == ()
     assert json.loads(data) == value
 
@@ -123,7 +124,7 @@ def test_a_new_node_without_a_position_is_laid_beside_its_neighbour():
         del one["position"]
     value["connections"]["B"] = {"main": [[to("After B"), to("Beside B")]]}
     value["connections"]["Tool"] = {"ai_tool": [[to("A", "ai_tool")]]}
-    made = json.loads(fmt.complete(json.dumps(value).encode(), "x.json")[0])
+    made = json.loads(formatting.complete(json.dumps(value).encode(), "x.json")[0])
     places = {one["name"]: one["position"] for one in made["nodes"]}
     assert places["After B"] == [840, 40]
     assert places["Beside B"] == [840, 240]
@@ -139,15 +140,15 @@ def test_many_nodes_without_a_position_are_laid_out_in_time(cpu_seconds):
             del one["position"]
         value["connections"]["Start"] = {"main": [[to(str(n)) for n in range(count)]]}
         data = json.dumps(value).encode()
-        return cpu_seconds(lambda: fmt.complete(data, "x.json"), rounds=2)
+        return cpu_seconds(lambda: formatting.complete(data, "x.json"), rounds=2)
 
     assert work(5_000) < 40 * work(500) + 0.5
 
 
 def test_a_list_of_workflows_and_windows_line_ends_keep_their_form():
     data = json.dumps([chain("A"), 7], indent=2).replace("\n", "\r\n").encode() + b"\r\n"
-    made = fmt.canonical(data)
+    made = formatting.canonical(data)
     assert json.loads(made) == json.loads(data)
     assert made.count(b"\n") == made.count(b"\r\n") > 20
-    assert fmt.canonical(made) == made
+    assert formatting.canonical(made) == made
     assert b'"parameters": {},\r\n        "type"' in made

@@ -6,17 +6,17 @@ import pytest
 from n8n_workflows import chain, errors, node, to
 
 from rails.core.errors import Refusal
-from rails.gate.checks.n8n.operations import apply, renamed
+from rails.n8n.edit.operations import apply_operations, renamed
 
 
 def done(value, *operations):
-    made = apply(value, operations)
+    made = apply_operations(value, operations)
     assert not isinstance(made, Refusal), made
     return made
 
 
 def refused(value, *operations):
-    made = apply(value, operations)
+    made = apply_operations(value, operations)
     assert isinstance(made, Refusal)
     return made
 

@@ -10,11 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, findings, node
 
-from rails.gate.checks.n8n import PROFILES, check, fmt, looks_like_workflow, rules_table, structure
-from rails.gate.checks.n8n.catalogue import from_json
-from rails.gate.checks.n8n.catalogue_build import compact
-from rails.gate.checks.n8n.packages import Package
-from rails.gate.checks.n8n.rules import RULES
+from rails.gate.checks.n8n import check_workflow, rules_table
+from rails.n8n import formatting
+from rails.n8n.nodes.build import Package, compact
+from rails.n8n.nodes.catalogue import catalogue_from_json
+from rails.n8n.recognise import looks_like_workflow
+from rails.n8n.rules import structure
+from rails.n8n.rules.all_rules import RULES
+from rails.n8n.rules.destination import PROFILES
 
 HUGE = st.sampled_from([10**30, -(10**290), 1e308, 10**299])
 LEAF = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False, allow_infinity=False) | HUGE
@@ -35,12 +38,12 @@ ANY = st.recursive(
 @settings(max_examples=80, deadline=None)
 def test_any_json_gives_findings_and_never_an_exception(value, profile):
     looks_like_workflow(value)
-    for found in check(json.dumps(value).encode(), "x.json", profile):
+    for found in check_workflow(json.dumps(value).encode(), "x.json", profile):
         assert found.rule in RULES
         assert found.line >= 1
 
 
-OURS = from_json(compact([Package("n8n-nodes-base", "1", n8n_nodes.NODES)], "here"))
+OURS = catalogue_from_json(compact([Package("n8n-nodes-base", "1", n8n_nodes.NODES)], "here"))
 NAMES = sorted({p["name"] for n in n8n_nodes.NODES for p in n["properties"]} | {"page", "wax", "conditions", "values"})
 PARAMETERS = st.recursive(
     LEAF | st.sampled_from(["letter", "send", "=x", "={{ $('A') }}", "={{", "pythonNative", "expression"]),
@@ -64,7 +67,7 @@ def test_any_parameters_give_findings_and_never_an_exception(nodes, full):
         for n, (type, version, parameters) in enumerate(nodes)
     ]
     value = {"nodes": made, "connections": {"0": {"main": [[{"node": "0", "type": "main", "index": 1}]]}}}
-    for found in check(json.dumps(value).encode(), "x.json", "strict", known=OURS if full else None):
+    for found in check_workflow(json.dumps(value).encode(), "x.json", "strict", known=OURS if full else None):
         assert found.rule in RULES
         assert found.line == 1
 
@@ -92,7 +95,7 @@ def damaged_workflows(draw):
 def test_a_damaged_workflow_gives_findings_with_places(value):
     text = json.dumps(value, indent=1)
     lines = text.splitlines()
-    for found in check(text.encode(), "x.json", "strict"):
+    for found in check_workflow(text.encode(), "x.json", "strict"):
         assert 1 <= found.line <= len(lines)
         assert found.remedy
 
@@ -106,13 +109,13 @@ def test_a_field_of_any_node_may_hold_anything(field, type, value):
     made = chain("A")
     made["nodes"].append(node("X", f"n8n-nodes-base.{type}") | {field: value})
     for profile in PROFILES:
-        assert all(found.rule in RULES for found in check(json.dumps(made).encode(), "x.json", profile))
+        assert all(found.rule in RULES for found in check_workflow(json.dumps(made).encode(), "x.json", profile))
 
 
 @given(st.binary(max_size=60) | st.text(alphabet='{}[]",:0123eE+-.\\u ', max_size=60).map(str.encode))
 @settings(max_examples=80, deadline=None)
 def test_any_bytes_give_findings(data):
-    assert list(check(data, "x.json")) is not None
+    assert list(check_workflow(data, "x.json")) is not None
 
 
 @pytest.mark.parametrize("opener", ["[", '{"a":', '{"nodes":[{"parameters":'])
@@ -131,9 +134,9 @@ def test_numbers_beyond_every_range_are_read(place, written):
     value = chain("A")
     value["nodes"][1] |= {"type": "n8n-nodes-base.merge", "typeVersion": 3, "parameters": {"numberInputs": 3}}
     data = json.dumps(value).replace(place, place[:-1] + written if place[0] == '"' else f"[0, {written}]").encode()
-    assert list(check(data, "x.json", "strict")) is not None
-    assert fmt.canonical(data).count(b"Infinity") == 0
-    assert fmt.complete(data, "x.json")[0].count(b"Infinity") == 0
+    assert list(check_workflow(data, "x.json", "strict")) is not None
+    assert formatting.canonical(data).count(b"Infinity") == 0
+    assert formatting.complete(data, "x.json")[0].count(b"Infinity") == 0
 
 
 def test_a_huge_number_is_read_as_n8n_reads_it():
@@ -159,8 +162,8 @@ def loop(count):
 )
 def test_five_thousand_nodes_take_time_in_proportion(make, cpu_seconds):
     fewer, more = (json.dumps(make(count)).encode() for count in (500, 5_000))
-    once = cpu_seconds(lambda: list(check(fewer, "x.json")))
-    large = cpu_seconds(lambda: list(check(more, "x.json")), rounds=2)
+    once = cpu_seconds(lambda: list(check_workflow(fewer, "x.json")))
+    large = cpu_seconds(lambda: list(check_workflow(more, "x.json")), rounds=2)
     assert large < 40 * once + 0.5
     assert large < 60
 

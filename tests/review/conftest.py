@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from rails.approval.pending import PendingAnswers
 from rails.core.events import Record
-from rails.log.answers import Answers
 
 from .running import KEY as BOX_KEY
 from .running import Run
@@ -74,7 +74,7 @@ def valid(request_id="t1.1", coerced=()):
     return ("TOOL_REQUEST_VALIDATED", {"id": request_id, "tool_name": "edit_file", "coerced": list(coerced)})
 
 
-#: A workflow's change as the gate tells it: one node added behind another.
+#: A workflow's change as the gate reports it: one node added behind another.
 OUTLINE = {
     "path": "flow.json",
     "title": "1 node added; 1 wire added",
@@ -266,7 +266,7 @@ def runs(tmp_path):
     begin.project = project
     yield begin
     for run in begun:
-        box = Answers(run.state, run.id, BOX_KEY)
+        box = PendingAnswers(run.state, run.id, BOX_KEY)
         for _ in range(200):
             asked = run.queue._asked
             if not run.thread.is_alive():

@@ -4,18 +4,19 @@ import json
 import threading
 from pathlib import Path
 
-from rails.agents import load_agents
-from rails.approval.grants import Grants
-from rails.approval.policy import Policy, PolicyApprover
-from rails.approval.queue import Queue
-from rails.core.shipped import builtin_folder
+from rails.agents.template import load_agents
+from rails.approval.pending import PendingAnswers
+from rails.approval.policy.grants import Grants
+from rails.approval.policy.policy import Policy, PolicyApprover
+from rails.approval.queue import ApprovalQueue
+from rails.core.app_dirs import builtin_folder
 from rails.gate.gate import Gate
-from rails.log.answers import Answers
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
-from rails.session import Job, Session, start, where
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Session, where
 from rails.testing import ScriptedModel
-from rails.tools.definitions import load
+from rails.tools.loader import load_definitions
 
 KEY = b"k" * 32
 
@@ -33,16 +34,18 @@ class Run:
         self.project, self.state = project, project / ".rails"
         self.grants = Grants()
         gate = Gate(project)
-        self.queue = Queue(judge=gate.judge, grants=self.grants, page_waits=page, patience_s=patience_s)
+        self.queue = ApprovalQueue(judge=gate.judge, grants=self.grants, page_waits=page, patience_s=patience_s)
         if here is not None:
             self.queue.here = here(self.queue.answered_elsewhere)
-        registry = load([builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])])
+        registry = load_definitions(
+            [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
+        )
         agents = dict(load_agents([builtin_folder("agent_templates")]))
         model = ScriptedModel([*answers, "Done."])
-        job = Job(project, (("coder", "the task"),))
+        job = SessionJob(project, (("coder", "the task"),))
         if session is None:
             self.log, self.resumed = SessionLog.create(self.state), None
-            start(job, self.log, model.name)
+            log_session_start(job, self.log, model.name)
         else:
             self.log = SessionLog.reopen(self.state, session)
             self.resumed = where(project, self.log)
@@ -53,7 +56,7 @@ class Run:
         self.thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self):
-        box = Answers(self.state, self.id, KEY)
+        box = PendingAnswers(self.state, self.id, KEY)
         box.listen()
         self.queue.open(box, self.session.record)
         with self.log:

@@ -2,8 +2,8 @@
 
 import pytest
 
+from rails.projections.session import session_view
 from rails.review.html import render_html
-from rails.review.queries import session_view
 from rails.review.terminal import render_session
 
 

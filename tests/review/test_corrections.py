@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.review.corrections import correction_of
-from rails.review.drift import difference, drift_report, drift_tables
-from rails.review.queries import session_view
-from rails.review.table import as_text
+from rails.projections.session import session_view
+from rails.projections.turn import correction_of
+from rails.render.table import table_as_text
+from rails.review.reports.repair_drift import difference, drift_report, drift_tables
 
 
 def block(value, *, raw=None):
@@ -108,7 +108,7 @@ def test_the_report_counts_by_model_and_lists_every_changed_value(log):
     (row,) = report.models
     assert (row.requests, row.repaired, row.converted, row.corrected, row.drifted, row.rejected) == (3, 1, 1, 2, 1, 1)
     assert [(v.turn, v.place, v.taken) for v in report.values] == [(1, "content", True), (3, "path", False)]
-    text = "\n".join(as_text(table) for table in drift_tables(report))
+    text = "\n".join(table_as_text(table) for table in drift_tables(report))
     assert '"limit = 10\\n"  "limit = 100\\n"' in text
     assert "not taken: it named the file b.py" in text
 

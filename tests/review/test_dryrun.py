@@ -2,12 +2,12 @@
 
 import pytest
 
-from rails.approval.rules import Policy, Rule
-from rails.review.dryrun import as_text, dry_run, rule_in_words
-from rails.review.queries import session_view
+from rails.approval.policy.rules import Policy, PolicyRule
+from rails.projections.session import session_view
+from rails.review.reports.dry_run import dry_run, dry_run_as_text, rule_in_words
 
-ALLOW_APP = Rule(1, "allow", "policy.toml", path=("app.py",))
-DENY_APP = Rule(1, "deny", "policy.toml", path=("*.py",))
+ALLOW_APP = PolicyRule(1, "allow", "policy.toml", path=("app.py",))
+DENY_APP = PolicyRule(1, "deny", "policy.toml", path=("*.py",))
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_past_questions_are_put_to_the_policy(session):
 def test_what_would_have_slipped_through_is_named(session):
     report = dry_run(Policy((ALLOW_APP,)), [session(), session("deny", "use argparse"), session("abort")])
     assert [case.answer for case in report.slipped] == ["deny", "abort"]
-    assert as_text(report).splitlines() == [
+    assert dry_run_as_text(report).splitlines() == [
         "3 answered questions in 3 sessions: 3 allowed, 0 asked, 0 denied.",
         "2 would be allowed although they were denied:",
         "  20261121-230000-abcd, turn 1: app.py: deny (use argparse); rule 1",
@@ -46,7 +46,7 @@ def test_what_would_have_slipped_through_is_named(session):
 def test_what_would_have_been_blocked_is_named(session):
     report = dry_run(Policy((DENY_APP,)), [session(), session("deny")])
     assert len(report.blocked) == 1
-    assert "1 would be denied although they were approved:" in as_text(report)
+    assert "1 would be denied although they were approved:" in dry_run_as_text(report)
 
 
 @pytest.mark.parametrize("by", ["policy: rule 1", "grant 2", "headless", "timeout", "end of input", "error"])
@@ -72,12 +72,12 @@ def test_the_past_is_read_the_careful_way(session):
     assert rulings(policy, session(change={"kind": "something new"})) == ["ask"]
     assert rulings(policy, session(status="fail")) == ["ask"]
     assert rulings(policy, session(kind="tool", tools=["run_tests"])) == ["ask"]
-    clean = Rule(1, "allow", "", path=("app.py",), clean=True)
+    clean = PolicyRule(1, "allow", "", path=("app.py",), clean=True)
     assert rulings(Policy((clean,)), session(), session(notes=["repaired"])) == ["allow", "ask"]
 
 
 def test_the_size_of_a_change_is_read_from_its_diff(session):
-    small = Rule(1, "allow", "", path=("app.py",), max_lines=2)
+    small = PolicyRule(1, "allow", "", path=("app.py",), max_lines=2)
     assert rulings(Policy((small,)), session()) == ["allow"]
     assert rulings(Policy((small,)), session(diff="--- a\n+++ b\n@@ -1 +1,3 @@\n-a\n+b\n+c\n+d")) == ["ask"]
 

@@ -1,4 +1,4 @@
-"""A session's findings as SARIF, with their story: what is left, what was corrected, and what a human let through."""
+"""A session's findings as SARIF, with their history: what is left, what was corrected, and what a human let through."""
 
 import json
 
@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rails.cli import main
-from rails.review.export_sarif import to_sarif
+from rails.review.reports.sarif import to_sarif
 
 
 def run_of(records):

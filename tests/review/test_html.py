@@ -10,12 +10,12 @@ from importlib import resources
 
 import pytest
 
-from rails.gate.checks.n8n import picture
+from rails.n8n.draw import picture
+from rails.projections.session import session_view
 from rails.review.diffs import read_diff
 from rails.review.html import render_html
 from rails.review.html_turns import TEXT_CHARS
-from rails.review.markup import el, join, text
-from rails.review.queries import session_view
+from rails.review.markup import el, html_text, join
 
 
 class Outline(HTMLParser):
@@ -319,7 +319,7 @@ def test_what_is_no_diff_does_no_harm(odd):
 
 
 def test_elements_escape_texts_and_attributes():
-    made = el("p", text("<b>&\u202e"), title='a"b<\n', hidden=True, id=None)
+    made = el("p", html_text("<b>&\u202e"), title='a"b<\n', hidden=True, id=None)
     assert made == '<p title="a&quot;b&lt;\\x0a" hidden>&lt;b&gt;&amp;\\u202e</p>'
     assert join(el("br"), None, [el("i")]) == "<br><i></i>"
 

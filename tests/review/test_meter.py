@@ -2,17 +2,17 @@
 
 import pytest
 
+from rails.config.prices import Price, Prices
 from rails.core.conversation import Usage
-from rails.log.cards import Card
-from rails.prices import Price, Prices
-from rails.review.meter import meter_of
+from rails.log.session_stats import SessionStats
+from rails.projections.progress import session_usage
 
 PRICES = Prices({"sonnet": Price(3.0, 15.0, 0.3)}, "USD", "2026-11")
 LIMITS = {"max_tokens": 10_000, "max_seconds": 900.0, "max_cost": 0.5}
 
 
 def card(log, *events, model="sonnet"):
-    made = Card("s")
+    made = SessionStats("s")
     for record in log.records(*events, model=model):
         made.add(record)
     return made
@@ -26,7 +26,7 @@ ANSWER = answer(input_tokens=1_000, output_tokens=100, cache_read_tokens=2_000, 
 
 
 def test_tokens_and_money_are_counted_together(log):
-    meter = meter_of(card(log, ANSWER, ANSWER), PRICES)
+    meter = session_usage(card(log, ANSWER, ANSWER), PRICES)
     assert meter.tokens == "3,000 tokens in and 4,000 from the cache, 200 out"
     # twice (1,500 × 3 + 100 × 15 + 2,000 × 0.3) / 1,000,000
     assert meter.cost == "0.0132 USD"
@@ -35,7 +35,7 @@ def test_tokens_and_money_are_counted_together(log):
 
 def test_without_prices_nothing_is_said_of_money(log):
     start = ("WORKFLOW_START", {"limits": LIMITS})
-    meter = meter_of(card(log, start, ANSWER), Prices())
+    meter = session_usage(card(log, start, ANSWER), Prices())
     assert meter.cost == ""
     assert "USD" not in meter.line
     assert "0.5" not in meter.line
@@ -45,35 +45,35 @@ def test_a_model_without_a_price_is_named_and_not_counted(log):
     both = card(log, ANSWER)
     for record in log.records(ANSWER, model="other"):
         both.add(record)
-    assert meter_of(both, PRICES).cost == "0.0066 USD without other (no price)"
-    assert meter_of(card(log, ANSWER, model="other"), PRICES).cost == ""
+    assert session_usage(both, PRICES).cost == "0.0066 USD without other (no price)"
+    assert session_usage(card(log, ANSWER, model="other"), PRICES).cost == ""
 
 
 def test_a_correction_costs_what_it_costs(log):
     correction = ("CORRECTION", {"usage": {"input_tokens": 1_000}})
-    assert meter_of(card(log, correction), PRICES).cost == "0.0030 USD"
+    assert session_usage(card(log, correction), PRICES).cost == "0.0030 USD"
 
 
 def test_what_is_left_is_counted_as_the_run_counts_it(log):
-    from rails.budget import Totals
+    from rails.session.budget import SessionBudget
 
     start = ("WORKFLOW_START", {"limits": LIMITS})
-    made, totals = card(log, start, ANSWER), Totals(prices=PRICES.models)
+    made, totals = card(log, start, ANSWER), SessionBudget(prices=PRICES.models)
     totals.use(Usage(1_000, 100, 2_000, 500), "sonnet")
     # The fixture's records are a second apart.
-    left = meter_of(made, PRICES, since_last_s=299.0).left
+    left = session_usage(made, PRICES, since_last_s=299.0).left
     assert left == (f"{10_000 - totals.tokens:,} of 10,000 tokens", "10 of 15 min", "0.4934 of 0.5000 USD")
     assert round(0.5 - totals.cost, 4) == 0.4934
 
 
 def test_more_used_than_there_was_leaves_nothing(log):
     start = ("WORKFLOW_START", {"limits": {"max_tokens": 100}})
-    assert meter_of(card(log, start, ANSWER), PRICES).left == ("0 of 100 tokens",)
+    assert session_usage(card(log, start, ANSWER), PRICES).left == ("0 of 100 tokens",)
 
 
 def test_the_time_before_a_session_went_on_is_not_counted(log):
     first, *rest = log.records(log.START, ("SESSION_RESUMED", {}), ANSWER)
-    made = Card("s")
+    made = SessionStats("s")
     for record in (first, *rest):
         made.add(record)
     assert made.seconds == 1.0
@@ -82,9 +82,9 @@ def test_the_time_before_a_session_went_on_is_not_counted(log):
 @pytest.mark.parametrize("limits", [None, [], {"max_tokens": "x", "max_seconds": True, "max_cost": -1}])
 def test_odd_limits_are_no_obstacle(log, limits):
     start = ("WORKFLOW_START", {"limits": limits})
-    assert meter_of(card(log, start, answer(input_tokens="x")), PRICES).left == ()
+    assert session_usage(card(log, start, answer(input_tokens="x")), PRICES).left == ()
 
 
 def test_a_table_that_cannot_be_read_is_said(log):
-    meter = meter_of(card(log, ANSWER), Prices(), note="prices.toml: line 3")
+    meter = session_usage(card(log, ANSWER), Prices(), note="prices.toml: line 3")
     assert meter.facts["Cost"] == "prices.toml: line 3"

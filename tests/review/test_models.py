@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rails.config.prices import Price, Prices, load_price_file
 from rails.core.conversation import Usage
 from rails.core.errors import UsageError
-from rails.prices import Price, Prices, load
-from rails.review.library import Library
-from rails.review.models import Share, model_report, models_table
-from rails.review.queries import session_view
-from rails.review.table import as_text
+from rails.projections.session import session_view
+from rails.render.table import table_as_text
+from rails.review.reports.models import Share, model_report, models_table
+from rails.review.session_list import SessionList
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_difference_is_only_claimed_where_the_intervals_are_apart(log):
     assert apart.differences == ("coder: a (prompt unknown) passes more often at first than b (prompt unknown).",)
     near = model_report([sessions("a", 12, 8), sessions("b", 9, 11)])
     assert near.differences == ()
-    assert "differ by more than chance" in as_text(models_table(near))
+    assert "differ by more than chance" in table_as_text(models_table(near))
     few = model_report([sessions("a", 4, 0), sessions("b", 0, 4)])
     assert few.differences == ()
 
@@ -102,9 +102,9 @@ def test_a_difference_is_only_claimed_where_the_intervals_are_apart(log):
 def test_tokens_cost_what_the_users_table_says(tmp_path, log):
     file = tmp_path / "prices.toml"
     file.write_text('as_of = "2026-11"\ncurrency = "USD"\n[models."recorded:demo"]\ninput = 3.0\noutput = 15\n')
-    report = model_report([session_view(log.records(*step(log, 1)))], load(file))
+    report = model_report([session_view(log.records(*step(log, 1)))], load_price_file(file))
     assert report.rows[0].cost == pytest.approx((100 * 3 + 20 * 15) / 1e6)
-    text = as_text(models_table(report), width=400)
+    text = table_as_text(models_table(report), width=400)
     assert "0.0006 USD" in text
     assert "as of 2026-11" in text
 
@@ -123,18 +123,18 @@ def test_prices_that_are_none_are_refused_by_name(tmp_path, text):
     file = tmp_path / "prices.toml"
     file.write_text(text)
     with pytest.raises(UsageError, match=r"prices\.toml.*No cost can be worked out"):
-        load(file)
+        load_price_file(file)
 
 
 def test_without_prices_nothing_is_said_of_money(tmp_path):
-    assert load(tmp_path / "none.toml") == Prices()
+    assert load_price_file(tmp_path / "none.toml") == Prices()
     assert Prices().cost("m", Usage(1, 1)) is None
     assert Prices({"m": Price(1, 1, 1)}).text(1_234.5) == "1,234.50"
 
 
 def test_the_gallery_has_a_row_for_each_model_and_prompt(tmp_path, stories):
     stories.gallery(tmp_path)
-    report = Library(tmp_path).report("models")
+    report = SessionList(tmp_path).report("models")
     assert len(report.tables[0].rows) == 4
     assert {row["model"] for row in report.value["rows"]} == {"anthropic:claude-sonnet-5-5", "openai:qwen3-coder"}
     assert all(0 <= row["interval"][0] <= row["interval"][1] <= 1 for row in report.value["rows"])

@@ -2,9 +2,9 @@
 
 import pytest
 
+from rails.projections.progress import current_step_text, plan_of
+from rails.projections.session import session_view
 from rails.review.html_plan import plan_html
-from rails.review.plan import plan_of, standing
-from rails.review.queries import session_view
 
 CHAIN = [{"agent": name, "task": f"{name}'s part"} for name in ("planner", "coder", "reviewer")]
 START = ("WORKFLOW_START", {"task": "due dates", "tasks": CHAIN})
@@ -52,7 +52,7 @@ def test_what_is_done_at_work_and_to_come_is_told_apart(log):
         "human",
     )
     assert (steps[1].failed, steps[1].limit, steps[1].first) == (2, 3, len(FIRST_DONE))
-    assert standing(steps) == "Step 2 of 3"
+    assert current_step_text(steps) == "Step 2 of 3"
 
 
 def test_a_rung_of_the_ladder_counts_attempts_anew(log):

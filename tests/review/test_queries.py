@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.core.events import EVENT_TYPES
-from rails.review.queries import as_json, session_view
+from rails.projections.session import session_as_json, session_view
 
 
 def schema():
@@ -17,7 +17,7 @@ def schema():
 
 
 def check_schema(view):
-    value = json.loads(json.dumps(as_json(view)))
+    value = json.loads(json.dumps(session_as_json(view)))
     jsonschema.Draft202012Validator(schema()).validate(value)
     return value
 
@@ -79,7 +79,7 @@ def test_the_schema_describes_every_key_and_no_other(log):
         for item in value if isinstance(value, list) else ():
             keys(item, definition["items"])
 
-    keys(as_json(session_view(log.demo())), schema())
+    keys(session_as_json(session_view(log.demo())), schema())
 
 
 def test_a_log_without_records_is_an_empty_session():

@@ -1,16 +1,16 @@
-"""What became of a question follows from the log: an end without an answer is a state of its own."""
+"""The state of a question follows from the log: an end without an answer is a state of its own."""
 
 import pytest
 
-from rails.review.live import Live
-from rails.review.questions import Questions
+from rails.projections.live import Live
+from rails.projections.questions import ApprovalQuestions
 
 OPENED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "d" * 64, "requests": [{"id": "t1.1"}, {"id": "t1.2"}]})
 EDITED = ("APPROVAL_OPENED", {"id": "t1.1", "digest": "e" * 64, "replaces": 1})
 
 
 def fold(log, *events):
-    questions = Questions()
+    questions = ApprovalQuestions()
     for record in log.records(*events):
         questions.add(record)
     return questions

@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from rails.core.errors import UsageError
-from rails.log.cards import Card
-from rails.review.decisions import decisions, decisions_table
-from rails.review.heat import heat_map, heat_table
-from rails.review.library import Library
-from rails.review.queries import session_view
-from rails.review.reports import REPORTS
-from rails.review.sessions import chosen, sessions_table, states
-from rails.review.table import Cell, Table, as_text, cells
+from rails.log.session_stats import SessionStats
+from rails.projections.session import session_view
+from rails.render.table import Cell, Table, cells, table_as_text
+from rails.review.reports.decisions import decisions, decisions_table
+from rails.review.reports.report_list import REPORTS
+from rails.review.reports.rules import heat_map, heat_table
+from rails.review.reports.sessions import chosen, sessions_table, states
+from rails.review.session_list import SessionList
 
 
 def test_rules_are_counted_by_session_and_by_week_with_what_they_cost(log):
@@ -42,7 +42,7 @@ def test_a_finding_that_was_approved_all_the_same_is_let_through(log):
 def test_a_sheet_without_findings_says_so(log):
     table = heat_table(heat_map([session_view(log.records(log.START))]))
     assert table.rows == ()
-    assert "No rule has found anything new in 1 sessions." in as_text(table)
+    assert "No rule has found anything new in 1 sessions." in table_as_text(table)
 
 
 def test_a_decision_tells_who_when_how_long_why_and_what_became_of_it(log):
@@ -56,7 +56,7 @@ def test_a_decision_tells_who_when_how_long_why_and_what_became_of_it(log):
         "edit_file app.py",
     )
     assert (approved.answer, approved.undone, approved.reflex, approved.lines) == ("approve", True, False, 2)
-    text = as_text(decisions_table((denied, approved)))
+    text = table_as_text(decisions_table((denied, approved)))
     assert "approved; undone later" in text
     assert "1 approved, 1 denied, 0 stopped, 0 without an answer." in text
     assert "1 of 1 approvals were undone later." in text
@@ -71,7 +71,7 @@ def test_a_big_diff_approved_at_once_by_a_person_is_a_reflex(log):
         assert row.reflex is expected
 
 
-CARD = Card(
+CARD = SessionStats(
     "20261121-100000-aaaa",
     started="2026-11-21T10:00:00.000000Z",
     task="Add a JSON flag",
@@ -124,12 +124,12 @@ def test_a_filter_that_means_nothing_is_refused(line, words):
 
 
 def test_the_list_has_a_sparkline_and_explains_its_marks():
-    text = as_text(sessions_table([CARD, Card("b", outcome="done", damage=2)]))
+    text = table_as_text(sessions_table([CARD, SessionStats("b", outcome="done", damage=2)]))
     assert "✕✕■" in text
     assert "✕ checks failed, ■ denied" in text
     assert "gave up" in text
     assert "done; 2 damaged lines" in text
-    assert states(Card("x")) == {"unfinished"}
+    assert states(SessionStats("x")) == {"unfinished"}
 
 
 def test_tables_fit_the_width_and_say_what_had_no_room():
@@ -142,13 +142,13 @@ def test_tables_fit_the_width_and_say_what_had_no_room():
         frozenset({2}),
         (3,),
     )
-    wide = as_text(table, width=300)
+    wide = table_as_text(table, width=300)
     assert "1,234" in wide
     assert wide.count("word") == 30
     for width in (30, 50, 80):
-        text = as_text(table, width=width)
+        text = table_as_text(table, width=width)
         assert max(map(len, text.splitlines())) <= max(width, 40), text
-    assert "No room here for: more." in as_text(table, width=30)
+    assert "No room here for: more." in table_as_text(table, width=30)
 
 
 @pytest.mark.parametrize("evil", ["\x1b[2J", "\u202e", "a\nb", "\x07"], ids=ascii)
@@ -167,15 +167,15 @@ def test_no_text_of_a_log_reaches_the_terminal_raw(log, evil):
         for r in records
     ]
     for report in REPORTS.values():
-        for table in report([session_view(bad)], Library(None).prices()).tables:
-            text = as_text(table, colour=False)
+        for table in report([session_view(bad)], SessionList(None).prices()).tables:
+            text = table_as_text(table, colour=False)
             assert all(char == "\n" or char.isprintable() for char in text), ascii(text)
 
 
 def test_a_library_reads_again_only_what_has_grown(tmp_path, stories):
     stories.hard(tmp_path, "20261118-091500-aa01")
     story = stories.Story(tmp_path, "20261119-091500-aa02", "task", stories.MODELS[0])
-    library = Library(tmp_path)
+    library = SessionList(tmp_path)
     first, second = library.view("20261118-091500-aa01"), library.view("20261119-091500-aa02")
     story.ask("more")
     assert library.view("20261118-091500-aa01") is first
@@ -189,7 +189,7 @@ def test_a_library_reads_again_only_what_has_grown(tmp_path, stories):
 
 def test_every_report_goes_over_the_sessions_that_a_line_asks_for(tmp_path, stories):
     stories.gallery(tmp_path)
-    library = Library(tmp_path)
+    library = SessionList(tmp_path)
     for name in REPORTS:
         assert library.report(name).tables[0].rows
     assert len(library.report("decisions", "session:20261118-091500-aa01").tables[0].rows) == 2
@@ -200,6 +200,6 @@ def test_every_report_goes_over_the_sessions_that_a_line_asks_for(tmp_path, stor
 
 
 def test_a_project_without_sessions_has_empty_reports(tmp_path):
-    library = Library(tmp_path / ".rails")
+    library = SessionList(tmp_path / ".rails")
     assert library.cards() == ()
     assert all(REPORTS[name]((), library.prices()).tables for name in REPORTS)

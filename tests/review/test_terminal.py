@@ -1,10 +1,10 @@
-"""A review reads as a story and no text of the log can do anything to the terminal."""
+"""A review reads from top to bottom and no text of the log can do anything to the terminal."""
 
 import re
 
 import pytest
 
-from rails.review.queries import session_view
+from rails.projections.session import session_view
 from rails.review.terminal import render_session
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from rails.core.changes import unified_diff
 from rails.core.text import sha256
-from rails.review.queries import session_view
-from rails.review.why import as_text, line_story
+from rails.projections.session import session_view
+from rails.review.reports.line_history import line_history, line_history_as_text
 
 
 def edit(log, turn, before, after, path="app.py", *, reason=""):
@@ -37,10 +37,10 @@ FIRST, SECOND, THIRD = None, "a\nb\nc\n", "a\nnew\nb\nc\n"
 
 def test_a_line_leads_to_its_turn_request_and_decision(log):
     views = sessions_of(log, FIRST, SECOND, THIRD)
-    story = line_story(views, "app.py", 2, sha256(THIRD.encode()))
+    story = line_history(views, "app.py", 2, sha256(THIRD.encode()))
     assert story.certain
     assert (story.origin.turn.number, story.origin.line) == (2, 2)
-    assert as_text(story).splitlines() == [
+    assert line_history_as_text(story).splitlines() == [
         "app.py:2 was written in session 20261121-230000-abcd, turn 2, as line 2.",
         f"  agent     coder (recorded:demo), {story.origin.turn.started}",
         "  request   edit_file: bump a",
@@ -49,37 +49,37 @@ def test_a_line_leads_to_its_turn_request_and_decision(log):
 
 
 def test_a_line_that_moved_is_followed_to_where_it_was_written(log):
-    story = line_story(sessions_of(log, FIRST, SECOND, THIRD), "app.py", 4)
+    story = line_history(sessions_of(log, FIRST, SECOND, THIRD), "app.py", 4)
     assert (story.origin.turn.number, story.origin.line) == (1, 3)
 
 
 def test_a_line_that_was_there_before_has_no_origin(log):
-    story = line_story(sessions_of(log, SECOND, THIRD), "app.py", 3)
+    story = line_history(sessions_of(log, SECOND, THIRD), "app.py", 3)
     assert (story.origin, story.certain) == (None, True)
-    assert "no session wrote this line." in as_text(story)
-    assert line_story([], "app.py", 1).origin is None
-    assert line_story(sessions_of(log, SECOND, THIRD), "other.py", 2).origin is None
+    assert "no session wrote this line." in line_history_as_text(story)
+    assert line_history([], "app.py", 1).origin is None
+    assert line_history(sessions_of(log, SECOND, THIRD), "other.py", 2).origin is None
 
 
 def test_a_change_outside_of_the_sessions_is_said(log):
     views = sessions_of(log, FIRST, SECOND, THIRD)
-    assert "may be another line" in as_text(line_story(views, "app.py", 2, sha256(b"edited by hand")))
+    assert "may be another line" in line_history_as_text(line_history(views, "app.py", 2, sha256(b"edited by hand")))
     by_hand = f"{SECOND}by hand\n"
     gap = [*sessions_of(log, FIRST, SECOND), *sessions_of(log, by_hand, f"first\n{by_hand}")]
-    story = line_story(gap, "app.py", 5)
+    story = line_history(gap, "app.py", 5)
     assert (story.origin, story.certain) == (None, False)
 
 
 def test_undone_steps_do_not_count(log):
     views = sessions_of(log, FIRST, SECOND, THIRD, extra=[("UNDO", {"step": 2})])
-    story = line_story(views, "app.py", 2, sha256(SECOND.encode()))
+    story = line_history(views, "app.py", 2, sha256(SECOND.encode()))
     assert (story.origin.turn.number, story.certain) == (1, True)
 
 
 def test_a_log_without_the_diff_is_no_ground_for_a_claim(log):
     events = edit(log, 1, FIRST, SECOND)
     events[3][1]["diff"] = ""
-    story = line_story([session_view(log.records(*events))], "app.py", 1)
+    story = line_history([session_view(log.records(*events))], "app.py", 1)
     assert (story.origin, story.certain) == (None, False)
 
 
@@ -95,7 +95,7 @@ def test_every_line_of_every_history_is_found(log, versions):
     views = sessions_of(log, *changed)
     lines = (changed[-1] or "").splitlines()
     for number, line in enumerate(lines, start=1):
-        origin = line_story(views, "app.py", number, sha256(changed[-1].encode())).origin
+        origin = line_history(views, "app.py", number, sha256(changed[-1].encode())).origin
         written = changed[origin.turn.number].splitlines()
         assert written[origin.line - 1] == line
         before = (changed[origin.turn.number - 1] or "").splitlines()
@@ -105,4 +105,4 @@ def test_every_line_of_every_history_is_found(log, versions):
 
 @pytest.mark.parametrize("line", [0, -1, 99])
 def test_a_line_that_does_not_exist_has_no_origin(log, line):
-    assert line_story(sessions_of(log, FIRST, SECOND), "app.py", line).origin is None
+    assert line_history(sessions_of(log, FIRST, SECOND), "app.py", line).origin is None

@@ -10,15 +10,15 @@ import urllib.request
 
 import pytest
 
-from rails.core.conversation import Answer, Message, NativeCall, Text, ToolSpec
+from rails.core.conversation import Message, ModelAnswer, NativeCall, TextPart, ToolSpec
 from rails.core.errors import ModelError, ModelRetryable
 from rails.testing import ScriptedModel, StubServer, call, says
 
-USER = Message("user", (Text("?"),))
+USER = Message("user", (TextPart("?"),))
 
 
 def test_a_scripted_model_gives_its_answers_in_order_and_remembers_the_questions():
-    whole = Answer(Message("assistant", (Text("x"),)), "refusal")
+    whole = ModelAnswer(Message("assistant", (TextPart("x"),)), "refusal")
     model = ScriptedModel(["Hello there", NativeCall("c", "t", "{"), ["a", NativeCall("d", "t", "{}")], whole])
     answers = [list(model.stream(system="s", messages=[USER], tools=[ToolSpec("t", "", "{}")]))[-1] for _ in range(4)]
     assert [answer.stop_reason for answer in answers] == ["end_turn", "tool_use", "tool_use", "refusal"]
@@ -76,5 +76,7 @@ def test_leaving_the_stub_ends_a_hanging_answer():
 
 
 def test_the_doubles_load_no_provider_sdk():
-    code = "import sys, rails.testing, rails.models; print([m for m in ('anthropic', 'httpx2') if m in sys.modules])"
+    code = (
+        "import sys, rails.testing, rails.models.model; print([m for m in ('anthropic', 'httpx2') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

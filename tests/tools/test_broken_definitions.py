@@ -1,4 +1,4 @@
-"""Each usual mistake in a definition file is told with its file, line and field, and what to do.
+"""Each usual mistake in a definition file is reported with its file, line and field, and what to do.
 
 ``broken_definitions/`` holds one broken file for each mistake; ``broken_definitions/expected.txt`` is what
 ``ai-rails tools check`` says about them. To see what a change does to the messages, delete that file, run
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rails.tools.definitions import check_folder
+from rails.tools.loader import check_folder
 
 FOLDER = Path(__file__).parent / "broken_definitions"
 EXPECTED = FOLDER / "expected.txt"

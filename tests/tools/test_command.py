@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from rails.core.requests import ToolRequest
-from rails.tools import runners
-from rails.tools.definitions import read_definition
+from rails.core.tool_request import ToolRequest
+from rails.tools.loader import read_definition
+from rails.tools.runners import dispatch
 from rails.tools.runners.output import Kept
 
 
@@ -32,7 +32,7 @@ def define(command, *, parameters=("value",), **fields):
 
 def use(definition, project, **parameters):
     request = ToolRequest("r1", "probe", parameters, "", "run", True, definition.digest, "coder")
-    return runners.run(request, definition, project)
+    return dispatch.run_request(request, definition, project)
 
 
 SHOW = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.argv[1:]))"]

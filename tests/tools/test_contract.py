@@ -1,17 +1,17 @@
-"""A request satisfies its tool's definition, or every reason why not is told at once."""
+"""A request satisfies its tool's definition, or every reason why not is reported at once."""
 
 import pytest
 
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import examine, validate
-from rails.tools.definitions import load, read_definition
+from rails.core.app_dirs import builtin_folder
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.tools.loader import load_definitions, read_definition
 from rails.tools.registry import Registry
+from rails.tools.validate import examine, validate
 
 
 @pytest.fixture(scope="module")
 def registry():
-    return load([builtin_folder("mcp_definitions")])
+    return load_definitions([builtin_folder("mcp_definitions")])
 
 
 def ask(registry, tool, parameters, role="coder"):
@@ -193,9 +193,9 @@ def test_a_definition_that_nobody_trusted_always_asks(tmp_path):
         '{"tool_name": "probe", "description": "x", "request_schema": {"type": "object"}, "effect": "read",'
         ' "transport": {"type": "command", "command": ["true"]}, "access_control": {"*": "free_access"}}'
     )
-    digest = load([tmp_path]).get("probe").digest
-    assert ask(load([tmp_path]), "probe", {}).asks is True
-    assert ask(load([tmp_path], trusted=[digest]), "probe", {}).asks is False
+    digest = load_definitions([tmp_path]).get("probe").digest
+    assert ask(load_definitions([tmp_path]), "probe", {}).asks is True
+    assert ask(load_definitions([tmp_path], trusted=[digest]), "probe", {}).asks is False
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from rails.core.requests import RawRequest, ToolRequest
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import validate
-from rails.tools.definitions import load
+from rails.core.app_dirs import builtin_folder
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.tools.loader import load_definitions
+from rails.tools.validate import validate
 
-REGISTRY = load([builtin_folder("mcp_definitions")])
+REGISTRY = load_definitions([builtin_folder("mcp_definitions")])
 NAMES = sorted(
     {name for one in REGISTRY.definitions.values() for name in one.request_schema["properties"]}
     | {

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from rails.core.shipped import builtin_folder
-from rails.tools import schemas
-from rails.tools.definitions import schema_file
+from rails.core.app_dirs import builtin_folder
+from rails.json_schema import allowed
+from rails.tools.definition_fields import KNOWN_KEYS
 from rails.tools.describe import starter
-from rails.tools.fields import KNOWN_KEYS
+from rails.tools.loader import schema_file
 from rails.tools.transports import BUILTINS
 
 SCHEMA = json.loads(schema_file().read_text(encoding="utf-8"))
@@ -56,6 +56,6 @@ def test_a_broken_definition_does_not_unless_only_the_loader_can_tell(value, bey
 def test_it_knows_the_same_fields_keywords_formats_and_built_ins():
     assert set(SCHEMA["properties"]) == KNOWN_KEYS
     keywords = SCHEMA["$defs"]["schema"]["anyOf"][1]["properties"]
-    assert set(keywords) == schemas.KEYWORDS
-    assert set(keywords["format"]["enum"]) == {*schemas.CHECKED, *schemas.INFORMING}
+    assert set(keywords) == allowed.KEYWORDS
+    assert set(keywords["format"]["enum"]) == {*allowed.CHECKED, *allowed.INFORMING}
     assert set(SCHEMA["properties"]["transport"]["oneOf"][0]["properties"]["name"]["enum"]) == set(BUILTINS)

@@ -1,15 +1,15 @@
-"""Definition files: shipped ones are right, wrong ones are told with line, field and fix."""
+"""Definition files: shipped ones are right, wrong ones are reported with line, field and fix."""
 
 import json
 
 import pytest
 
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import faults
-from rails.tools.definitions import check_folder, load, read_definition
 from rails.tools.describe import describe, starter
+from rails.tools.loader import check_folder, load_definitions, read_definition
 from rails.tools.registry import Builtin, Command, Http, Mcp, role_slug
+from rails.tools.validate import faults
 
 GOOD = {
     "tool_name": "count_lines",
@@ -37,7 +37,7 @@ def test_the_shipped_definitions_have_no_mistake():
 
 
 def test_c3_15_the_shipped_examples_satisfy_their_own_schemas():
-    registry = load([builtin_folder("mcp_definitions")])
+    registry = load_definitions([builtin_folder("mcp_definitions")])
     for name in registry.names():
         definition = registry.get(name)
         assert definition.examples
@@ -46,7 +46,7 @@ def test_c3_15_the_shipped_examples_satisfy_their_own_schemas():
 
 
 def test_dropping_a_file_into_a_folder_makes_a_tool(tmp_path):
-    registry = load([builtin_folder("mcp_definitions"), write(tmp_path / "mcp_definitions")])
+    registry = load_definitions([builtin_folder("mcp_definitions"), write(tmp_path / "mcp_definitions")])
     definition = registry.get("count_lines")
     assert definition.transport == Command(("wc", "-l", "--", "{file_path}"))
     assert (definition.effect, definition.access) == ("run", {"coder": "free"})
@@ -54,34 +54,34 @@ def test_dropping_a_file_into_a_folder_makes_a_tool(tmp_path):
 
 
 def test_a_folder_that_does_not_exist_is_skipped(tmp_path):
-    assert load([tmp_path / "nothing"]).names() == ()
+    assert load_definitions([tmp_path / "nothing"]).names() == ()
 
 
 def test_a_later_folder_replaces_a_tool_by_its_name(tmp_path):
     write(tmp_path / "one")
     write(tmp_path / "two", description="Another.")
-    assert load([tmp_path / "one", tmp_path / "two"]).get("count_lines").description == "Another."
+    assert load_definitions([tmp_path / "one", tmp_path / "two"]).get("count_lines").description == "Another."
 
 
 def test_an_untrusted_file_cannot_take_over_a_shipped_tool(tmp_path):
     shipped = builtin_folder("mcp_definitions")
     folder = write(tmp_path, tool_name="read_file")
-    registry = load([shipped, folder])
+    registry = load_definitions([shipped, folder])
     assert registry.get("read_file").transport == Builtin("read_file")
     assert "was left out" in registry.notes[0]
-    digest = load([folder]).get("read_file").digest
-    assert isinstance(load([shipped, folder], trusted=[digest]).get("read_file").transport, Command)
+    digest = load_definitions([folder]).get("read_file").digest
+    assert isinstance(load_definitions([shipped, folder], trusted=[digest]).get("read_file").transport, Command)
 
 
 def test_an_untrusted_file_can_narrow_a_shipped_tool_and_not_widen_it(tmp_path):
     shipped = builtin_folder("mcp_definitions")
     access = {"overseer": True, "coder": False, "*": True}
     write(tmp_path, tool_name="write_file", transport={"type": "builtin"}, access_control=access)
-    definition = load([shipped, tmp_path]).get("write_file")
+    definition = load_definitions([shipped, tmp_path]).get("write_file")
     assert definition.description == GOOD["description"]
     assert [definition.access_of(role) for role in ("overseer", "coder", "refactor")] == ["none", "none", "ask"]
-    digest = load([tmp_path]).get("write_file").digest
-    trusted = load([shipped, tmp_path], trusted=[digest]).get("write_file")
+    digest = load_definitions([tmp_path]).get("write_file").digest
+    trusted = load_definitions([shipped, tmp_path], trusted=[digest]).get("write_file")
     assert [trusted.access_of(role) for role in ("overseer", "coder")] == ["ask", "none"]
 
 
@@ -89,7 +89,7 @@ def test_every_mistake_of_every_file_is_listed(tmp_path):
     write(tmp_path, "a.json", description=None, timeout_s=-1)
     write(tmp_path, "b.json", tool_name="bad name")
     with pytest.raises(DefinitionError) as caught:
-        load([tmp_path])
+        load_definitions([tmp_path])
     text = str(caught.value)
     assert text.startswith("3 mistakes in the tool definitions; no tool was loaded:")
     assert "a.json" in text
@@ -130,20 +130,20 @@ def test_the_mcp_spellings_are_read(tmp_path, key):
         outputSchema={"type": "object"},
         **{key: GOOD["request_schema"]},
     )
-    definition = load([tmp_path]).get("count")
+    definition = load_definitions([tmp_path]).get("count")
     assert definition.request_schema == GOOD["request_schema"]
     assert definition.response_format == {"type": "object"}
 
 
 def test_an_original_file_with_an_endpoint_is_an_http_tool(tmp_path):
     write(tmp_path, transport=None, tool_name="CodebaseSummaryMCP", api_endpoint="http://127.0.0.1:8003/summary")
-    transport = load([tmp_path]).get("CodebaseSummaryMCP").transport
+    transport = load_definitions([tmp_path]).get("CodebaseSummaryMCP").transport
     assert transport == Http("http://127.0.0.1:8003/summary", endpoint_env="CODEBASE_SUMMARY_MCP_URL")
 
 
 def test_an_original_file_without_endpoint_and_access_loads_with_notes(tmp_path):
     write(tmp_path, transport=None, access_control=None)
-    registry = load([tmp_path])
+    registry = load_definitions([tmp_path])
     assert registry.for_role("coder") == ()
     assert [note.partition(":")[2].split(",")[0] for note in registry.notes] == [
         " no access_control",
@@ -156,7 +156,7 @@ def test_an_mcp_server_entry_is_read_as_clients_write_it(tmp_path):
         tmp_path,
         transport={"type": "mcp-stdio", "command": "npx", "args": ["-y", "server"], "env": {"A": "b"}, "tool": "count"},
     )
-    assert load([tmp_path]).get("count_lines").transport == Mcp(
+    assert load_definitions([tmp_path]).get("count_lines").transport == Mcp(
         command=("npx", "-y", "server"), env={"A": "b"}, tool="count"
     )
 
@@ -199,7 +199,7 @@ def test_check_says_that_a_path_is_missing_or_empty(tmp_path):
 def test_a_starter_is_a_definition_without_a_mistake(tmp_path):
     (tmp_path / "my_tool.json").write_text(starter("my_tool"))
     assert check_folder([tmp_path]) == ()
-    described = describe(load([tmp_path]).get("my_tool"))
+    described = describe(load_definitions([tmp_path]).get("my_tool"))
     assert 'runs ["wc", "-l", "--", "{file_path}"]' in described
     assert "not trusted yet" in described
 

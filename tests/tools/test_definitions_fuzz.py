@@ -1,4 +1,4 @@
-"""A definition file that is damaged at random is told about, never a crash; what still loads still works."""
+"""A definition file that is damaged at random is reported, never a crash; what still loads still works."""
 
 import copy
 import json
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rails.core.shipped import builtin_folder
-from rails.tools.contract import examine
-from rails.tools.definitions import read_definition
+from rails.core.app_dirs import builtin_folder
 from rails.tools.describe import describe
+from rails.tools.loader import read_definition
 from rails.tools.registry import Registry
+from rails.tools.validate import examine
 
 FILES = [
     *builtin_folder("mcp_definitions").glob("*.json"),

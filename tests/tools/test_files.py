@@ -4,16 +4,16 @@ import os
 
 import pytest
 
-from rails.core.requests import ToolRequest
-from rails.core.shipped import builtin_folder
-from rails.tools import runners
-from rails.tools.definitions import load
+from rails.core.app_dirs import builtin_folder
+from rails.core.tool_request import ToolRequest
+from rails.tools.loader import load_definitions
+from rails.tools.runners import dispatch
 from rails.tools.runners.files import glob_matches
 
 
 @pytest.fixture(scope="module")
 def registry():
-    return load([builtin_folder("mcp_definitions")])
+    return load_definitions([builtin_folder("mcp_definitions")])
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def project(tmp_path):
 def use(registry, project, tool, **parameters):
     definition = registry.get(tool)
     request = ToolRequest("r1", tool, parameters, "", definition.effect, False, definition.digest, "coder")
-    return runners.run(request, definition, project)
+    return dispatch.run_request(request, definition, project)
 
 
 def test_a_file_is_shown_with_line_numbers(registry, project):
@@ -181,7 +181,7 @@ def test_an_edit_tool_is_not_run_here(registry, project):
 def test_a_request_that_another_definition_validated_is_not_run(registry, project):
     definition = registry.get("read_file")
     request = ToolRequest("r1", "read_file", {"file_path": "README.md"}, "", "read", False, "0" * 64, "coder")
-    assert "changed after" in runners.run(request, definition, project).text
+    assert "changed after" in dispatch.run_request(request, definition, project).text
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from rails.core.shipped import builtin_folder
-from rails.tools.definitions import load, read_definition
-from rails.tools.health import reach, survey
+from rails.core.app_dirs import builtin_folder
+from rails.tools.health import check_health, reach
+from rails.tools.loader import load_definitions, read_definition
 
 
 def define(transport, **fields):
@@ -29,7 +29,7 @@ def define(transport, **fields):
 
 
 def test_built_in_tools_are_always_there(tmp_path):
-    registry = load([builtin_folder("mcp_definitions")])
+    registry = load_definitions([builtin_folder("mcp_definitions")])
     assert all(reach(registry.get(name), tmp_path).ok for name in registry.names())
 
 
@@ -89,8 +89,8 @@ def test_what_nobody_has_trusted_is_neither_started_nor_connected_to(serving, tm
 
 
 def test_all_tools_are_surveyed_by_name_and_built_in_ones_left_out(tmp_path):
-    registry = load([builtin_folder("mcp_definitions")])
+    registry = load_definitions([builtin_folder("mcp_definitions")])
     missing = replace(define({"type": "command", "command": ["no-such-program"]}), tool_name="a")
     there = replace(define({"type": "command", "command": [sys.executable]}), tool_name="b")
-    found = survey([there, *registry.definitions.values(), missing], tmp_path)
+    found = check_health([there, *registry.definitions.values(), missing], tmp_path)
     assert [(name, one.ok) for name, one in found.items()] == [("a", False), ("b", True)]

@@ -6,10 +6,9 @@ import time
 
 import pytest
 
-from rails.core.requests import ToolRequest
-from rails.tools import runners
-from rails.tools.definitions import read_definition
-from rails.tools.runners import exchange, http
+from rails.core.tool_request import ToolRequest
+from rails.tools.loader import read_definition
+from rails.tools.runners import dispatch, exchange, http
 
 
 def define(url, *, transport=None, **fields):
@@ -31,7 +30,7 @@ def define(url, *, transport=None, **fields):
 
 def use(definition, project, **parameters):
     request = ToolRequest("r1", "probe", parameters, "", "run", True, definition.digest, "coder")
-    return runners.run(request, definition, project)
+    return dispatch.run_request(request, definition, project)
 
 
 def ok(_seen):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.tools.jsonfile import JsonError, parse
+from rails.data_formats.positions import JsonError, parse_document
 
 JSON = st.recursive(
     st.none()
@@ -22,11 +22,11 @@ JSON = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(JSON, st.sampled_from([None, 2]))
 def test_it_reads_what_json_writes(value, indent):
-    assert parse(json.dumps(value, indent=indent)).value == value
+    assert parse_document(json.dumps(value, indent=indent)).value == value
 
 
 def test_each_value_has_its_line():
-    document = parse('{\n "a": [1,\n  {"b": 2}\n ]\n}')
+    document = parse_document('{\n "a": [1,\n  {"b": 2}\n ]\n}')
     assert [document.line(place) for place in [(), ("a",), ("a", 0), ("a", 1), ("a", 1, "b"), ("a", 1, "missing")]] == [
         1,
         2,
@@ -59,6 +59,6 @@ def test_each_value_has_its_line():
 )
 def test_each_slip_is_told_with_its_line_and_what_to_do(text, line, said):
     with pytest.raises(JsonError) as caught:
-        parse(text)
+        parse_document(text)
     assert caught.value.line == line
     assert said in caught.value.fix

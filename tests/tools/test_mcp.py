@@ -8,12 +8,11 @@ import time
 import pytest
 
 from rails.core.errors import UsageError
-from rails.core.requests import ToolRequest
-from rails.tools import runners
-from rails.tools.definitions import check_folder, load, read_definition
-from rails.tools.importing import define_tools, import_server, server_entries
+from rails.core.tool_request import ToolRequest
+from rails.tools.loader import check_folder, load_definitions, read_definition
+from rails.tools.mcp_import import define_tools, import_server, server_entries
 from rails.tools.registry import Mcp
-from rails.tools.runners import mcp_stdio
+from rails.tools.runners import dispatch, mcp_stdio
 from rails.tools.runners.jsonrpc import McpError
 from rails.tools.runners.mcp import server_entry
 
@@ -64,7 +63,7 @@ def define(transport, tool="add", **fields):
 
 def use(definition, project, **parameters):
     request = ToolRequest("r1", "probe", parameters, "", "run", True, definition.digest, "coder")
-    return runners.run(request, definition, project)
+    return dispatch.run_request(request, definition, project)
 
 
 # -- over HTTP ------------------------------------------------------------------------------------
@@ -257,11 +256,11 @@ def test_a_running_server_becomes_definition_files(program, tmp_path):
     for name, text in imported.files.items():
         (folder / name).write_text(text)
     assert check_folder([folder]) == ()
-    definition = load([folder]).get("add")
+    definition = load_definitions([folder]).get("add")
     assert definition.access == {"*": "ask"}
     assert definition.request_schema == ADD["inputSchema"]
     request = ToolRequest("r1", "add", {"a": 20, "b": 22}, "", "run", True, definition.digest, "coder")
-    assert json.loads(runners.run(request, definition, tmp_path).text) == {"sum": 42}
+    assert json.loads(dispatch.run_request(request, definition, tmp_path).text) == {"sum": 42}
 
 
 def test_a_servers_unusual_tools_are_made_usable_and_the_changes_are_noted():

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from rails.core.requests import RawRequest, ToolRequest
-from rails.tools import runners
-from rails.tools.contract import validate
-from rails.tools.definitions import check_folder, load
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.tools.loader import check_folder, load_definitions
+from rails.tools.runners import dispatch
+from rails.tools.validate import validate
 
 FOLDER = Path(__file__).parent / "original_definitions"
-REGISTRY = load([FOLDER])
+REGISTRY = load_definitions([FOLDER])
 
 #: A request that satisfies each tool, and the path at which the service must see it.
 REQUESTS = {
@@ -61,7 +61,7 @@ def test_each_can_be_called(serving, tmp_path, monkeypatch, name):
     with serving(lambda seen: (200, {}, {"status": "success"})) as server:
         own = definition.transport.endpoint.replace("http://localhost:8000", server.url) or f"{server.url}{path}"
         monkeypatch.setenv(definition.transport.endpoint_env, own)
-        result = runners.run(request, registry.get(name), tmp_path)
+        result = dispatch.run_request(request, registry.get(name), tmp_path)
     assert json.loads(result.text) == {"status": "success"}
     assert server.seen[0].path == path
 
@@ -82,7 +82,7 @@ def test_access_is_enforced_and_untrusted_files_always_ask(role, tool, asks):
 
 
 def test_free_access_runs_without_asking_once_trusted():
-    trusted = load([FOLDER], trusted=[REGISTRY.get("GitHubMCP").digest])
+    trusted = load_definitions([FOLDER], trusted=[REGISTRY.get("GitHubMCP").digest])
     assert validate(RawRequest("r1", "GitHubMCP", REQUESTS["GitHubMCP"][0]), trusted, "planning").asks is False
     assert validate(RawRequest("r1", "GitHubMCP", REQUESTS["GitHubMCP"][0]), trusted, "coder").asks is True
 

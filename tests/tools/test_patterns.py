@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.tools.patterns import PatternError, compile_pattern, matcher
+from rails.json_schema.patterns import RegexError, compile_pattern, matcher
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_the_traps_of_re_are_not_there(pattern, text, expected):
     ],
 )
 def test_what_is_not_covered_is_refused(pattern):
-    with pytest.raises(PatternError):
+    with pytest.raises(RegexError):
         compile_pattern(pattern)
 
 

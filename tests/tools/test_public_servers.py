@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from rails.core.requests import RawRequest, ToolRequest
-from rails.tools import runners
-from rails.tools.contract import validate
-from rails.tools.definitions import check_folder, load
-from rails.tools.importing import import_server
+from rails.core.tool_request import RawRequest, ToolRequest
+from rails.tools.loader import check_folder, load_definitions
+from rails.tools.mcp_import import import_server
+from rails.tools.runners import dispatch
+from rails.tools.validate import validate
 
 
 def bring(module, tmp_path):
@@ -24,14 +24,14 @@ def bring(module, tmp_path):
     for name, text in imported.files.items():
         (folder / name).write_text(text, encoding="utf-8")
     assert check_folder([folder]) == ()
-    return load([folder])
+    return load_definitions([folder])
 
 
 def use(registry, project, tool, **parameters):
     request = validate(RawRequest("r1", tool, parameters), registry, "coder")
     assert isinstance(request, ToolRequest), [str(refusal) for refusal in request]
     assert request.asks
-    return runners.run(request, registry.get(tool), project)
+    return dispatch.run_request(request, registry.get(tool), project)
 
 
 def test_the_time_server_tells_the_time_and_its_refusals_come_through(tmp_path):

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from rails.core.shipped import builtin_folder
-from rails.tools.definitions import load
-from rails.tools.serving import Server, serve
+from rails.core.app_dirs import builtin_folder
+from rails.integrations.mcp_server import McpServer, serve
+from rails.tools.loader import load_definitions
 
 COUNT = {
     "tool_name": "count",
@@ -31,7 +31,9 @@ def server(tmp_path):
     folder = tmp_path / "mcp_definitions"
     folder.mkdir()
     (folder / "count.json").write_text(json.dumps({**COUNT, "response_format": "A number."}))
-    return Server(load([builtin_folder("mcp_definitions"), folder]), "coder", tmp_path, allowed=["count"])
+    return McpServer(
+        load_definitions([builtin_folder("mcp_definitions"), folder]), "coder", tmp_path, allowed=["count"]
+    )
 
 
 def ask(server, method, **params):
@@ -48,7 +50,7 @@ def test_it_offers_what_can_run_without_a_human_and_no_edits(server, tmp_path):
         "read_file",
         "search_files",
     ]
-    closed = Server(server.registry, "coder", tmp_path)
+    closed = McpServer(server.registry, "coder", tmp_path)
     assert "count" not in [tool["name"] for tool in ask(closed, "tools/list")["result"]["tools"]]
 
 
@@ -108,11 +110,12 @@ def test_lines_in_lines_out(server):
 SERVE = """
 import sys
 from pathlib import Path
-from rails.core.shipped import builtin_folder
-from rails.tools.definitions import load
-from rails.tools.serving import Server, serve
+from rails.core.app_dirs import builtin_folder
+from rails.tools.loader import load_definitions
+from rails.integrations.mcp_server import McpServer, serve
 project = Path(sys.argv[1])
-serve(Server(load([builtin_folder("mcp_definitions"), project / "mcp_definitions"]), "coder", project, ["count"]),
+registry = load_definitions([builtin_folder("mcp_definitions"), project / "mcp_definitions"])
+serve(McpServer(registry, "coder", project, ["count"]),
       sys.stdin.buffer, sys.stdout.buffer)
 """
 
@@ -155,10 +158,10 @@ def test_the_official_sdk_lists_and_calls_our_tools(server, mode):
 
 def test_a_server_of_the_official_sdk_is_imported_and_called_on_stdio(tmp_path):
     pytest.importorskip("mcp", reason="the official SDK is not installed")
-    from rails.core.requests import ToolRequest
-    from rails.tools import runners
-    from rails.tools.definitions import check_folder
-    from rails.tools.importing import import_server
+    from rails.core.tool_request import ToolRequest
+    from rails.tools.loader import check_folder
+    from rails.tools.mcp_import import import_server
+    from rails.tools.runners import dispatch
 
     (tmp_path / "calc.py").write_text(SDK_SERVER)
     imported = import_server("calc", {"command": sys.executable, "args": ["calc.py"]}, tmp_path)
@@ -166,9 +169,9 @@ def test_a_server_of_the_official_sdk_is_imported_and_called_on_stdio(tmp_path):
     folder.mkdir()
     (folder / "add.json").write_text(imported.files["add.json"])
     assert check_folder([folder]) == ()
-    definition = load([folder]).get("add")
+    definition = load_definitions([folder]).get("add")
     request = ToolRequest("r1", "add", {"a": 40, "b": 2}, "", "run", True, definition.digest, "coder")
-    result = runners.run(request, definition, tmp_path)
+    result = dispatch.run_request(request, definition, tmp_path)
     assert (result.ok, json.loads(result.text)) == (True, {"sum": 42})
 
 
@@ -178,9 +181,9 @@ def test_a_server_of_the_official_sdk_is_called_over_http(tmp_path):
     import subprocess
     import time
 
-    from rails.core.requests import ToolRequest
-    from rails.tools import runners
-    from rails.tools.importing import import_server
+    from rails.core.tool_request import ToolRequest
+    from rails.tools.mcp_import import import_server
+    from rails.tools.runners import dispatch
 
     (tmp_path / "calc.py").write_text(SDK_SERVER)
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -198,9 +201,9 @@ def test_a_server_of_the_official_sdk_is_called_over_http(tmp_path):
         folder = tmp_path / "mcp_definitions"
         folder.mkdir()
         (folder / "add.json").write_text(imported.files["add.json"])
-        definition = load([folder]).get("add")
+        definition = load_definitions([folder]).get("add")
         request = ToolRequest("r1", "add", {"a": 40, "b": 2}, "", "run", True, definition.digest, "coder")
-        assert json.loads(runners.run(request, definition, tmp_path).text) == {"sum": 42}
+        assert json.loads(dispatch.run_request(request, definition, tmp_path).text) == {"sum": 42}
     finally:
         process.kill()
         process.wait()

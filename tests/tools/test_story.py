@@ -13,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from rails.agents import load_agents
-from rails.approval.scripted import ScriptedApprover
-from rails.core.shipped import builtin_folder
+from rails.agents.template import load_agents
+from rails.approval.terminal.scripted import ScriptedApprover
+from rails.commands.live import ProgressScreen
+from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
-from rails.screen import Screen
-from rails.session import Job, Session, start
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Session
 from rails.testing import ScriptedModel
-from rails.tools.definitions import load
-from rails.tools.importing import import_server
+from rails.tools.loader import load_definitions
+from rails.tools.mcp_import import import_server
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 COUNT = {
@@ -106,13 +107,13 @@ def without_times(line):
 def tell(project, answers, approvals):
     """Run the session, print its transcript, and return what the agent was told after each answer."""
     model = ScriptedModel(answers)
-    registry = load([builtin_folder("mcp_definitions"), project / "mcp_definitions"])
+    registry = load_definitions([builtin_folder("mcp_definitions"), project / "mcp_definitions"])
     agents = dict(load_agents([builtin_folder("agent_templates"), project / "agent_templates"]))
-    job = Job(project, (("coder", "How long is the poem, how warm is it, what time is it?"),))
+    job = SessionJob(project, (("coder", "How long is the poem, how warm is it, what time is it?"),))
     with SessionLog.create(project / ".rails") as log:
-        start(job, log, model.name)
+        log_session_start(job, log, model.name)
         approver = ScriptedApprover(approvals)
-        screen = Screen(io.StringIO(), colour=False)
+        screen = ProgressScreen(io.StringIO(), colour=False)
         ending = Session(job, log, registry, agents, model.for_agent, approver, watch=screen).run()
         told = [record.details["text"] for record in read_strict(log.path) if record.event_type == "FEEDBACK_SENT"]
     for answer, text in zip(answers, [*told, ending.message], strict=True):

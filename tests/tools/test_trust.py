@@ -5,10 +5,10 @@ import stat
 
 import pytest
 
+from rails.core.app_dirs import builtin_folder
 from rails.core.errors import UsageError
-from rails.core.shipped import builtin_folder
-from rails.tools.definitions import load
-from rails.tools.trust import Trust
+from rails.tools.loader import load_definitions
+from rails.trust.tools import Trust
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def write(project, **fields):
 
 
 def open_registry(project, trust):
-    return load([builtin_folder("mcp_definitions"), project / "mcp_definitions"], trusted=trust.digests())
+    return load_definitions([builtin_folder("mcp_definitions"), project / "mcp_definitions"], trusted=trust.digests())
 
 
 def test_a_new_definition_waits_and_runs_freely_once_accepted(tmp_path, project):
@@ -99,4 +99,4 @@ def test_a_damaged_record_is_an_error_and_not_an_acceptance(tmp_path, project, t
 def test_the_users_own_folder_is_trusted_as_a_whole(tmp_path, project):
     write(project)
     folder = project / "mcp_definitions"
-    assert load([folder], trusted_folders=[folder]).get("count").access_of("coder") == "free"
+    assert load_definitions([folder], trusted_folders=[folder]).get("count").access_of("coder") == "free"

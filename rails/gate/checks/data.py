@@ -1,4 +1,4 @@
-"""JSON, YAML and TOML: does it parse, where not, and is a key given twice. n8n workflows go to their own room."""
+"""JSON, YAML and TOML: does it parse, where not, and is a key given twice. n8n workflows go to their own check."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rails.core.text import decode, line_column, one_line
+from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
-from rails.gate import places
-from rails.gate.checks import Desk, Job, Outcome, Report
+from rails.data_formats import positions
 from rails.gate.checks.text import cause
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -36,46 +36,46 @@ _COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?:
 _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
-def run(jobs: Sequence[Job], desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Parse each file, before and after."""
     start = time.perf_counter()
     workflows: set[str] = set()
-    outcomes = tuple(_outcome(job, desk, workflows) for job in jobs)
+    outcomes = tuple(_outcome(job, context, workflows) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
     runs = [CheckRun("data", "", duration, "syntax, duplicate keys, JSON Schemas", len(jobs))]
     if workflows:
         from rails.gate.checks.n8n import version
 
         # The time is in the line above: a workflow is parsed and judged in one go.
-        runs.append(CheckRun("n8n", version(), 0.0, f"profile {desk.profile}", len(workflows)))
-    return Report(outcomes, tuple(runs))
+        runs.append(CheckRun("n8n", version(), 0.0, f"profile {context.profile}", len(workflows)))
+    return CheckReport(outcomes, tuple(runs))
 
 
-def _outcome(job: Job, desk: Desk, workflows: set[str]) -> Outcome:
-    found, missing = _check(job.path, job.after, desk, workflows)
+def _outcome(job: CheckJob, context: CheckContext, workflows: set[str]) -> CheckResult:
+    found, missing = _check(job.path, job.after, context, workflows)
     after, fixed = job.after, tuple[Fixed, ...]()
-    if desk.fix and job.path in workflows:
+    if context.fix and job.path in workflows:
         after, fixed = _tidied(job)
-        found, missing = _check(job.path, after, desk, workflows) if fixed else (found, missing)
-    before, _ = _check(job.path, job.before, desk, set()) if job.before is not None else ((), None)
+        found, missing = _check(job.path, after, context, workflows) if fixed else (found, missing)
+    before, _ = _check(job.path, job.before, context, set()) if job.before is not None else ((), None)
     not_checked = [NotChecked(job.path, missing.check, missing.reason, missing.required)] if missing else []
     if job.path in workflows:
         from rails.gate.checks.n8n import unjudged
 
         not_checked += [NotChecked(job.path, "n8n parameters", why, required=False) for why in unjudged()]
-    return Outcome(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
+    return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
-def _tidied(job: Job) -> tuple[bytes, tuple[Fixed, ...]]:
+def _tidied(job: CheckJob) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return an n8n workflow in n8n's own form with what is missing filled in, and what was done.
 
     An older file of another form is left as it is: a small edit must not become a change of every line.
     """
-    from rails.gate.checks.n8n import fmt
+    from rails.n8n import formatting
 
-    if job.before is not None and fmt.canonical(job.before) != job.before:
+    if job.before is not None and formatting.canonical(job.before) != job.before:
         return job.after, ()
-    return fmt.tidied(job.after, job.path)
+    return formatting.tidied(job.after, job.path)
 
 
 class _Missing(NamedTuple):
@@ -84,12 +84,14 @@ class _Missing(NamedTuple):
     required: bool = True
 
 
-def _check(path: str, data: bytes, desk: Desk, workflows: set[str]) -> tuple[Sequence[Finding], _Missing | None]:
+def _check(
+    path: str, data: bytes, context: CheckContext, workflows: set[str]
+) -> tuple[Sequence[Finding], _Missing | None]:
     """Return the findings of one file and, when it could not be checked, why.
 
     The path of a file that was judged as an n8n workflow is added to ``workflows``.
     """
-    decoded = decode(data)
+    decoded = decode_text(data)
     if decoded is None:
         return (), _Missing("it is not UTF-8 text")
     suffix, text = _suffix(path), decoded.text
@@ -97,17 +99,17 @@ def _check(path: str, data: bytes, desk: Desk, workflows: set[str]) -> tuple[Seq
         if "{{" in text and "/templates/" in f"/{path}":
             return (), _Missing("it is a template, not YAML yet")
         found = list(_yaml(path, text))
-        return (found, None) if found else _yaml_schema(path, text, desk)
+        return (found, None) if found else _yaml_schema(path, text, context)
     if suffix in _TOML:
         found = list(_toml(path, text))
-        return (found, None) if found else _toml_schema(path, text, desk)
+        return (found, None) if found else _toml_schema(path, text, context)
     if suffix == ".json5":
         return (), _Missing("there is no check for JSON5")
-    return _json_file(path, data, text, desk, workflows)
+    return _json_file(path, data, text, context, workflows)
 
 
 def _json_file(
-    path: str, data: bytes, text: str, desk: Desk, workflows: set[str]
+    path: str, data: bytes, text: str, context: CheckContext, workflows: set[str]
 ) -> tuple[Sequence[Finding], _Missing | None]:
     if _suffix(path) in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text)), None
@@ -115,7 +117,7 @@ def _json_file(
     source = _COMMENT.sub(_blank, text) if commented else text
     value, findings = parse_json(path, source)
     if not commented and _may_be_workflow(value):
-        found, missing = _n8n(path, data, value, desk.profile, workflows)
+        found, missing = _n8n(path, data, value, context.profile, workflows)
         if missing or path in workflows:
             return found or findings, missing
     if findings:
@@ -123,9 +125,9 @@ def _json_file(
     return _schema(
         path,
         text,
-        json.loads(source, parse_int=_integer) if _has_schema(text, desk) else value,
-        desk,
-        lambda: places.in_json(source),
+        json.loads(source, parse_int=_integer) if _has_schema(text, context) else value,
+        context,
+        lambda: positions.in_json(source),
     )
 
 
@@ -134,12 +136,12 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 400 else float(digits)
 
 
-def _has_schema(text: str, desk: Desk) -> bool:
-    return "$schema" in text or ":schema" in text or bool(desk.options.schemas)
+def _has_schema(text: str, context: CheckContext) -> bool:
+    return "$schema" in text or ":schema" in text or bool(context.options.schemas)
 
 
-def _yaml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _Missing | None]:
-    if not _has_schema(text, desk):
+def _yaml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], _Missing | None]:
+    if not _has_schema(text, context):
         return (), None
     import yaml
 
@@ -152,37 +154,37 @@ def _yaml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _
         return (), _Missing(f"its values cannot be read: {one_line(str(error), 100)}", "schema", required=False)
     findings: list[Finding] = []
     for value, node in zip(values, nodes, strict=False):
-        found, missing = _schema(path, text, value, desk, partial(places.in_yaml, node))
+        found, missing = _schema(path, text, value, context, partial(positions.in_yaml, node))
         if missing:
             return findings, missing
         findings += found
     return findings, None
 
 
-def _toml_schema(path: str, text: str, desk: Desk) -> tuple[Sequence[Finding], _Missing | None]:
-    if not _has_schema(text, desk):
+def _toml_schema(path: str, text: str, context: CheckContext) -> tuple[Sequence[Finding], _Missing | None]:
+    if not _has_schema(text, context):
         return (), None
     import tomllib
 
-    return _schema(path, text, tomllib.loads(text), desk, lambda: places.in_toml(text))
+    return _schema(path, text, tomllib.loads(text), context, lambda: positions.in_toml(text))
 
 
 def _schema(
-    path: str, text: str, value: object, desk: Desk, locate: Callable[[], places.Places]
+    path: str, text: str, value: object, context: CheckContext, locate: Callable[[], positions.Places]
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Compare with the file's JSON Schema, if it has one."""
-    if not _has_schema(text, desk):
+    if not _has_schema(text, context):
         return (), None
-    from rails.gate import schemas
+    from rails.gate.checks import schemas
 
-    found, missing = schemas.check(schemas.Document(path, text, value, locate), desk)
+    found, missing = schemas.findings_of_schema(schemas.SchemaDocument(path, text, value, locate), context)
     return found, _Missing(missing.reason, "schema", missing.required) if missing else None
 
 
 def _n8n(
     path: str, data: bytes, value: object, profile: str, workflows: set[str]
 ) -> tuple[Sequence[Finding], _Missing | None]:
-    """Give a workflow to the n8n room, which tells repeated keys itself and judges the last of them, as n8n does."""
+    """Give a workflow to the n8n check, which reports repeated keys itself and judges the last of them, as n8n does."""
     try:
         from rails.gate.checks import n8n
     except ImportError as error:
@@ -190,7 +192,7 @@ def _n8n(
     if not n8n.looks_like_workflow(value):
         return (), None
     workflows.add(path)
-    return list(n8n.check(data, path, profile)), None
+    return list(n8n.check_workflow(data, path, profile)), None
 
 
 def _may_be_workflow(value: object) -> bool:

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rails.core.verdict import CheckRun
-from rails.gate import consent, jssettings, settings
-from rails.gate.biometools import BiomeTools
-from rails.gate.checks import Desk, Job, Report
-from rails.gate.flow import Road
-from rails.gate.nodetools import NodeTools
-from rails.gate.options import PROJECT_FILE
+from rails.gate.languages.javascript import config as jssettings
+from rails.gate.languages.javascript.biome import BiomeTools
+from rails.gate.languages.javascript.node_tools import NodeTools
+from rails.gate.languages.python import config as settings
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport
+from rails.gate.support.fix_and_lint import FixAndLint
+from rails.gate.support.settings import PROJECT_FILE
+from rails.trust import gate
 
 
-def run(jobs: Sequence[Job], desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
-    config = jssettings.read(desk.project)
-    if config.eslint_code and not desk.trusted:
-        desk.trusted = consent.given(desk.project, settings.read_file(desk.project / PROJECT_FILE))
-    tools = BiomeTools(desk, config) if config.biome else NodeTools(desk, config)
+    config = jssettings.read_script_settings(context.project)
+    if config.eslint_code and not context.trusted:
+        context.trusted = gate.has_consent(context.project, settings.read_config_file(context.project / PROJECT_FILE))
+    tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
     clocks: dict[str, list[float]] = {}
-    outcomes = tuple(Road(job, tools, desk, clocks).outcome() for job in jobs)
-    own = desk.trusted and tools.config.eslint
+    outcomes = tuple(FixAndLint(job, tools, context, clocks).outcome() for job in jobs)
+    own = context.trusted and tools.config.eslint
     rules = {
         "eslint": tools.config.eslint_code if own else "ESLint's recommended rules",
         "prettier": "the project's options",
@@ -29,8 +31,8 @@ def run(jobs: Sequence[Job], desk: Desk) -> Report:
         "biome format": "the project's Biome configuration",
     }
     runs = (
-        CheckRun(name, tools.version(name), round(sum(times), 2), rules.get(name, ""), len(jobs), desk.hits[name])
+        CheckRun(name, tools.version(name), round(sum(times), 2), rules.get(name, ""), len(jobs), context.hits[name])
         for name, times in clocks.items()
         if tools.version(name)
     )
-    return Report(outcomes, tuple(runs))
+    return CheckReport(outcomes, tuple(runs))

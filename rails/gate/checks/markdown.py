@@ -11,10 +11,10 @@ from typing import Final
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.baseline import split_lines
-from rails.gate.checks import Desk, Job, Outcome, Report
 from rails.gate.checks.text import marker_findings
-from rails.gate.options import PROJECT_FILE, matches
-from rails.gate.ruff import plain
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.diagnostics import plain_text
+from rails.gate.support.settings import PROJECT_FILE, matches
 
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}\s+(.*?)(?:\s+#+)?\s*$")
@@ -30,38 +30,38 @@ _FILE: Final = re.compile(
 _ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|//|/|#|\{|\$", re.I)
 
 
-def run(jobs: Sequence[Job], desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Look at each file, before and after."""
     start = time.perf_counter()
-    outcomes = tuple(_outcome(job, desk) for job in jobs)
+    outcomes = tuple(_outcome(job, context) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
-    return Report(outcomes, (CheckRun("markdown", "", duration, "links to files, headings, markers", len(jobs)),))
+    return CheckReport(outcomes, (CheckRun("markdown", "", duration, "links to files, headings, markers", len(jobs)),))
 
 
-def _outcome(job: Job, desk: Desk) -> Outcome:
-    text = plain(job.after)
+def _outcome(job: CheckJob, context: CheckContext) -> CheckResult:
+    text = plain_text(job.after)
     if text is None:
         missed = NotChecked(job.path, "markdown", "it is not UTF-8 text")
-        return Outcome(job.path, job.after, not_checked=(missed,))
-    before = plain(job.before) if job.before is not None else None
-    old = tuple(_findings(job.path, before, desk, changed=False)) if before is not None else ()
-    return Outcome(job.path, job.after, tuple(_findings(job.path, text, desk, changed=True)), old)
+        return CheckResult(job.path, job.after, not_checked=(missed,))
+    before = plain_text(job.before) if job.before is not None else None
+    old = tuple(_findings(job.path, before, context, changed=False)) if before is not None else ()
+    return CheckResult(job.path, job.after, tuple(_findings(job.path, text, context, changed=True)), old)
 
 
-def _findings(path: str, text: str, desk: Desk, *, changed: bool) -> Iterator[Finding]:
+def _findings(path: str, text: str, context: CheckContext, *, changed: bool) -> Iterator[Finding]:
     yield from marker_findings(path, text)
-    yield from _missing_headings(path, text, desk)
+    yield from _missing_headings(path, text, context)
     for line, column, target in _targets(text):
-        if not _exists(path, target, desk, changed=changed):
+        if not _exists(path, target, context, changed=changed):
             words = f"The link leads to {one_line(target, 80)}, which does not exist."
             yield Finding(
                 path, line, column, "broken-link", words, "markdown", end_line=line, remedy="Correct the path."
             )
 
 
-def _missing_headings(path: str, text: str, desk: Desk) -> Iterator[Finding]:
+def _missing_headings(path: str, text: str, context: CheckContext) -> Iterator[Finding]:
     """Yield the headings that the settings ask for and that are not there, or not in their order."""
-    for contract in desk.options.headings:
+    for contract in context.options.headings:
         if not any(matches(path, pattern) for pattern in contract.path):
             continue
         present = list(_headings(text))
@@ -120,7 +120,7 @@ def _targets(text: str) -> Iterator[tuple[int, int, str]]:
                 yield number, found.start(1) + 1, target
 
 
-def _exists(path: str, target: str, desk: Desk, *, changed: bool) -> bool:
+def _exists(path: str, target: str, context: CheckContext, *, changed: bool) -> bool:
     """Whether the target is there: for new text after the change, for old text before it."""
     parts: list[str] = []
     for part in (*PurePosixPath(path).parent.parts, *PurePosixPath(_unquoted(target)).parts):
@@ -131,9 +131,9 @@ def _exists(path: str, target: str, desk: Desk, *, changed: bool) -> bool:
         elif part != ".":
             parts.append(part)
     wanted = "/".join(parts)
-    if changed and wanted in desk.gone:
+    if changed and wanted in context.gone:
         return False
-    return (changed and wanted in desk.created) or desk.project.joinpath(*parts).exists()
+    return (changed and wanted in context.created) or context.project.joinpath(*parts).exists()
 
 
 def _unquoted(target: str) -> str:

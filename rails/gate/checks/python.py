@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core.verdict import CheckRun
-from rails.gate import settings
-from rails.gate.checks import Desk, Job, Outcome, Report
-from rails.gate.compiling import CompileAhead
-from rails.gate.flow import Road
-from rails.gate.pytools import PythonTools
-from rails.gate.turns import taking_turns
-from rails.gate.workers import side_by_side
+from rails.gate.languages.python import config as settings
+from rails.gate.languages.python.syntax import CompileAhead
+from rails.gate.languages.python.tools import PythonTools
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.fix_and_lint import FixAndLint, taking_turns
+from rails.gate.support.warm_processes import side_by_side
 
 #: Two workers, and as many threads again that talk to ruff meanwhile.
 _THREADS: Final = 4
@@ -23,33 +22,33 @@ _AHEAD: Final = 16
 _MANY: Final = 100
 
 
-def run(jobs: Sequence[Job], desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError for unreadable configuration."""
-    tools = PythonTools(desk, settings.read(desk.project))
+    tools = PythonTools(context, settings.read_python_settings(context.project))
     clocks: dict[str, list[float]] = {}
-    outcomes: list[Outcome] = []
+    outcomes: list[CheckResult] = []
     tools.expect(jobs[:_AHEAD])
-    many = CompileAhead(jobs, desk, _known_to_compile) if len(jobs) >= _MANY else None
+    many = CompileAhead(jobs, context, _known_to_compile) if len(jobs) >= _MANY else None
     try:
         for start in range(0, len(jobs), _AHEAD):
             tools.expect(jobs[start + _AHEAD : start + 2 * _AHEAD])
             some = jobs[start : start + _AHEAD]
             if many is not None:
                 many.wait_for(some)
-            roads = [Road(job, tools, desk, clocks, tools.ahead) for job in some]
+            roads = [FixAndLint(job, tools, context, clocks, tools.prefetch) for job in some]
             # Threads pay where the Python workers do the work; beside ruff they only get in each other's way.
             if tools.uses_workers:
-                outcomes += side_by_side(Road.outcome, roads, _THREADS)
+                outcomes += side_by_side(FixAndLint.outcome, roads, _THREADS)
             else:
                 outcomes += taking_turns(road.steps() for road in roads)
     finally:
         tools.forget()
         if many is not None:
             many.stop()
-    return Report(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
+    return CheckReport(tuple(outcomes), tuple(_runs(tools, clocks, len(jobs))))
 
 
-def _known_to_compile(job: Job) -> tuple[object, ...]:
+def _known_to_compile(job: CheckJob) -> tuple[object, ...]:
     return PythonTools.parser, job.path, job.after
 
 
@@ -65,7 +64,7 @@ def _runs(tools: PythonTools, clocks: dict[str, list[float]], files: int) -> lis
         "flake8": (tools.flake8_tool.version if tools.flake8_tool else "", config.flake8_origin),
     }
     return [
-        CheckRun(name, version, round(sum(clocks[name]), 2), origin, files, tools.desk.hits[name])
+        CheckRun(name, version, round(sum(clocks[name]), 2), origin, files, tools.context.hits[name])
         for name, (version, origin) in about.items()
         if name in clocks
     ]

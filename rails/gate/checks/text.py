@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.core.text import decode
+from rails.core.text import decode_text
 from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
-from rails.gate.checks import Desk, Job, Outcome, Report
+from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 
 #: Files whose meaning is prose: a fence in them is content.
 _PROSE: Final = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt"})
@@ -38,21 +38,23 @@ _STATEMENT: Final = re.compile(
 _CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d\u00ab\u00bb\u2032\u2033]")
 
 
-def run(jobs: Sequence[Job], _desk: Desk) -> Report:
+def run_check(jobs: Sequence[CheckJob], _context: CheckContext) -> CheckReport:
     """Look for markers and fences; say which files nothing else could check."""
-    return Report(tuple(_outcome(job) for job in jobs))
+    return CheckReport(tuple(_outcome(job) for job in jobs))
 
 
-def _outcome(job: Job) -> Outcome:
-    decoded = decode(job.after)
+def _outcome(job: CheckJob) -> CheckResult:
+    decoded = decode_text(job.after)
     if decoded is None:
-        return Outcome(job.path, job.after, not_checked=(NotChecked(job.path, "text", "it is not UTF-8 text", False),))
+        return CheckResult(
+            job.path, job.after, not_checked=(NotChecked(job.path, "text", "it is not UTF-8 text", False),)
+        )
     missing: tuple[NotChecked, ...] = ()
     if ending := _UNPARSED.search(job.path):
         missing = (NotChecked(job.path, "syntax", f"there is no check for {ending[0].lower()} files", False),)
-    old = decode(job.before) if job.before is not None else None
+    old = decode_text(job.before) if job.before is not None else None
     before = tuple(marker_findings(job.path, old.text)) if old else ()
-    return Outcome(job.path, job.after, tuple(marker_findings(job.path, decoded.text)), before, not_checked=missing)
+    return CheckResult(job.path, job.after, tuple(marker_findings(job.path, decoded.text)), before, not_checked=missing)
 
 
 def marker_findings(path: str, text: str) -> Iterator[Finding]:

@@ -10,16 +10,16 @@ from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line, sha256
-from rails.log.index import Index
-from rails.review.compare_tables import compare_tables, sentences
-from rails.review.library import Library
-from rails.review.table import as_text
-from rails.review.tui.asked import Asked
+from rails.log.index.index import Index
+from rails.render.table import table_as_text
+from rails.review.reports.compare_tables import compare_tables, sentences
+from rails.review.reports.line_history import line_history_as_text as story_text
+from rails.review.session_list import SessionList
+from rails.review.tui.asked import QuestionPage
 from rails.review.tui.dialogs import Ask, Help
 from rails.review.tui.listing import Sessions
-from rails.review.tui.pages import Compare, Hits, Open, Page, Switch, Told
+from rails.review.tui.pages import Compare, Hits, Open, Page, Switch, TextPage
 from rails.review.tui.waiting import Waiting
-from rails.review.why import as_text as story_text
 
 _HITS: Final = 200
 #: How often it looks what waits.
@@ -48,7 +48,7 @@ class ReviewApp(App[None]):
     """
 
     def __init__(
-        self, library: Library, session_id: str | None = None, *, key: bytes | None = None, only_looks: str = ""
+        self, library: SessionList, session_id: str | None = None, *, key: bytes | None = None, only_looks: str = ""
     ) -> None:
         super().__init__()
         self.library, self._first = library, session_id
@@ -83,7 +83,7 @@ class ReviewApp(App[None]):
     def on_app_focus(self) -> None:
         """Let no key answer at once: whoever comes back to this terminal may still be typing for another."""
         for screen in self.screen_stack:
-            if isinstance(screen, Asked):
+            if isinstance(screen, QuestionPage):
                 screen.rearm()
 
     def on_resumed(self) -> None:
@@ -93,16 +93,16 @@ class ReviewApp(App[None]):
     def action_waiting(self) -> None:
         """Go to what waits: in the session that is shown, else the next of them."""
         shown = next((screen for screen in self.screen_stack[::-1] if isinstance(screen, Page)), None)
-        here = shown.question if isinstance(shown, Asked) else None
-        if (desk := self._waiting.desk) is None or (
+        here = shown.question if isinstance(shown, QuestionPage) else None
+        if (inbox := self._waiting.inbox) is None or (
             found := self._waiting.next(shown.about if shown else "", here)
         ) is None:
             if shown:
                 shown.say("Nothing else waits for you." if here else "Nothing waits for you.")
             return
-        if isinstance(shown, Asked):
+        if isinstance(shown, QuestionPage):
             self.pop_screen()
-        self.push_screen(Asked(desk, found, self._only_looks))
+        self.push_screen(QuestionPage(inbox, found, self._only_looks))
 
     def on_open(self, event: Open) -> None:
         """Show a session that was chosen."""
@@ -115,28 +115,28 @@ class ReviewApp(App[None]):
 
     def open_session(self, session_id: str, record: int = 0) -> None:
         """Show a session, at a record if one is given."""
-        from rails.review.tui.session import Session
+        from rails.review.tui.session import SessionPage
 
-        self.push_screen(Session(self.library, session_id, record))
+        self.push_screen(SessionPage(self.library, session_id, record))
 
     def on_compare(self, event: Compare) -> None:
         """Show what differs in two sessions."""
 
         def tell(width: int) -> list[str]:
             found = self.library.compare(event.first, event.second)
-            tables = [line for table in compare_tables(found) for line in ("", as_text(table, True, width=width))]
+            tables = [line for table in compare_tables(found) for line in ("", table_as_text(table, True, width=width))]
             return [*(one_line(sentence, 1_000) for sentence in sentences(found)), *tables]
 
-        self.push_screen(Told(f"{event.first} compared with {event.second}", tell))
+        self.push_screen(TextPage(f"{event.first} compared with {event.second}", tell))
 
     def action_report(self, name: str) -> None:
         """Show a report over all sessions."""
 
         def tell(width: int) -> list[str]:
             tables = self.library.report(name).tables
-            return [line for table in tables for line in (as_text(table, True, width=width), "")]
+            return [line for table in tables for line in (table_as_text(table, True, width=width), "")]
 
-        self.push_screen(Told(f"Report: {name}", tell, numbers=True))
+        self.push_screen(TextPage(f"Report: {name}", tell, numbers=True))
 
     def action_search(self) -> None:
         """Ask what to look for, in all sessions."""
@@ -163,12 +163,12 @@ class ReviewApp(App[None]):
         self.run_worker(look, thread=True, exclusive=True)
 
     def action_why(self) -> None:
-        """Ask for a line, and tell its story."""
+        """Ask for a line, and show its history."""
 
         def take(place: str | None) -> None:
             name, _, number = (place or "").strip().rpartition(":")
             if name and number.isdecimal() and int(number):
-                self.push_screen(Told(f"Why is {name}:{number} so?", lambda _: [self._story(name, int(number))]))
+                self.push_screen(TextPage(f"Why is {name}:{number} so?", lambda _: [self._story(name, int(number))]))
             elif place and place.strip():
                 self.notify("Name a file and a line, for example src/app.py:12.", severity="error", markup=False)
 

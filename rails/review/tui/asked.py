@@ -14,17 +14,16 @@ from textual.binding import Binding
 from textual.message import Message
 from textual.worker import get_current_worker
 
-from rails.approval.answer import Do, PageAnswer
-from rails.approval.logged import read_card
-from rails.approval.paint import styled, wrap
-from rails.approval.screen import Look, Screen, draw_request
-from rails.core import details as d
+from rails.approval.answer import AnswerAction, PageAnswer
+from rails.approval.audit import read_audit
+from rails.approval.terminal.screen import ApprovalScreen, Look, draw_request, styled, wrap
 from rails.core import limits
-from rails.core.details import Details
+from rails.core import record_fields as d
 from rails.core.errors import RailsError
+from rails.core.record_fields import Details
 from rails.core.text import one_line
-from rails.review.desk import Desk, Outcome
-from rails.review.questions import Question
+from rails.projections.questions import ApprovalQuestion
+from rails.review.inbox import AnswerState, Inbox
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import Page
 
@@ -54,8 +53,8 @@ class Quiet:
         return False
 
 
-class Asked(Page):
-    """One question; it stays on the screen when it is over, and says what became of it."""
+class QuestionPage(Page):
+    """One question; it stays on the screen when it is over, and shows the result."""
 
     BINDINGS: ClassVar = [
         Binding("a", "approve", "approve"),
@@ -67,14 +66,14 @@ class Asked(Page):
         Binding("enter", "never('Enter')", show=False),
     ]
 
-    def __init__(self, desk: Desk, question: Question, only_looks: str = "") -> None:
+    def __init__(self, inbox: Inbox, question: ApprovalQuestion, only_looks: str = "") -> None:
         super().__init__(f"Waiting for you: session {question.session_id}")
         self.question = question
-        self._desk, self._only_looks = desk, only_looks
+        self._inbox, self._only_looks = inbox, only_looks
         self._facts: Details = {}
         self._listening = True
         self._sending = self._following = False
-        self._outcome: Outcome | None = None
+        self._outcome: AnswerState | None = None
         self._others = 0
         self._full = self._drawn = False
         self._quiet = Quiet()
@@ -101,7 +100,7 @@ class Asked(Page):
             event.stop()
             self.say("Too quick: keys work after a moment of quiet.")
 
-    def show_waiting(self, waiting: tuple[Question, ...]) -> None:
+    def show_waiting(self, waiting: tuple[ApprovalQuestion, ...]) -> None:
         """Say where this question stands, and how many others wait."""
         here = (self.about, self.question.number)
         self._others = sum((one.session_id, one.number) != here for one in waiting)
@@ -109,7 +108,7 @@ class Asked(Page):
 
     def _tell(self) -> None:
         more = f" {self._others} more: w shows the next." if self._others else ""
-        self.banner(f"{self._standing()}{more}")
+        self.banner(f"{self._state_line()}{more}")
 
     def action_approve(self) -> None:
         """Approve; where there are risks, once the word is typed."""
@@ -173,7 +172,7 @@ class Asked(Page):
         width = max(40, self.app.size.width - 2)
         try:
             facts, lines = self._lines(width)
-            listening = self._desk.listening(self.about)
+            listening = self._inbox.listening(self.about)
         except RailsError as error:
             self.app.call_from_thread(self.say, str(error))
             return
@@ -181,9 +180,9 @@ class Asked(Page):
             self.app.call_from_thread(self._show, facts, lines, listening)
 
     def _lines(self, width: int) -> tuple[Details, list[str]]:
-        facts = self._desk.facts(self.question)
-        card = read_card(facts)
-        drawn: Screen = draw_request(card, Look(True, width), full=self._full)
+        facts = self._inbox.facts(self.question)
+        card = read_audit(facts)
+        drawn: ApprovalScreen = draw_request(card, Look(True, width), full=self._full)
         left_out = [f"{drawn.hidden} lines are not shown: v shows them."] if drawn.hidden else []
         above = [one_line(line, 600) for line in (d.text(facts, "note"), *left_out, *card.unseen) if line]
         return facts, [*(styled(piece, "risk", True) for line in above for piece in wrap(line, width)), *drawn.lines]
@@ -207,8 +206,8 @@ class Asked(Page):
     def _ask_again(self) -> None:
         worker = get_current_worker()
         try:
-            question = self._desk.find(self.about, self.question.number)
-            listening = self._desk.listening(self.about)
+            question = self._inbox.find(self.about, self.question.number)
+            listening = self._inbox.listening(self.about)
         except RailsError:
             return
         finally:
@@ -216,12 +215,12 @@ class Asked(Page):
         if question and not worker.is_cancelled:
             self.app.call_from_thread(self._told, question, listening)
 
-    def _told(self, question: Question, listening: bool) -> None:
+    def _told(self, question: ApprovalQuestion, listening: bool) -> None:
         if (question.state, listening) != (self.question.state, self._listening):
             self.question, self._listening = question, listening
             self._tell()
 
-    def _standing(self) -> str:
+    def _state_line(self) -> str:
         """Say where the question stands."""
         if self._why_not():
             return self._why_not()
@@ -265,7 +264,7 @@ class Asked(Page):
     def _offer(self) -> None:
         worker = get_current_worker()
         try:
-            tried = self._desk.rule_words(self._facts)
+            tried = self._inbox.rule_words(self._facts)
         except RailsError as error:
             tried = str(error)
         if not worker.is_cancelled:
@@ -275,13 +274,13 @@ class Asked(Page):
         if not self.is_current or not self._can_answer():
             return
         grant = d.inner(self._facts, "grant")
-        rule, uses, minutes = d.text(grant, "rule"), d.whole(grant, "uses"), d.whole(grant, "minutes")
+        rule, uses, minutes = d.text(grant, "rule"), d.integer(grant, "uses"), d.integer(grant, "minutes")
         question = f"Approve, and let this rule hold for {uses} approvals and {minutes} minutes?"
         lines = (*rule.strip().split("\n"), "", *tried.split("\n"))
         send = lambda: self._send("grant", rule=rule, uses=uses, minutes=minutes)  # noqa: E731
         self._typed("grant", question, lines, send)
 
-    def _send(self, do: Do, reason: str = "", **grant: str | int) -> None:
+    def _send(self, do: AnswerAction, reason: str = "", **grant: str | int) -> None:
         answer = PageAnswer(do, self.question.digest, reason, place="review", **grant)  # type: ignore[arg-type]
         self._sending = True
         self._tell()
@@ -289,12 +288,12 @@ class Asked(Page):
 
     def _leave(self, answer: PageAnswer) -> None:
         try:
-            outcome = self._desk.decide(self.about, self.question.number, answer)
+            outcome = self._inbox.decide(self.about, self.question.number, answer)
         except RailsError as error:
-            outcome = Outcome("unknown", f"Nothing was decided: {error}")
+            outcome = AnswerState("unknown", f"Nothing was decided: {error}")
         self.app.call_from_thread(self._answered, outcome)
 
-    def _answered(self, outcome: Outcome) -> None:
+    def _answered(self, outcome: AnswerState) -> None:
         self._sending, self._outcome = False, outcome
         self.say(outcome.words)
         self._follow()

@@ -10,10 +10,10 @@ from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line
-from rails.log.cards import Card
-from rails.review.library import Library
-from rails.review.questions import Question
-from rails.review.sessions import SPARK, outcome_words
+from rails.log.session_stats import SessionStats
+from rails.projections.questions import ApprovalQuestion
+from rails.review.reports.sessions import SPARK, outcome_words
+from rails.review.session_list import SessionList
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import INK, Compare, Open, Page
 from rails.review.tui.rows import Rows
@@ -33,10 +33,10 @@ class Sessions(Page):
         Binding("p", "failed(-1)", "previous failure", show=False),
     ]
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: SessionList) -> None:
         super().__init__("AI-Rails review", pick=True)
         self._library, self._line, self._marked = library, "", ""
-        self._cards: tuple[Card, ...] = ()
+        self._cards: tuple[SessionStats, ...] = ()
         self._waiting: frozenset[str] = frozenset()
 
     def on_mount(self) -> None:
@@ -86,7 +86,7 @@ class Sessions(Page):
         text.append(f"  {one_line(card.session_id, 64)}", "dim")
         return text
 
-    def show_waiting(self, waiting: tuple[Question, ...]) -> None:
+    def show_waiting(self, waiting: tuple[ApprovalQuestion, ...]) -> None:
         """Mark the sessions that wait; read the list again when they are others than before."""
         super().show_waiting(waiting)
         before, self._waiting = self._waiting, frozenset(question.session_id for question in waiting)

@@ -15,8 +15,8 @@ from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line
-from rails.log.search import Hit
-from rails.review.questions import Question
+from rails.log.index.search import SearchHit
+from rails.projections.questions import ApprovalQuestion
 from rails.review.tui.rows import Rows
 
 #: The styles of a table as Rich knows them.
@@ -103,7 +103,7 @@ class Page(Screen[None]):
         """The session that this page shows or points at; empty: none."""
         return ""
 
-    def show_waiting(self, waiting: tuple[Question, ...]) -> None:
+    def show_waiting(self, waiting: tuple[ApprovalQuestion, ...]) -> None:
         """Say how many questions wait."""
         count = len(waiting)
         self.banner(f"{count} question{' waits' if count == 1 else 's wait'} for you: w" if count else "")
@@ -132,8 +132,8 @@ class Page(Screen[None]):
             self.app.pop_screen()
 
 
-class Told(Page):
-    """Lines of text: a report, a comparison, a story. ``tell`` makes them for a width, in a thread."""
+class TextPage(Page):
+    """Lines of text: a report, a comparison, a line's history. ``tell`` makes them for a width, in a thread."""
 
     def __init__(self, title: str, tell: Callable[[int], Sequence[str]], *, numbers: bool = False) -> None:
         super().__init__(title)
@@ -186,7 +186,7 @@ class Told(Page):
 class Hits(Page):
     """What a search found; Enter opens the session at that place."""
 
-    def __init__(self, line: str, hits: Sequence[Hit]) -> None:
+    def __init__(self, line: str, hits: Sequence[SearchHit]) -> None:
         super().__init__(f"Search: {line}", pick=True)
         self._hits = hits
 

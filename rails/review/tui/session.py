@@ -12,17 +12,17 @@ from textual.containers import Container
 from textual.widgets import Footer, Label
 from textual.worker import get_current_worker
 
-from rails.approval.paint import draw_lines
+from rails.approval.terminal.screen import draw_lines
 from rails.core.errors import RailsError
 from rails.core.text import one_line
-from rails.review.attempts import causes_of
+from rails.projections.common import SessionView, TurnView
+from rails.projections.questions import ApprovalQuestion
 from rails.review.diffs import LoggedDiff, read_diff
-from rails.review.library import Library
-from rails.review.questions import Question
+from rails.review.reports.attempts import causes_of
+from rails.review.session_list import SessionList
 from rails.review.terminal import frame_lines, turn_lines
 from rails.review.tui.pages import INK, Page
 from rails.review.tui.rows import Rows
-from rails.review.views import SessionView, TurnView
 
 #: Terminals narrower than this have the timeline above the turn.
 _NARROW: Final = 110
@@ -35,7 +35,7 @@ _MARKS: Final = {
 }
 
 
-class Session(Page):
+class SessionPage(Page):
     """The timeline of a session and its current turn. The first line of the timeline is the whole session."""
 
     BINDINGS: ClassVar = [
@@ -45,7 +45,7 @@ class Session(Page):
         Binding("K,pageup", "scroll_turn(-10)", "up in the turn", show=False),
     ]
 
-    def __init__(self, library: Library, session_id: str, record: int = 0) -> None:
+    def __init__(self, library: SessionList, session_id: str, record: int = 0) -> None:
         super().__init__(f"Session {session_id}", pick=True)
         self._library, self._session_id, self._record = library, session_id, record
         self._view: SessionView | None = None
@@ -66,7 +66,7 @@ class Session(Page):
         """The session."""
         return self._session_id
 
-    def show_waiting(self, waiting: tuple[Question, ...]) -> None:
+    def show_waiting(self, waiting: tuple[ApprovalQuestion, ...]) -> None:
         """Say whether this session waits, else how many do."""
         if any(question.session_id == self._session_id for question in waiting):
             self.banner("This session waits for your answer: w shows what it asks.")

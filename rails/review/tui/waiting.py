@@ -7,9 +7,9 @@ import threading
 from pathlib import Path
 
 from rails.core.errors import RailsError
-from rails.log.index import Index
-from rails.review.desk import Desk
-from rails.review.questions import Question
+from rails.log.index.index import Index
+from rails.projections.questions import ApprovalQuestion
+from rails.review.inbox import Inbox
 
 
 class Waiting:
@@ -18,8 +18,8 @@ class Waiting:
     def __init__(self, state: Path, key: bytes | None) -> None:
         self._state, self._key = state, key
         self._index: Index | None = None
-        self.desk: Desk | None = None
-        self.questions: tuple[Question, ...] = ()
+        self.inbox: Inbox | None = None
+        self.questions: tuple[ApprovalQuestion, ...] = ()
         self._lock = threading.Lock()
         self._closed = False
 
@@ -35,15 +35,15 @@ class Waiting:
     def _look(self) -> bool:
         before = self.questions
         try:
-            if self.desk is None and self._state.is_dir():
+            if self.inbox is None and self._state.is_dir():
                 self._index = Index(self._state)
-                self.desk = Desk(self._state, self._index, self._key)
-            self.questions = tuple(self.desk.waiting()) if self.desk else ()
+                self.inbox = Inbox(self._state, self._index, self._key)
+            self.questions = tuple(self.inbox.waiting()) if self.inbox else ()
         except (RailsError, OSError, sqlite3.Error):  # not now; the next look may be luckier
             self.questions = ()
         return _names(before) != _names(self.questions)
 
-    def next(self, session_id: str, shown: Question | None) -> Question | None:
+    def next(self, session_id: str, shown: ApprovalQuestion | None) -> ApprovalQuestion | None:
         """Return what the session waits for, else the question behind the one that is shown, if any waits."""
         found = [one for one in self.questions if shown is None or _names((one,)) != _names((shown,))]
         behind = [one for one in found if shown and one.session_id < shown.session_id]
@@ -58,5 +58,5 @@ class Waiting:
                 self._index.close()
 
 
-def _names(questions: tuple[Question, ...]) -> tuple[tuple[str, int], ...]:
+def _names(questions: tuple[ApprovalQuestion, ...]) -> tuple[tuple[str, int], ...]:
     return tuple((question.session_id, question.number) for question in questions)

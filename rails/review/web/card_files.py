@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.diffview import FileDiff, Line, file_diff
+from rails.approval.audit import change_of, finding_of, is_masked
+from rails.approval.diff_view import DiffLine, FileDiff, file_diff
 from rails.approval.edit import sides
-from rails.approval.linediff import blocks
-from rails.approval.logged import change_of, finding_of, is_masked
-from rails.approval.paint import LEGEND
-from rails.core import details as d
+from rails.approval.linediff import diff_blocks
+from rails.approval.terminal.screen import LEGEND
+from rails.core import record_fields as d
 from rails.core.changes import FileChange
-from rails.core.details import Details
+from rails.core.record_fields import Details
 from rails.core.text import one_line
 from rails.core.verdict import Finding
-from rails.review.markup import Html, el, join, text
+from rails.review.markup import Html, el, html_text, join
 
 #: Diff lines of one file that a card shows; the rest is counted.
 _FILE_LINES: Final = 1_500
@@ -30,7 +30,7 @@ def files_html(facts: Details, *, can_edit: bool, full: bool = False) -> Html:
     editable = dict(editable_texts(facts)) if can_edit else {}
     drawn = [_file(one, findings, editable, can_edit=can_edit, full=full) for one in d.objects(facts, "files")]
     by_tools = any(isinstance(file.get("proposed"), str) for file in d.objects(facts, "files"))
-    return join(*drawn, el("p", text(LEGEND), class_="meta") if by_tools else None)
+    return join(*drawn, el("p", html_text(LEGEND), class_="meta") if by_tools else None)
 
 
 def editable_texts(facts: Details) -> Iterator[tuple[str, str]]:
@@ -50,18 +50,22 @@ def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], 
     if change is None:
         digest = d.text(file, "after_sha256") or "none"
         words = f"{path} ({d.text(file, 'kind')}): not text, or too large to show here. SHA-256 after: {digest}"
-        return el("p", text(words), class_="box bad")
+        return el("p", html_text(words), class_="box bad")
     diff = file_diff(change, findings, max_lines=None if full else _FILE_LINES)
-    pieces = Pieces(change) if can_edit else None
+    pieces = NumberedPieces(change) if can_edit else None
     counts = f" {diff.kind} +{diff.added} −{diff.removed}"
     counts += f", {diff.by_tools} of these lines by a formatter" if diff.by_tools else ""
     masked = "A secret is masked here; the file would hold its real value." if is_masked(file) else ""
-    edit = el("button", text("Edit the text"), type="button", data_edit=str(change.path)) if path in editable else None
+    edit = (
+        el("button", html_text("Edit the text"), type="button", data_edit=str(change.path))
+        if path in editable
+        else None
+    )
     table = el("table", el("tbody", [_row(line, pieces) for line in diff.lines]), aria_label=f"Changes of {path}")
     return el(
         "details",
-        el("summary", el("code", text(path)), el("span", text(counts))),
-        el("p", text(masked), class_="box bad") if masked else None,
+        el("summary", el("code", html_text(path)), el("span", html_text(counts))),
+        el("p", html_text(masked), class_="box bad") if masked else None,
         _hidden(diff),
         el("div", table, class_="scroll", tabindex=0),
         el("p", edit, class_="file-edit") if edit else None,
@@ -74,11 +78,11 @@ def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], 
 def _hidden(diff: FileDiff) -> Html | None:
     if not diff.hidden:
         return None
-    every = el("button", text("Show every line"), type="button", data_do="full")
-    return el("p", text(f"{diff.hidden} lines are not shown. "), every, class_="box bad")
+    every = el("button", html_text("Show every line"), type="button", data_do="full")
+    return el("p", html_text(f"{diff.hidden} lines are not shown. "), every, class_="box bad")
 
 
-class Pieces:
+class NumberedPieces:
     """The differing pieces of a change, found by line number, numbered as ``rails.approval.edit`` does.
 
     Each is offered once, at its first drawn line; where there is only one, there is nothing to choose.
@@ -91,14 +95,14 @@ class Pieces:
         both = sides(change)
         if both is None or change.before is None or change.after is None:
             return
-        for block in blocks(*both):
+        for block in diff_blocks(*both):
             if not block.equal:
                 old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
                 self._lines |= {(False, line + 1): self.count for line in old}
                 self._lines |= {(True, line + 1): self.count for line in new}
                 self.count += 1
 
-    def of(self, line: Line) -> int | None:
+    def of(self, line: DiffLine) -> int | None:
         """Return the piece that a line belongs to."""
         if self.count < 2 or line.style not in _CHANGED:
             return None
@@ -112,18 +116,22 @@ class Pieces:
         return True
 
 
-def _row(line: Line, pieces: Pieces | None) -> Html:
+def _row(line: DiffLine, pieces: NumberedPieces | None) -> Html:
     piece = pieces.of(line) if pieces else None
-    tool = el("span", text("~"), class_="by-tool", title="by a formatter or fixer") if line.style in _BY_TOOL else None
+    tool = (
+        el("span", html_text("~"), class_="by-tool", title="by a formatter or fixer")
+        if line.style in _BY_TOOL
+        else None
+    )
     return el(
         "tr",
         el("td", _choice(piece) if pieces.offer(piece) else None, class_="take")
         if pieces and pieces.count > 1
         else None,
-        el("td", text(line.old or ""), class_="n"),
-        el("td", text(line.new if line.style != "finding" and line.new else ""), class_="n"),
-        el("td", text(_MARKS.get(line.style, " ")), tool, class_="mark"),
-        el("td", text(line.text), class_="line"),
+        el("td", html_text(line.old or ""), class_="n"),
+        el("td", html_text(line.new if line.style != "finding" and line.new else ""), class_="n"),
+        el("td", html_text(_MARKS.get(line.style, " ")), tool, class_="mark"),
+        el("td", html_text(line.text), class_="line"),
         class_=line.style,
         data_of=piece,
     )

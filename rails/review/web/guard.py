@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core import limits
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
 
 TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 #: What is the same for everyone and holds no secret, so that the page can load and read its token.
@@ -52,7 +52,7 @@ HEADERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GuardedRequest:
     """What the guard looks at: the path without its query, and the values of some headers as sent."""
 
     path: str
@@ -78,7 +78,7 @@ class Guard:
         """The only values of ``Host`` that are ours."""
         return f"127.0.0.1:{self.port}", f"localhost:{self.port}"
 
-    def refusal(self, asked: Asked) -> tuple[int, str] | None:
+    def refusal(self, asked: GuardedRequest) -> tuple[int, str] | None:
         """Return status and reason for what may not be answered, or ``None``."""
         if len(asked.host) != 1 or asked.host[0] not in self.hosts:
             return 400, "This server answers to its own name only."
@@ -92,11 +92,11 @@ class Guard:
             return 401, "The token is missing or wrong. Open the address that ai-rails printed."
         return None
 
-    def decides(self, asked: Asked) -> bool:
+    def decides(self, asked: GuardedRequest) -> bool:
         """Say whether the token may decide."""
         return self._has(asked, self.decide)
 
-    def post_refusal(self, asked: Asked) -> tuple[int, str] | None:
+    def post_refusal(self, asked: GuardedRequest) -> tuple[int, str] | None:
         """Return status and reason for a POST that may not be answered, or ``None``; its body is not read yet."""
         if refused := self.refusal(asked):
             return refused
@@ -112,5 +112,5 @@ class Guard:
             return 413, "This is too large for the page; edit it at the terminal."
         return None
 
-    def _has(self, asked: Asked, token: str) -> bool:
+    def _has(self, asked: GuardedRequest, token: str) -> bool:
         return len(asked.token) == 1 and hmac.compare_digest(asked.token[0].encode(), token.encode())

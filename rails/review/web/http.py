@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final, Protocol, TypeAlias
 
-from rails.core.requests import Json
 from rails.core.text import one_line
+from rails.core.tool_request import Json
 from rails.review.web.guard import HEADERS
 
 #: Connections at a time: a browser opens six; a flood of them must not cost the machine its threads.
@@ -24,19 +24,19 @@ Connection: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"
 Headers: TypeAlias = Callable[[str], list[str]]
 
 
-class Answer:
+class PageResponse:
     """A status, a content type and a body; or, with ``pieces``, a body that comes piece by piece."""
 
     def __init__(self, status: int, kind: str, body: bytes, pieces: Iterator[bytes] | None = None) -> None:
         self.status, self.kind, self.body, self.pieces = status, kind, body, pieces
 
     @classmethod
-    def words(cls, status: int, words: str) -> Answer:
+    def words(cls, status: int, words: str) -> PageResponse:
         """Return a sentence as plain text."""
         return cls(status, "text/plain; charset=utf-8", one_line(words, 500).encode())
 
     @classmethod
-    def json(cls, value: Mapping[str, Json], status: int = 200) -> Answer:
+    def json(cls, value: Mapping[str, Json], status: int = 200) -> PageResponse:
         """Return JSON."""
         return cls(status, "application/json", json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
@@ -44,16 +44,16 @@ class Answer:
 class Site(Protocol):
     """What answers: a GET, and a POST whose body is read only when it may be."""
 
-    def answer(self, target: str, headers: Headers) -> Answer:
+    def answer(self, target: str, headers: Headers) -> PageResponse:
         """Answer a GET."""
         ...
 
-    def take(self, target: str, headers: Headers, read: Callable[[int], bytes]) -> Answer:
+    def take(self, target: str, headers: Headers, read: Callable[[int], bytes]) -> PageResponse:
         """Answer a POST; ``read`` reads so many bytes of its body."""
         ...
 
 
-class Server(ThreadingHTTPServer):
+class LoopbackServer(ThreadingHTTPServer):
     """Listens on ``127.0.0.1``; ``site`` answers. Raises OSError when the port cannot be used."""
 
     daemon_threads = True
@@ -100,7 +100,7 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "ai-rails"
     sys_version = ""
     timeout = _CONNECTION_S
-    server: Server
+    server: LoopbackServer
 
     def do_GET(self) -> None:
         """Answer a GET."""
@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer what is neither, or no HTTP, in plain words and with our headers."""
         del explain
         self.close_connection = True
-        self._send(Answer.words(code, message or "This cannot be answered."))
+        self._send(PageResponse.words(code, message or "This cannot be answered."))
 
     def log_message(self, format: str, *args: object) -> None:
         """Write nothing: request lines are not ours to print."""
@@ -124,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _all(self, name: str) -> list[str]:
         return list(self.headers.get_all(name, []))
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: PageResponse) -> None:
         self.send_response(answer.status)
         for name, value in HEADERS.items():
             self.send_header(name, value)

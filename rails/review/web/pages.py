@@ -1,6 +1,6 @@
 """What the page shows, as fragments of HTML: the list of sessions, a window of one, the hits of a search.
 
-The log is the only source; the index of ``rails.log.index`` makes it fast and can be deleted. A session
+The log is the only source; the index of ``rails.log.index.index`` makes it fast and can be deleted. A session
 is shown by windows of records, so that a long one opens as fast as a short one.
 """
 
@@ -12,29 +12,28 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from rails.core import details as d
+from rails.approval.pending import is_being_written
+from rails.config.prices import Prices, load_price_file
 from rails.core import limits
-from rails.core.details import Details
+from rails.core import record_fields as d
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import LogError, UsageError
 from rails.core.events import Record
-from rails.core.requests import Json
+from rails.core.record_fields import Details
 from rails.core.text import excerpt, one_line
-from rails.core.values import dataclass, replace
-from rails.log.answers import is_being_written
-from rails.log.cards import Card
-from rails.log.index import Index
+from rails.core.tool_request import Json
+from rails.log.index.index import Index
+from rails.log.index.search import SearchHit
 from rails.log.reader import LOG_NAME, full
-from rails.log.search import Hit
-from rails.prices import Prices, load
+from rails.log.session_stats import SessionStats
+from rails.projections.progress import SessionUsage, current_step_text, plan_of, session_usage
+from rails.projections.questions import ApprovalQuestion
+from rails.projections.session import session_view
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.html_turns import time_text
-from rails.review.markup import Html, el, join, text
-from rails.review.meter import Meter, meter_of
-from rails.review.plan import plan_of, standing
-from rails.review.queries import session_view
-from rails.review.questions import Question
-from rails.review.sessions import outcome_words
+from rails.review.markup import Html, el, html_text, join
+from rails.review.reports.sessions import outcome_words
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300
@@ -121,7 +120,7 @@ class Pages:
         self._index.refresh(1.0)
         cards = self._index.cards(_SESSIONS)
         if not cards:
-            return el("p", text("No session yet. Start one with ai-rails run or ai-rails apply."), class_="empty")
+            return el("p", html_text("No session yet. Start one with ai-rails run or ai-rails apply."), class_="empty")
         items = [el("li", card_html(card)) for card in cards]
         more = (
             ("#/f/", "Filter"),
@@ -129,7 +128,7 @@ class Pages:
             ("#/r/rules", "Heat-map"),
             ("#/y/", "Why is this line so?"),
         )
-        tabs = el("ul", [el("li", el("a", text(words), href=target)) for target, words in more], class_="tabs")
+        tabs = el("ul", [el("li", el("a", html_text(words), href=target)) for target, words in more], class_="tabs")
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
         return join(el("nav", tabs, aria_label="Over all sessions"), still_reading(self._index.complete), shown)
 
@@ -154,16 +153,18 @@ class Pages:
         running = is_being_written(self._state, session_id)
         drawn = plan_html(plan, session_id=session_id, at_work=running)
         head = join(header(view, meter.facts, running=running), drawn, partial, overview(view), why(view))
-        return Window(session_id, start, last, total, not view.outcome, head, turns, standing(plan), meter.line)
+        return Window(
+            session_id, start, last, total, not view.outcome, head, turns, current_step_text(plan), meter.line
+        )
 
-    def meter(self, card: Card) -> Meter:
+    def meter(self, card: SessionStats) -> SessionUsage:
         """Return what a session has used by now, and what is left of its budget."""
         try:
-            prices, note = load(self._prices) if self._prices else Prices(), ""
+            prices, note = load_price_file(self._prices) if self._prices else Prices(), ""
         except UsageError as error:
             prices, note = Prices(), str(error)
         running = not card.outcome and card.last and is_being_written(self._state, card.session_id)
-        return meter_of(
+        return session_usage(
             card,
             prices,
             since_last_s=_since(card.last) if running else 0.0,
@@ -171,8 +172,8 @@ class Pages:
             partial=not self._index.complete,
         )
 
-    def _landmarks(self, card: Card) -> Iterator[Record]:
-        """Yield the records that the plan is told from, in order, with their large values as pointers."""
+    def _landmarks(self, card: SessionStats) -> Iterator[Record]:
+        """Yield the records that the plan is computed from, in order, with their large values as pointers."""
         for number in sorted({card.start, *card.landmarks, card.told} - {0}):
             yield from (hit.record for hit in self._index.window(card.session_id, number, 1))
 
@@ -180,9 +181,9 @@ class Pages:
         """Return the newest records that match a search line. Raises UsageError for a line that means nothing."""
         found = self._index.search(line, limit=_HITS, before=before)
         if not found.hits:
-            return el("p", text("Nothing found."), class_="empty")
+            return el("p", html_text("Nothing found."), class_="empty")
         words = [word.strip('"') for word in line.split() if ":" not in word]
-        more = el("button", text("Older"), class_="more", data_before=found.next) if found.next else None
+        more = el("button", html_text("Older"), class_="more", data_before=found.next) if found.next else None
         return join(el("ol", [el("li", _hit(hit, words)) for hit in found.hits], class_="hits"), more)
 
     def _turn_start(self, session_id: str, record: int) -> int:
@@ -220,17 +221,17 @@ class Pages:
 def still_reading(complete: bool) -> Html | None:
     """Return the note of a page whose sums are not whole yet; None where everything is in."""
     words = "The logs are still being read: this is what is known so far. Reload the page for the rest."
-    return None if complete else el("p", text(words), class_="meta", role="status")
+    return None if complete else el("p", html_text(words), class_="meta", role="status")
 
 
-def waiting_html(waiting: Sequence[tuple[Question, Details]]) -> Html:
+def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, Details]]) -> Html:
     """Return what waits for a human, as links to the sessions; nothing where nothing waits."""
     items = [
         el(
             "a",
-            el("b", text("✋ Waiting for you")),
-            el("span", text(one_line(f"{', '.join(d.texts(facts, 'tools'))} by {d.text(facts, 'agent')}", 120))),
-            el("span", text(one_line(d.text(facts, "explanation"), 200)), class_="meta"),
+            el("b", html_text("✋ Waiting for you")),
+            el("span", html_text(one_line(f"{', '.join(d.texts(facts, 'tools'))} by {d.text(facts, 'agent')}", 120))),
+            el("span", html_text(one_line(d.text(facts, "explanation"), 200)), class_="meta"),
             href=f"#/s/{question.session_id}",
             class_="wait",
         )
@@ -253,13 +254,13 @@ def _last_window(total: int) -> int:
 
 
 def _partial(first: int, last: int, total: int) -> Html:
-    older = el("button", text("Earlier"), data_first=max(1, first - WINDOW)) if first > 1 else None
-    newer = el("button", text("Later"), data_first=last + 1) if last < total else None
+    older = el("button", html_text("Earlier"), data_first=max(1, first - WINDOW)) if first > 1 else None
+    newer = el("button", html_text("Later"), data_first=last + 1) if last < total else None
     words = f"Records {first:,} to {last:,} of {total:,}; the counts below are of these."
-    return el("p", text(words), older, newer, class_="partial")
+    return el("p", html_text(words), older, newer, class_="partial")
 
 
-def card_html(card: Card) -> Html:
+def card_html(card: SessionStats) -> Html:
     """Return a session as an entry of the list."""
     ended = {"done": ("✓", "good", "done"), "": ("…", "open", "unfinished")}
     mark, kind, words = ended.get(card.outcome, ("✕", "bad", outcome_words(card.outcome)))
@@ -270,10 +271,10 @@ def card_html(card: Card) -> Html:
     marks = [_spark(letter) for letter in card.spark]
     return el(
         "a",
-        el("span", el("b", text(one_line(card.task, 120) or card.session_id)), class_="task"),
-        el("span", text(f"{mark} {one_line(words, 40)}"), class_=f"badge {kind}"),
+        el("span", el("b", html_text(one_line(card.task, 120) or card.session_id)), class_="task"),
+        el("span", html_text(f"{mark} {one_line(words, 40)}"), class_=f"badge {kind}"),
         el("span", marks, class_="spark", role="img", aria_label=_spark_words(card.spark)) if marks else None,
-        el("span", text(f"{time_text(card.started)} · {', '.join(card.agents[:5])} · {counts}"), class_="meta"),
+        el("span", html_text(f"{time_text(card.started)} · {', '.join(card.agents[:5])} · {counts}"), class_="meta"),
         href=f"#/s/{card.session_id}",
         class_="card",
     )
@@ -289,13 +290,17 @@ def _spark_words(spark: str) -> str:
     return ", ".join(f"{words} ×{count}" for words, count in counts.items())
 
 
-def _hit(hit: Hit, words: Sequence[str]) -> Html:
+def _hit(hit: SearchHit, words: Sequence[str]) -> Html:
     record = hit.record
     line = one_line(record.message, 300)
     place = next((at for word in words if (at := line.casefold().find(word.casefold())) >= 0), 0)
     return el(
         "a",
-        el("span", text(f"{time_text(record.timestamp)} · {record.event_type} · {record.agent_role}"), class_="meta"),
-        el("span", text(excerpt(line, place, 120))),
+        el(
+            "span",
+            html_text(f"{time_text(record.timestamp)} · {record.event_type} · {record.agent_role}"),
+            class_="meta",
+        ),
+        el("span", html_text(excerpt(line, place, 120))),
         href=f"#/s/{record.session_id}/{record.seq}",
     )

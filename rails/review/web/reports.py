@@ -1,4 +1,4 @@
-"""What the page shows besides sessions and hits: reports, comparisons, stories of lines, filtered lists.
+"""What the page shows besides sessions and hits: reports, comparisons, histories of lines, filtered lists.
 
     GET /api/report/NAME?q=LINE   a report over the sessions that LINE asks for
     GET /api/compare?a=ID&b=ID    two sessions
@@ -16,20 +16,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from rails.approval.policy import config_folder
+from rails.approval.policy.policy import config_folder
+from rails.config.prices import PRICES_NAME
 from rails.core.errors import UsageError
-from rails.core.requests import Json
 from rails.core.text import one_line, sha256
-from rails.log.cards import Card
-from rails.log.index import Index
-from rails.prices import PRICES_NAME
+from rails.core.tool_request import Json
+from rails.log.index.index import Index
+from rails.log.session_stats import SessionStats
+from rails.render.table import Cell
 from rails.review.html_reports import comparison_parts, report_parts
-from rails.review.library import Library
-from rails.review.markup import Html, el, join, text
-from rails.review.reports import REPORTS
-from rails.review.table import Cell
+from rails.review.markup import Html, el, html_text, join
+from rails.review.reports.line_history import line_history_as_text
+from rails.review.reports.report_list import REPORTS
+from rails.review.session_list import SessionList
 from rails.review.web.pages import still_reading
-from rails.review.why import as_text
 
 _LISTED: Final = 200
 _PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")
@@ -43,9 +43,9 @@ class Reports:
     ``draw`` gives a session's card in the list, so that a filtered list looks like the whole one.
     """
 
-    def __init__(self, state: Path, index: Index, draw: Callable[[Card], Html]) -> None:
+    def __init__(self, state: Path, index: Index, draw: Callable[[SessionStats], Html]) -> None:
         self._state, self._index, self._draw = state, index, draw
-        self._library = Library(state, config_folder() / PRICES_NAME)
+        self._library = SessionList(state, config_folder() / PRICES_NAME)
 
     def answer(self, path: str, query: Mapping[str, str]) -> dict[str, Json] | None:
         """Return the answer to a GET, ``None`` for a path that is not of this module. Raises RailsError."""
@@ -73,7 +73,7 @@ class Reports:
         if first == second:
             raise UsageError("A session cannot be compared with itself. Mark two with x.")
         found = self._library.compare(first, second)
-        heading = el("h1", text("Two sessions compared"))
+        heading = el("h1", html_text("Two sessions compared"))
         return {"title": "Comparison", "html": join(heading, comparison_parts(found, link))}
 
     def _why(self, place: str) -> dict[str, Json]:
@@ -89,16 +89,20 @@ class Reports:
         story = self._library.why(match[1], int(match[2]), current)
         origin = story.origin
         target = f"#/s/{origin.session_id}/{origin.turn.first_seq}" if origin else None
-        there = el("p", el("a", text("Open this turn"), href=target)) if target else None
-        told = el("section", el("pre", text(as_text(story)), class_="story"), there, class_="why")
+        there = el("p", el("a", html_text("Open this turn"), href=target)) if target else None
+        told = el("section", el("pre", html_text(line_history_as_text(story)), class_="story"), there, class_="why")
         return {"title": f"Why {one_line(place, 80)}", "html": join(asked, told)}
 
     def _list(self, line: str) -> dict[str, Json]:
         cards = self._library.cards(line)
         asked = _asked("Only sessions like", line, "f")
         items = [el("li", self._draw(card)) for card in cards[:_LISTED]]
-        more = el("p", text(f"The newest {_LISTED} of {len(cards)}."), class_="meta") if len(cards) > _LISTED else None
-        nothing = el("p", text("No session is like that."), class_="empty") if not cards else None
+        more = (
+            el("p", html_text(f"The newest {_LISTED} of {len(cards)}."), class_="meta")
+            if len(cards) > _LISTED
+            else None
+        )
+        nothing = el("p", html_text("No session is like that."), class_="empty") if not cards else None
         shown = el("ul", items, class_="sessions", aria_label="Sessions, the newest first")
         return {"title": "Sessions", "html": join(asked, self._so_far(), nothing, shown, more)}
 
@@ -118,7 +122,7 @@ def link(cell: Cell) -> str | None:
 
 def _tabs(current: str) -> Html:
     items = [
-        el("li", el("a", text(words), href=f"#/r/{name}", aria_current="page" if name == current else None))
+        el("li", el("a", html_text(words), href=f"#/r/{name}", aria_current="page" if name == current else None))
         for name, words in _TABS.items()
         if name in REPORTS
     ]
@@ -128,4 +132,4 @@ def _tabs(current: str) -> Html:
 def _asked(label: str, value: str, target: str) -> Html:
     """Return a form with one line, which the script turns into an address."""
     field = el("input", name="line", value=value, aria_label=label, placeholder=label, autocomplete="off")
-    return el("form", field, el("button", text("Show")), class_="ask", data_target=target, role="search")
+    return el("form", field, el("button", html_text("Show")), class_="ask", data_target=target, role="search")

@@ -27,13 +27,13 @@ from typing import Final, Literal, Self
 from urllib.parse import parse_qs, urlsplit
 
 from rails.approval.answer import read_answer
+from rails.core.dataclass import replace
 from rails.core.errors import RailsError, UsageError
-from rails.core.values import replace
 from rails.log.reader import SESSION_ID
-from rails.review.desk import Desk
+from rails.review.inbox import Inbox
 from rails.review.web.card import question_json
-from rails.review.web.guard import HEADERS, TOKEN_HEADER, Asked, Guard
-from rails.review.web.http import Answer, Headers, Server
+from rails.review.web.guard import HEADERS, TOKEN_HEADER, Guard, GuardedRequest
+from rails.review.web.http import Headers, LoopbackServer, PageResponse
 from rails.review.web.pages import Pages, card_html, waiting_html
 from rails.review.web.reports import Reports
 from rails.review.web.stream import Streams
@@ -53,7 +53,7 @@ _STATIC: Final = {
     "/app.css": ("rails.review.web", "static/app.css", _CSS),
     "/approval.css": ("rails.review.web", "static/approval.css", _CSS),
     "/session.css": ("rails.review", "session.css", _CSS),
-    "/flow.css": ("rails.gate.checks.n8n", "picture.css", _CSS),
+    "/flow.css": ("rails.n8n.draw", "picture.css", _CSS),
 }
 _SESSION: Final = re.compile(r"/api/session/([0-9A-Za-z_-]{1,80})(?:/(stream|question))?(?:/([0-9]{1,12})/rule)?")
 _NOTHING: Final = "There is nothing here."
@@ -62,20 +62,20 @@ _NOTHING: Final = "There is nothing here."
 class ReviewServer:
     """Serves the sessions below ``state``; use it in ``with``. Its addresses are for the user's eyes only.
 
-    ``key`` (``rails.log.answers.answer_key``) lets the page decide; without it the page can only look. ``prices`` is
-    the user's file of prices; without it nothing is said of what a session costs.
+    ``key`` (``rails.approval.pending.answer_key``) lets the page decide; without it the page can only look. ``prices``
+    is the user's file of prices; without it nothing is said of what a session costs.
     """
 
     def __init__(self, state: Path, *, port: int = 0, key: bytes | None = None, prices: Path | None = None) -> None:
         self._closing = threading.Event()
         try:
-            self._http = Server(port)
+            self._http = LoopbackServer(port)
         except OSError as error:
             raise UsageError(f"Port {port} cannot be used: {error.strerror}. Leave --port out.") from error
         self._state = state
         self._pages = Pages(state, prices)
         self._reports = Reports(state, self._pages.index, card_html)
-        self._desk = Desk(state, self._pages.index, key)
+        self._inbox = Inbox(state, self._pages.index, key)
         self._streams = Streams(self._pages.index, self._closing, self._pages.meter)
         self.port = self._http.server_address[1]
         self._guard = Guard(self.port, secrets.token_urlsafe(32), secrets.token_urlsafe(32))
@@ -126,30 +126,30 @@ class ReviewServer:
     ) -> None:
         self.close()
 
-    def answer(self, target: str, headers: Headers) -> Answer:
+    def answer(self, target: str, headers: Headers) -> PageResponse:
         """Return the answer to a GET of ``target``; ``headers`` gives all values of a header."""
         parts = urlsplit(target) if target.startswith("/") and len(target) <= _TARGET_CHARS else None
         asked = _asked(parts.path if parts else "", headers)
         if refused := self._guard.refusal(asked):
-            return Answer.words(*refused)
+            return PageResponse.words(*refused)
         if parts is None:
-            return Answer.words(404, _NOTHING)
+            return PageResponse.words(404, _NOTHING)
         if static := _STATIC.get(parts.path):
             package, name, kind = static
-            return Answer(200, kind, resources.files(package).joinpath(name).read_bytes())
+            return PageResponse(200, kind, resources.files(package).joinpath(name).read_bytes())
         query = {key: values[-1] for key, values in parse_qs(parts.query, max_num_fields=10).items()}
         return _guarded(lambda: self._api(parts.path, query, asked, headers("Last-Event-ID")))
 
-    def take(self, target: str, headers: Headers, read: Callable[[int], bytes]) -> Answer:
+    def take(self, target: str, headers: Headers, read: Callable[[int], bytes]) -> PageResponse:
         """Return the answer to a POST; its body is read when everything else about it is right."""
         asked = _asked(target, headers)
         if refused := self._guard.post_refusal(asked):
-            return Answer.words(*refused)
+            return PageResponse.words(*refused)
         if target != "/api/decide":
-            return Answer.words(404, _NOTHING)
+            return PageResponse.words(404, _NOTHING)
         return _guarded(lambda: self._decide(read(int(asked.length[0]))))
 
-    def _decide(self, body: bytes) -> Answer:
+    def _decide(self, body: bytes) -> PageResponse:
         try:
             given = json.loads(body)
             session_id, number = given.pop("session"), given.pop("question")
@@ -158,27 +158,27 @@ class ReviewServer:
         if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id) or type(number) is not int:
             raise UsageError("A decision names its session and question.")
         if not self._pages.knows(session_id):
-            return Answer.words(404, "There is no such session.")
-        outcome = self._desk.decide(session_id, number, replace(read_answer(given), place="page"))
+            return PageResponse.words(404, "There is no such session.")
+        outcome = self._inbox.decide(session_id, number, replace(read_answer(given), place="page"))
         if outcome.state in ("unknown", "sent"):
             status = 404 if outcome.state == "unknown" else 202
         else:
             status = 200 if outcome.mine else 409
-        return Answer.json({"state": outcome.state, "words": outcome.words, "by": outcome.by}, status)
+        return PageResponse.json({"state": outcome.state, "words": outcome.words, "by": outcome.by}, status)
 
-    def _api(self, path: str, query: Mapping[str, str], asked: Asked, last_seen: list[str]) -> Answer:
+    def _api(self, path: str, query: Mapping[str, str], asked: GuardedRequest, last_seen: list[str]) -> PageResponse:
         if path == "/api/sessions":
-            return Answer.json({"html": self._pages.sessions()})
+            return PageResponse.json({"html": self._pages.sessions()})
         if path == "/api/search":
-            return Answer.json({"html": self._pages.search(query.get("q", ""), query.get("before", ""))})
+            return PageResponse.json({"html": self._pages.search(query.get("q", ""), query.get("before", ""))})
         if report := self._reports.answer(path, query):
-            return Answer.json(report)
+            return PageResponse.json(report)
         if path == "/api/waiting":
-            waiting = list(self._desk.waiting())
-            html = waiting_html([(question, self._desk.facts(question)) for question in waiting])
-            return Answer.json({"count": len(waiting), "html": html})
+            waiting = list(self._inbox.waiting())
+            html = waiting_html([(question, self._inbox.facts(question)) for question in waiting])
+            return PageResponse.json({"count": len(waiting), "html": html})
         if (match := _SESSION.fullmatch(path)) is None or (match[3] and match[2] != "question"):
-            return Answer.words(404, _NOTHING)
+            return PageResponse.words(404, _NOTHING)
         session_id, what, number = match.groups()
         if what == "stream":
             seen = last_seen[0] if last_seen else query.get("after", "0")
@@ -187,40 +187,40 @@ class ReviewServer:
             return self._question(session_id, int(number) if number else None, asked, full="full" in query)
         first = query.get("first", "")
         window = self._pages.window(session_id, int(first) if first.isascii() and first.isdigit() else None)
-        return Answer.json(window.to_json()) if window else Answer.words(404, "There is no such session.")
+        return PageResponse.json(window.to_json()) if window else PageResponse.words(404, "There is no such session.")
 
-    def _stream(self, session_id: str, seen: int) -> Answer:
+    def _stream(self, session_id: str, seen: int) -> PageResponse:
         if self._streams.full():
-            return Answer.words(503, "Too many tabs follow a session. Close some.")
+            return PageResponse.words(503, "Too many tabs follow a session. Close some.")
         if not self._pages.knows(session_id):
-            return Answer.words(404, "There is no such session.")
-        return Answer(200, "text/event-stream", b"", self._streams.follow(session_id, seen))
+            return PageResponse.words(404, "There is no such session.")
+        return PageResponse(200, "text/event-stream", b"", self._streams.follow(session_id, seen))
 
-    def _question(self, session_id: str, number: int | None, asked: Asked, *, full: bool) -> Answer:
+    def _question(self, session_id: str, number: int | None, asked: GuardedRequest, *, full: bool) -> PageResponse:
         if not self._pages.knows(session_id):
-            return Answer.words(404, "There is no such session.")
-        question = self._desk.find(session_id, number) if number else self._desk.open(session_id)
+            return PageResponse.words(404, "There is no such session.")
+        question = self._inbox.find(session_id, number) if number else self._inbox.open(session_id)
         if question is None:
-            return Answer.json({"question": 0})
-        facts = self._desk.facts(question)
+            return PageResponse.json({"question": 0})
+        facts = self._inbox.facts(question)
         if number:
-            return Answer.json({"words": self._desk.rule_words(facts)})
-        if not self._desk.listening(session_id):
+            return PageResponse.json({"words": self._inbox.rule_words(facts)})
+        if not self._inbox.listening(session_id):
             decides = "not running"
         else:
             decides = "yes" if self._guard.decides(asked) else "read"
-        return Answer.json(question_json(question, facts, decides, full=full))
+        return PageResponse.json(question_json(question, facts, decides, full=full))
 
 
-def _asked(path: str, headers: Headers) -> Asked:
+def _asked(path: str, headers: Headers) -> GuardedRequest:
     names = ("Host", "Origin", "Sec-Fetch-Site", TOKEN_HEADER, "Content-Type", "Content-Length", "Transfer-Encoding")
-    return Asked(path, *(headers(name) for name in names))
+    return GuardedRequest(path, *(headers(name) for name in names))
 
 
-def _guarded(job: Callable[[], Answer]) -> Answer:
+def _guarded(job: Callable[[], PageResponse]) -> PageResponse:
     try:
         return job()
     except UsageError as error:
-        return Answer.words(400, str(error))
+        return PageResponse.words(400, str(error))
     except RailsError as error:
-        return Answer.words(500, str(error))
+        return PageResponse.words(500, str(error))

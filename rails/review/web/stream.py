@@ -2,7 +2,7 @@
 
 Whoever reconnects says with ``Last-Event-ID`` what it has seen and gets everything after it, from the log, so
 nothing is missed: not while a tab was hidden, not while the server was down. Whoever is too far behind
-is told ``reset`` and starts from a window of the session again.
+receives ``reset`` and starts from a window of the session again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from rails.core.errors import LogError
-from rails.log.cards import Card
-from rails.log.index import Index
-from rails.log.reader import Row
-from rails.review.live import Live, Signal
-from rails.review.meter import Meter
+from rails.log.index.index import Index
+from rails.log.reader import LogRow
+from rails.log.session_stats import SessionStats
+from rails.projections.live import Live, LiveSignal
+from rails.projections.progress import SessionUsage
 
 #: Records that are sent after a reconnection; more are better looked at as a window.
 MOST_BEHIND: Final = 5_000
@@ -37,7 +37,7 @@ _USED: Final = ("LLM_RESPONSE", "CORRECTION")
 class Streams:
     """The open streams over one index; ``closing`` ends them all. ``meter`` says what a session has used."""
 
-    def __init__(self, index: Index, closing: threading.Event, meter: Callable[[Card], Meter]) -> None:
+    def __init__(self, index: Index, closing: threading.Event, meter: Callable[[SessionStats], SessionUsage]) -> None:
         self._index, self._closing, self._meter = index, closing, meter
         self._lock = threading.Lock()
         self._count = 0
@@ -65,9 +65,9 @@ class Streams:
         self._index.refresh(1.0)
         card = self._index.card(session_id)
         if card is not None and card.records - seen > MOST_BEHIND:
-            yield _event(Signal(card.records, "reset", {}))
+            yield _event(LiveSignal(card.records, "reset", {}))
             seen = card.records
-        card = card or Card(session_id)
+        card = card or SessionStats(session_id)
         # From where the card ends, if that is before the turn: what it has not counted is counted here.
         tail = self._index.tail(session_id, min(self._turn_start(session_id, seen), card.records + 1))
         live, beat = Live(), time.monotonic()
@@ -76,7 +76,7 @@ class Streams:
             sent, ended, used = [], False, False
             try:
                 for item in tail.read():
-                    if isinstance(item, Row):
+                    if isinstance(item, LogRow):
                         sent += [_event(signal) for signal in live.add(item.record) if signal.number > seen]
                         used = used or (item.record.event_type in _USED and item.record.seq > seen)
                         if item.record.seq > card.records:
@@ -88,7 +88,7 @@ class Streams:
                 # Once for all that came: there is something new to look at.
                 seen = tail.position.seq
                 sent += [self._used(card, seen)] if used else []
-                yield b"".join([*sent, _event(Signal(seen, "record", {}))])
+                yield b"".join([*sent, _event(LiveSignal(seen, "record", {}))])
                 beat = time.monotonic()
             if ended:
                 return
@@ -98,8 +98,8 @@ class Streams:
                 beat = time.monotonic()
             self._closing.wait(_POLL_S)
 
-    def _used(self, card: Card, seen: int) -> bytes:
-        return _event(Signal(seen, "meter", {"words": self._meter(card).line}))
+    def _used(self, card: SessionStats, seen: int) -> bytes:
+        return _event(LiveSignal(seen, "meter", {"words": self._meter(card).line}))
 
     def _turn_start(self, session_id: str, seen: int) -> int:
         """Return the record that the turn of ``seen`` begins with: its requests give later signals their names."""
@@ -111,5 +111,5 @@ class Streams:
         return max(asked, default=seen + 1)
 
 
-def _event(signal: Signal) -> bytes:
+def _event(signal: LiveSignal) -> bytes:
     return f"id: {signal.number}\nevent: {signal.kind}\ndata: {json.dumps(signal.data)}\n\n".encode()

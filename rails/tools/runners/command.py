@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits
-from rails.core.requests import Json, ToolRequest, ToolResult
+from rails.core.dataclass import dataclass
 from rails.core.text import head_and_tail, one_line
-from rails.core.values import dataclass
+from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.tools import transports
 from rails.tools.registry import Command, Definition
 from rails.tools.runners.output import Kept
@@ -53,7 +53,7 @@ class Finished:
     timed_out: bool = False
 
 
-def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def run_command_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run a command tool. Exit code 0 is success; everything else is a failed result with the output."""
     transport = definition.transport
     if not isinstance(transport, Command):

@@ -20,8 +20,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from rails import __version__
 from rails.core import limits
+from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.core.values import dataclass
 
 _CHUNK: Final = 65_536
 _CONNECT_SECONDS: Final = 10.0
@@ -36,7 +36,7 @@ class ExchangeError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """What a server answered. ``headers`` have lower-case names."""
 
     status: int
@@ -58,7 +58,7 @@ def exchange(
     seconds: float,
     allow_private: bool = False,
     is_enough: Callable[[bytes], bool] | None = None,
-) -> Answer:
+) -> HttpResponse:
     """Send one request and return the whole answer. Raises ExchangeError; never retries.
 
     ``is_enough`` may end the reading of a successful answer early: some streams stay open.
@@ -155,7 +155,7 @@ def _receive(
     deadline: float,
     seconds: float,
     is_enough: Callable[[bytes], bool] | None,
-) -> Answer:
+) -> HttpResponse:
     _rest(connection, deadline, seconds)
     response = connection.getresponse()
     body = bytearray()
@@ -172,7 +172,7 @@ def _receive(
     if response.length and is_enough is None:
         raise ExchangeError("the answer was cut off", is_network=True)
     headers = {name.casefold(): value for name, value in response.getheaders()}
-    return Answer(response.status, headers, bytes(body))
+    return HttpResponse(response.status, headers, bytes(body))
 
 
 def _rest(connection: http.client.HTTPConnection, deadline: float, seconds: float) -> None:

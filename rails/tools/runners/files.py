@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits
+from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
-from rails.core.paths import WorkspacePath, parse
-from rails.core.requests import Json, ToolRequest, ToolResult
-from rails.core.text import Decoded, decode, one_line, sha256
-from rails.core.values import dataclass
-from rails.tools.patterns import Matcher, PatternError, matcher
+from rails.core.paths import WorkspacePath, parse_path
+from rails.core.text import Decoded, decode_text, one_line, sha256
+from rails.core.tool_request import Json, ToolRequest, ToolResult
+from rails.json_schema.patterns import Matcher, RegexError, matcher
 from rails.tools.registry import Builtin, Definition
 
 #: Folders that are never shown: their content is not the project's text, or not the model's business.
@@ -46,7 +46,7 @@ class _Unreadable(Exception):
     """A path cannot be shown; the text says why, for the model."""
 
 
-def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def run_builtin_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run a built-in read tool."""
     transport = definition.transport
     name = transport.name if isinstance(transport, Builtin) else ""
@@ -138,7 +138,7 @@ def _list_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
 def _search_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
     try:
         matches = matcher(_string(parameters, "pattern"))
-    except PatternError as error:
+    except RegexError as error:
         raise _Unreadable(
             f"the pattern cannot be used: {error}. Write \\ before a character to take it as it is."
         ) from None
@@ -272,7 +272,7 @@ def hidden(name: str) -> bool:
 
 
 def _path(raw: Json) -> WorkspacePath:
-    path = parse(raw)
+    path = parse_path(raw)
     if isinstance(path, Refusal):
         raise _Unreadable(str(path))
     for part in path.parts[:-1]:
@@ -340,7 +340,7 @@ def _reason(shown: str, error: OSError) -> str:
 
 
 def _text_of(data: bytes, shown: str) -> Decoded:
-    decoded = decode(data)
+    decoded = decode_text(data)
     if decoded is None:
         raise _Unreadable(f"{shown} is not a UTF-8 text file ({len(data)} bytes).")
     return decoded

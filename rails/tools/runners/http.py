@@ -17,20 +17,20 @@ from typing import Final
 from urllib.parse import quote, urlencode
 
 from rails.core import limits
-from rails.core.requests import Json, ToolRequest, ToolResult
 from rails.core.text import head_and_tail, one_line
-from rails.tools.contract import answer_faults
-from rails.tools.jsonfile import JsonError, parse
+from rails.core.tool_request import Json, ToolRequest, ToolResult
+from rails.data_formats.positions import JsonError, parse_document
 from rails.tools.registry import Definition, Http
-from rails.tools.runners.exchange import Answer, ExchangeError, exchange
+from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import fill, placeholders
+from rails.tools.validate import answer_faults
 
 #: Pauses before the second and third try, in seconds.
 _PAUSES: Final = (0.2, 0.8)
 
 
-def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def run_http_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run an HTTP tool."""
     transport = definition.transport
     if not isinstance(transport, Http):
@@ -94,7 +94,7 @@ def _plain(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | None, seconds: float) -> Answer:
+def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | None, seconds: float) -> HttpResponse:
     deadline = time.monotonic() + seconds
     pauses = _PAUSES if transport.idempotent else ()
     for pause in (*pauses, None):
@@ -114,7 +114,7 @@ def _try(transport: Http, url: str, headers: Mapping[str, str], body: bytes | No
     raise AssertionError("the last try returns or raises")
 
 
-def _result(answer: Answer, definition: Definition, secrets: Secrets) -> ToolResult:
+def _result(answer: HttpResponse, definition: Definition, secrets: Secrets) -> ToolResult:
     facts: dict[str, Json] = {"status": answer.status, "bytes": len(answer.body)}
     text = secrets.mask(answer.body.decode("utf-8", "replace"))
     shown, left_out = head_and_tail(text, limits.FEEDBACK_CHARS)
@@ -134,17 +134,17 @@ def _result(answer: Answer, definition: Definition, secrets: Secrets) -> ToolRes
 def _details(text: str) -> Json:
     """Return an error's body as JSON where it is JSON, so that the model reads one object."""
     try:
-        return parse(text).value
+        return parse_document(text).value
     except JsonError:
         return text or None
 
 
-def _answer_problem(definition: Definition, text: str, answer: Answer) -> tuple[str, Json] | None:
+def _answer_problem(definition: Definition, text: str, answer: HttpResponse) -> tuple[str, Json] | None:
     """Check an answer against ``response_format`` when that is a schema."""
     if not isinstance(definition.response_format, dict) or (answer.status == 204 and not text):
         return None
     try:
-        value = parse(text).value
+        value = parse_document(text).value
     except JsonError as error:
         return f"the service's answer is not JSON: {error.message} (line {error.line})", one_line(text, 400)
     found = answer_faults(definition.response_format, value)

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Final, Protocol
 
 from rails import __version__
-from rails.core.requests import Json
 from rails.core.text import one_line
-from rails.tools.jsonfile import JsonError, parse
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonError, parse_document
 
 #: The stateless revision that is tried first.
 REVISION: Final = "2026-07-28"
@@ -51,10 +51,10 @@ def message(number: int | None, method: str, params: Mapping[str, Json], *, meta
     return json.dumps(whole, ensure_ascii=False).encode("utf-8")
 
 
-def read(data: bytes) -> dict[str, Json]:
+def read_message(data: bytes) -> dict[str, Json]:
     """Parse one message strictly. Raises McpError."""
     try:
-        value = parse(data.decode("utf-8")).value
+        value = parse_document(data.decode("utf-8")).value
     except UnicodeDecodeError:
         raise McpError("the server's answer is not UTF-8") from None
     except JsonError as error:

@@ -20,21 +20,21 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits
-from rails.core.requests import Json, ToolRequest, ToolResult
 from rails.core.text import head_and_tail, one_line
-from rails.tools.contract import answer_faults
+from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.tools.registry import Definition, Mcp
 from rails.tools.runners.exchange import ExchangeError
 from rails.tools.runners.jsonrpc import Channel, McpError
 from rails.tools.runners.mcp_http import HttpChannel
 from rails.tools.runners.mcp_stdio import StdioChannel, started
-from rails.tools.runners.secrets import Secrets, references
+from rails.tools.runners.secrets import Secrets, secret_references
+from rails.tools.validate import answer_faults
 
 _PAGES: Final = 20
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}", re.ASCII)
 
 
-def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def run_mcp_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run a tool of an MCP server."""
     transport = definition.transport
     if not isinstance(transport, Mcp):
@@ -43,7 +43,7 @@ def run(request: ToolRequest, definition: Definition, project: Path) -> ToolResu
     if secrets.missing:
         return ToolResult(False, secrets.complaint())
     try:
-        with connect(transport, project, definition.timeout_s, secrets) as channel:
+        with open_channel(transport, project, definition.timeout_s, secrets) as channel:
             params: dict[str, Json] = {"name": transport.tool, "arguments": dict(request.parameters)}
             result = channel.ask("tools/call", params)
     except (McpError, ExchangeError) as error:
@@ -55,7 +55,7 @@ def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) 
     """Return every tool that a server offers, as it describes them. Raises McpError."""
     found: list[dict[str, Json]] = []
     try:
-        with connect(transport, project, seconds, secrets) as channel:
+        with open_channel(transport, project, seconds, secrets) as channel:
             cursor: Json = None
             for _ in range(_PAGES):
                 result = channel.ask("tools/list", {"cursor": cursor} if cursor else {})
@@ -70,7 +70,7 @@ def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) 
 
 
 @contextmanager
-def connect(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> Iterator[Channel]:
+def open_channel(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> Iterator[Channel]:
     """Open a channel to a server for ``seconds`` at most; whatever was started is ended afterwards."""
     if transport.endpoint:
         headers = secrets.fill(transport.headers)
@@ -131,7 +131,7 @@ def server_entry(entry: Mapping[str, Json]) -> tuple[Mcp, Sequence[str]]:
     program of the machine. Raises McpError.
     """
     env, headers = _texts(entry.get("env")), _texts(entry.get("headers"))
-    names = [name for text in (*env.values(), *headers.values()) for name in references(text)]
+    names = [name for text in (*env.values(), *headers.values()) for name in secret_references(text)]
     url, command, args = entry.get("url") or entry.get("httpUrl"), entry.get("command"), entry.get("args", [])
     if isinstance(url, str) and url:
         return Mcp(endpoint=_filled_in(url), headers=headers), names

@@ -6,10 +6,10 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 
-from rails.core.requests import Json
-from rails.core.values import dataclass
-from rails.tools.runners.exchange import Answer, ExchangeError, exchange
-from rails.tools.runners.jsonrpc import OLDER, REVISION, McpError, Refused, hello, message, read, result_of
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
+from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange
+from rails.tools.runners.jsonrpc import OLDER, REVISION, McpError, Refused, hello, message, read_message, result_of
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class HttpChannel:
         self.number += 1
         return self.number
 
-    def _post(self, method: str, body: bytes, name: str = "") -> Answer:
+    def _post(self, method: str, body: bytes, name: str = "") -> HttpResponse:
         headers = {
             **self.headers,
             "Content-Type": "application/json",
@@ -98,11 +98,11 @@ class HttpChannel:
             return False
         return True
 
-    def _reply(self, answer: Answer) -> dict[str, Json]:
+    def _reply(self, answer: HttpResponse) -> dict[str, Json]:
         if answer.media_type == "text/event-stream":
             return _from_events(answer.body, self.number)
         if answer.media_type == "application/json" and answer.body:
-            reply = read(answer.body)
+            reply = read_message(answer.body)
             if 200 <= answer.status < 300:
                 return reply
             error = reply.get("error")
@@ -119,7 +119,7 @@ def _from_events(body: bytes, number: int) -> dict[str, Json]:
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:
-            event = read("\n".join(data).encode("utf-8"))
+            event = read_message("\n".join(data).encode("utf-8"))
             data = []
             if event.get("id") == number and "method" not in event:
                 return event

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits
-from rails.core.requests import Json
+from rails.core.dataclass import dataclass, field
 from rails.core.text import one_line
-from rails.core.values import dataclass, field
+from rails.core.tool_request import Json
 from rails.tools.registry import Mcp
 from rails.tools.runners.command import clean_environment, find_program, kill_group
 from rails.tools.runners.exchange import ExchangeError
-from rails.tools.runners.jsonrpc import McpError, Refused, hello, message, read, result_of
+from rails.tools.runners.jsonrpc import McpError, Refused, hello, message, read_message, result_of
 from rails.tools.runners.output import Kept
 from rails.tools.runners.secrets import Secrets
 
@@ -124,7 +124,7 @@ class StdioChannel:
             self._pump()
         line, _, rest = bytes(self.buffer).partition(b"\n")
         self.buffer = bytearray(rest)
-        return read(line) if line.lstrip().startswith(b"{") else None
+        return read_message(line) if line.lstrip().startswith(b"{") else None
 
     def _pump(self, *, wait_to_write: bool = False) -> None:
         """Wait for output, or for room to write, and take in what came."""

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from rails.core.values import dataclass
+from rails.core.dataclass import dataclass
 
 _REFERENCE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}", re.ASCII)
 #: Shorter values are not masked: they would blot out ordinary text.
@@ -84,7 +84,7 @@ def _from_keyring(variable: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def references(text: str) -> list[str]:
+def secret_references(text: str) -> list[str]:
     """Return the names in the ``${NAME}`` references of ``text``."""
     return [found[1] for found in _REFERENCE.finditer(text)]
 

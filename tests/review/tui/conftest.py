@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from rails.review.library import Library
+from rails.review.session_list import SessionList
 from rails.review.tui.app import ReviewApp
 
 
@@ -12,7 +12,7 @@ def review(tmp_path):
 
     def run(steps, session_id=None, size=(120, 36)):
         async def main():
-            app = ReviewApp(Library(tmp_path / ".rails"), session_id)
+            app = ReviewApp(SessionList(tmp_path / ".rails"), session_id)
             async with app.run_test(size=size) as pilot:
                 await pilot.pause()
                 await steps(pilot)

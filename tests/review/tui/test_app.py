@@ -5,8 +5,8 @@ from textual.widgets import Label
 
 from rails.review.tui.dialogs import KEYS, Help
 from rails.review.tui.listing import Sessions
-from rails.review.tui.pages import Hits, Told
-from rails.review.tui.session import Diffs, Session
+from rails.review.tui.pages import Hits, TextPage
+from rails.review.tui.session import Diffs, SessionPage
 
 HARD = "20261118-091500-aa01"
 
@@ -55,7 +55,7 @@ def test_from_the_list_to_each_failure_and_its_diff_with_findings_in_place(state
     async def steps(pilot):
         await pilot.press("G", "enter")
         await settled(pilot)
-        assert isinstance(pilot.app.screen, Session)
+        assert isinstance(pilot.app.screen, SessionPage)
         assert "10 turns, 8 failed" in status(pilot)
         for number in (1, 2):
             await pilot.press("n")
@@ -105,7 +105,7 @@ def test_search_leads_to_the_turn_of_a_hit(state, review, settled):
 
 
 def test_sessions_that_the_index_lacks_are_listed_at_once_and_counted_as_it_goes(state, review, settled, monkeypatch):
-    from rails.log.index import Index
+    from rails.log.index.index import Index
 
     budgets, whole = [], Index.refresh
 
@@ -147,7 +147,7 @@ def test_two_marked_sessions_are_compared(state, review, settled):
         await pilot.press("x", "x", "j", "x")
         await pilot.pause()
         await settled(pilot)
-        assert isinstance(pilot.app.screen, Told)
+        assert isinstance(pilot.app.screen, TextPage)
         assert "Turn by turn" in text(pilot)
         assert "only in B" in text(pilot)
 

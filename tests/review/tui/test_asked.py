@@ -7,17 +7,17 @@ import pytest
 from textual.widgets import Input, Label
 
 from rails.approval.answer import PageAnswer
-from rails.log.answers import Answers
-from rails.log.index import Index
-from rails.review.desk import Desk
-from rails.review.library import Library
+from rails.approval.pending import PendingAnswers
+from rails.log.index.index import Index
+from rails.review.inbox import Inbox
+from rails.review.session_list import SessionList
 from rails.review.tui import app as application
 from rails.review.tui import asked as module
 from rails.review.tui.app import ReviewApp
-from rails.review.tui.asked import QUIET_S, Asked
+from rails.review.tui.asked import QUIET_S, QuestionPage
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.listing import Sessions
-from rails.review.tui.session import Session
+from rails.review.tui.session import SessionPage
 
 from ..running import KEY, tool
 
@@ -63,7 +63,7 @@ async def to_question(pilot):
     """Go to what waits, and wait until its keys work."""
     await until(pilot, lambda: label(pilot, "#waiting"), "the question")
     await pilot.press("w")
-    assert isinstance(pilot.app.screen, Asked)
+    assert isinstance(pilot.app.screen, QuestionPage)
     await until(pilot, lambda: pilot.app.screen._drawn, "what is asked")
     await quiet(pilot)
 
@@ -88,7 +88,7 @@ def app(tmp_path):
 
     def run(steps, session_id=None, key=KEY, **more):
         async def main():
-            review = ReviewApp(Library(tmp_path / ".rails"), session_id, key=key, **more)
+            review = ReviewApp(SessionList(tmp_path / ".rails"), session_id, key=key, **more)
             async with review.run_test(size=(120, 40)) as pilot:
                 await pilot.pause()
                 await steps(pilot)
@@ -111,9 +111,9 @@ def asked(runs):
 def answer(run, do, **more):
     """Answer as another process does."""
     with Index(run.state) as index:
-        desk = Desk(run.state, index, KEY)
-        question = desk.open(run.id)
-        return desk.decide(run.id, question.number, PageAnswer(do, question.digest, **more))
+        inbox = Inbox(run.state, index, KEY)
+        question = inbox.open(run.id)
+        return inbox.decide(run.id, question.number, PageAnswer(do, question.digest, **more))
 
 
 def test_what_waits_is_marked_in_the_list_shown_and_approved(asked, app):
@@ -174,7 +174,7 @@ def test_a_key_before_it_was_quiet_decides_nothing_and_begins_the_wait_again(ask
         assert "Too quick" in label(pilot, "#status")
         await asyncio.sleep(0.3)
         assert not asked.events("HUMAN_DECISION")
-        assert not Answers(asked.state, asked.id, KEY).waiting(pilot.app.screen.question.number)
+        assert not PendingAnswers(asked.state, asked.id, KEY).waiting(pilot.app.screen.question.number)
         await quiet(pilot)
         await pilot.press("a")
         await until(pilot, lambda: "approved" in label(pilot, "#waiting"))
@@ -190,13 +190,13 @@ def test_enter_space_y_and_escape_never_approve(asked, app):
         for key in ("enter", "space", "y", "Y", "o", "tab", "enter"):
             await quiet(pilot)
             await pilot.press(key)
-            assert isinstance(pilot.app.screen, Asked), key
+            assert isinstance(pilot.app.screen, QuestionPage), key
             if key in ("enter", "y"):
                 assert "is no answer here" in label(pilot, "#status")
         await pilot.press("escape")
         await asyncio.sleep(0.3)
         assert isinstance(pilot.app.screen, Sessions)
-        assert not Answers(asked.state, asked.id, KEY).waiting(number)
+        assert not PendingAnswers(asked.state, asked.id, KEY).waiting(number)
         assert label(pilot, "#waiting"), "it still waits"
 
     app(steps)
@@ -214,9 +214,9 @@ def test_with_risks_the_word_has_to_be_typed(runs, app):
         for typed in ("", "yes", "a"):
             await quiet(pilot)
             await type_in(pilot, "a", typed)
-            assert isinstance(pilot.app.screen, Asked)
+            assert isinstance(pilot.app.screen, QuestionPage)
             assert "decides nothing" in label(pilot, "#status")
-        assert not Answers(run.state, run.id, KEY).waiting(pilot.app.screen.question.number)
+        assert not PendingAnswers(run.state, run.id, KEY).waiting(pilot.app.screen.question.number)
         await quiet(pilot)
         await type_in(pilot, "a", "approve")
         await until(pilot, lambda: "This was approved" in label(pilot, "#waiting"))
@@ -294,7 +294,7 @@ def test_without_a_key_it_only_looks(asked, app):
         for key in ("a", "d", "A", "S"):
             await quiet(pilot)
             await pilot.press(key)
-            assert isinstance(pilot.app.screen, Asked)
+            assert isinstance(pilot.app.screen, QuestionPage)
             assert not pilot.app.screen.query(Input)
         assert "only look" in label(pilot, "#status")
 
@@ -352,7 +352,7 @@ def test_an_edit_in_the_page_takes_the_questions_place_and_w_leads_to_the_new_on
 
 def test_an_open_session_says_that_it_waits(asked, app):
     async def steps(pilot):
-        assert isinstance(pilot.app.screen, Session)
+        assert isinstance(pilot.app.screen, SessionPage)
         await until(pilot, lambda: "This session waits for your answer: w" in label(pilot, "#waiting"))
         await to_question(pilot)
         await pilot.press("v")

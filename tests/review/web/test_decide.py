@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from rails.approval.pending import PendingAnswers
 from rails.core.events import Event
-from rails.log.answers import Answers
 from rails.log.writer import SessionLog
 
 from ..running import KEY, tool
@@ -156,7 +156,7 @@ def test_nobody_in_time_pauses_the_run_and_resuming_asks_again(runs, served):
 
 def test_a_run_that_died_takes_no_answer(served, state):
     log = SessionLog.create(state)
-    Answers(state, log.session_id, KEY).listen()
+    PendingAnswers(state, log.session_id, KEY).listen()
     facts = {"id": "t1.1", "digest": "d" * 64, "kind": "tool", "requests": [], "files": []}
     number = log.append(Event("APPROVAL_OPENED", "asked", facts)).seq
     assert served.json(f"/api/session/{log.session_id}/question")["decides"] == "yes"

@@ -1,4 +1,4 @@
-"""Deciding in a real Chromium while a real session runs: every road an answer can take, and those it must not."""
+"""Deciding in a real Chromium while a real session runs: every way an answer can take, and those it must not."""
 
 import contextlib
 import http.server
@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from rails.approval.terminal import TerminalApprover
+from rails.approval.terminal.approver import TerminalApprover
 
 from ..running import tool
 

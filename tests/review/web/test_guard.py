@@ -2,14 +2,14 @@
 
 import pytest
 
-from rails.review.web.guard import OPEN_PATHS, TOKEN_HEADER, Asked, Guard
+from rails.review.web.guard import OPEN_PATHS, TOKEN_HEADER, Guard, GuardedRequest
 
 GUARD = Guard(8123, "s3cret-token", "dec1de-token")
 HOST = "127.0.0.1:8123"
 
 
 def status(path="/api/sessions", host=(HOST,), origin=(), site=(), token=("s3cret-token",)):
-    refused = GUARD.refusal(Asked(path, host, origin, site, token))
+    refused = GUARD.refusal(GuardedRequest(path, host, origin, site, token))
     return refused[0] if refused else 200
 
 

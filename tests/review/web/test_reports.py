@@ -1,4 +1,4 @@
-"""Reports, comparisons, stories of lines and filtered lists: by HTTP, and by keys in a real Chromium."""
+"""Reports, comparisons, histories of lines and filtered lists: by HTTP, and by keys in a real Chromium."""
 
 from urllib.parse import quote
 

@@ -195,7 +195,7 @@ def test_the_page_is_small():
 
     web, review = resources.files("rails.review.web"), resources.files("rails.review")
     own = [file for file in web.joinpath("static").iterdir() if file.name.endswith((".js", ".css"))]
-    flow = resources.files("rails.gate.checks.n8n").joinpath("picture.css")
+    flow = resources.files("rails.n8n.draw").joinpath("picture.css")
     files = [*own, review.joinpath("session.css"), flow]
     assert len(files) >= 8
     assert sum(len(zlib.compress(file.read_bytes(), 9)) for file in files) < 25_000

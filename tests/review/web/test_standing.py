@@ -4,7 +4,7 @@ import fcntl
 
 import pytest
 
-from rails.log.index import _LOCK, Index
+from rails.log.index.index import _LOCK, Index
 
 CHAIN = [{"agent": name, "task": f"{name}'s part"} for name in ("planner", "coder")]
 LIMITS = {"max_tokens": 10_000, "max_seconds": 900.0, "max_cost": 0.5}

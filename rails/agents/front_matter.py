@@ -1,0 +1,84 @@
+"""Front matter: the small part of YAML in which a text means what it shows.
+
+PyYAML's safe loader keeps the last of two equal keys, turns ``no`` into false and ``12:30:45`` into a number,
+and builds values that refer to themselves. Here there are strings, whole numbers, true, false, lists and maps;
+anchors, aliases, tags and duplicate keys are refused before anything is built.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rails.core.errors import DefinitionError
+from rails.core.tool_request import Json
+
+if TYPE_CHECKING:
+    import yaml
+
+
+def split_front_matter(text: str, source: str) -> tuple[str, str]:
+    """Return the front matter and the text after it. Raises DefinitionError."""
+    if not text.startswith("---\n"):
+        raise DefinitionError(f"{source}:1: the front matter is missing. Start the file with a line '---'.")
+    end = text.find("\n---\n", 3)
+    if end < 0:
+        raise DefinitionError(f"{source}:1: the front matter does not end. Close it with a line '---'.")
+    return text[4 : end + 1], text[end + len("\n---\n") :]
+
+
+def front_matter_values(text: str, source: str) -> dict[str, Json]:
+    """Parse front matter. Raises DefinitionError with file and line."""
+    import yaml
+
+    try:
+        _refuse_tricks(text, source)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        value = _plain(node, source, 0) if node is not None else {}
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 2 if mark else 1
+        problem = getattr(error, "problem", None) or "nested too deep"
+        raise DefinitionError(f"{source}:{line}: the front matter is not YAML: {problem}.") from error
+    if not isinstance(value, dict):
+        raise DefinitionError(f"{source}:2: the front matter must be 'key: value' lines.")
+    return value
+
+
+def _refuse_tricks(text: str, source: str) -> None:
+    """Look at the events before anything is built: aliases can explode, tags can construct."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        line = event.start_mark.line + 2 if event.start_mark else 2
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise DefinitionError(f"{source}:{line}: anchors and aliases are not allowed. Write the value out.")
+        if getattr(event, "tag", None):
+            raise DefinitionError(f"{source}:{line}: tags are not allowed. Write a plain value.")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > 8:
+            raise DefinitionError(f"{source}:{line}: nested more than 8 levels. Make it flatter.")
+
+
+def _plain(node: yaml.Node, source: str, depth: int) -> Json:
+    """Build plain values from YAML nodes; only true, false and decimal integers are not text."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        found: dict[str, Json] = {}
+        for key, value in node.value:
+            name = str(_plain(key, source, depth + 1))
+            if name in found:
+                raise DefinitionError(f"{source}:{key.start_mark.line + 2}: the key {name!r} is there twice.")
+            found[name] = _plain(value, source, depth + 1)
+        return found
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain(item, source, depth + 1) for item in node.value]
+    text = str(node.value)
+    if getattr(node, "style", None) is None:
+        if text in ("true", "false"):
+            return text == "true"
+        if re.fullmatch(r"-?[0-9]{1,9}", text):
+            return int(text)
+    return text

@@ -1,0 +1,207 @@
+"""Rules about how an agent works: loops, cycles, stalling, what it makes up."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rails.agents.monitor_rules import patterns
+from rails.agents.monitor_rules.alert import AFRESH, REPEATS, Alert, alert, asked_of, records_of_type, refusals
+from rails.core.events import Record
+
+_MANY: Final = 5
+#: Answers without one thing that worked; the attempts of each kind have bounds of their own.
+_STALLED: Final = 6
+#: The longest cycle of states of one file that is recognised.
+_CYCLE: Final = 3
+_FAILURES: Final = ("TOOL_REQUEST_VALIDATION_FAILED", "CHANGE_REFUSED", "OUTPUT_REFUSED", "GATE_VERDICT")
+
+
+def repeated_failures(records: Sequence[Record]) -> Iterator[Alert]:
+    """The same refusal or finding again: one alert when it becomes a habit, one when it is a loop.
+
+    An agent that restarts, with a page of what failed, is counted again.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for record in records_of_type(records, *_FAILURES, *AFRESH):
+        if record.event_type in AFRESH:
+            _forget(counts, record.agent_role)
+            continue
+        for text in set(_failure_texts(record)):
+            key = (record.agent_role, text)
+            counts[key] += 1
+            if counts[key] in (REPEATS, _MANY):
+                yield alert(
+                    record,
+                    "CRITICAL" if counts[key] == _MANY else "WARNING",
+                    "Quality Issue",
+                    description=f"The same failure came back {counts[key]} times.",
+                    evidence=text,
+                    recommendation="Stop the agent, or tell it what it does not see.",
+                    prompt="The same correction has failed several times. Explain what you think is wrong first.",
+                )
+
+
+def _failure_texts(record: Record) -> Iterator[str]:
+    for refusal in refusals(record):
+        yield str(refusal.get("message", ""))
+    findings = record.details.get("findings")
+    for finding in findings if isinstance(findings, list) else ():
+        if isinstance(finding, dict) and finding.get("new") is not False:
+            yield f"{finding.get('path')}: {finding.get('rule')} {finding.get('message')}"
+
+
+def repeated_requests(records: Sequence[Record]) -> Iterator[Alert]:
+    """The same request again although nothing was changed since: after a change, looking again makes sense."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for record in records_of_type(records, "MCP_REQUEST_FORMULATED", "TOOL_EXECUTION_RESULT", *AFRESH):
+        if record.event_type in AFRESH:
+            _forget(counts, record.agent_role)
+        elif record.event_type == "TOOL_EXECUTION_RESULT":
+            if record.details.get("ok") is True and record.details.get("changes"):
+                counts.clear()
+        else:
+            asked = asked_of(record)
+            counts[record.agent_role, asked] += 1
+            if counts[record.agent_role, asked] == REPEATS:
+                yield alert(
+                    record,
+                    "WARNING",
+                    "Quality Issue",
+                    description=f"The same request was sent {REPEATS} times.",
+                    evidence=asked,
+                    recommendation="See whether the agent reads what comes back.",
+                    prompt="You have sent the same request several times. Say what you learned from its result.",
+                )
+
+
+def denied_again(records: Sequence[Record]) -> Iterator[Alert]:
+    """What a human denied is asked for again, word for word."""
+    asked: dict[str, str] = {}
+    denied: set[tuple[str, str]] = set()
+    for record in records_of_type(records, "MCP_REQUEST_FORMULATED", "HUMAN_DECISION"):
+        request_id = str(record.details.get("id"))
+        if record.event_type == "HUMAN_DECISION":
+            if record.details.get("answer") == "deny" and request_id in asked:
+                denied.add((record.agent_role, asked[request_id]))
+            continue
+        known, asked[request_id] = asked.get(request_id), asked_of(record)
+        if known is None and (record.agent_role, asked[request_id]) in denied:
+            yield alert(
+                record,
+                "WARNING",
+                "Boundary Violation",
+                description="The agent asks again for what was denied, word for word.",
+                evidence=asked[request_id],
+                recommendation="Deny it with a reason, or stop the agent.",
+                prompt="This was denied. Do it another way, or say in words why there is none.",
+            )
+
+
+def oscillation(records: Sequence[Record]) -> Iterator[Alert]:
+    """A file that goes A, B, A, B (or A, B, C twice): fixes undo each other. What it was at first counts too."""
+    states: dict[str, list[str]] = defaultdict(list)
+    for record in records_of_type(records, "EXECUTION_STARTED"):
+        changes = record.details.get("changes")
+        for change in changes if isinstance(changes, list) else ():
+            if not isinstance(change, dict):
+                continue
+            history = states[str(change.get("path"))]
+            if not history and "before_sha256" in change:
+                history.append(str(change.get("before_sha256")))
+            history.append(str(change.get("after_sha256")))
+            if _cycles(history):
+                history.clear()
+                yield alert(
+                    record,
+                    "WARNING",
+                    "Quality Issue",
+                    description="A file goes back and forth between the same states.",
+                    evidence=str(change.get("path")),
+                    recommendation="Decide which state is right and say so.",
+                    prompt=f"Your changes to {change.get('path')} undo each other. Say which state is right, and why.",
+                )
+
+
+def _cycles(history: Sequence[str]) -> bool:
+    return any(
+        len(history) >= 2 * size and history[-size:] == history[-2 * size : -size] and len(set(history[-size:])) > 1
+        for size in range(2, _CYCLE + 1)
+    )
+
+
+def made_up_tools(records: Sequence[Record]) -> Iterator[Alert]:
+    """Tools that do not exist, again and again."""
+    counts: Counter[str] = Counter()
+    for record in records_of_type(records, "TOOL_REQUEST_VALIDATION_FAILED"):
+        for refusal in refusals(record):
+            if refusal.get("code") != "unknown_tool":
+                continue
+            counts[record.agent_role] += 1
+            if counts[record.agent_role] == REPEATS:
+                yield alert(
+                    record,
+                    "WARNING",
+                    "Quality Issue",
+                    description=f"The agent asked {REPEATS} times for tools that do not exist.",
+                    evidence=str(refusal.get("message", "")),
+                    recommendation="See whether the task needs a tool that is missing.",
+                    prompt="Use only the tools that are listed for you. If one is missing, say so in words.",
+                )
+
+
+def invented_results(records: Sequence[Record]) -> Iterator[Alert]:
+    """A tool's result that stands in the agent's own answer."""
+    for record in records_of_type(records, "LLM_RESPONSE"):
+        found = patterns.invented(str(record.details.get("text", "")))
+        if found:
+            yield alert(
+                record,
+                "WARNING",
+                "Quality Issue",
+                description="The answer holds a tool's result that no tool gave.",
+                evidence=found,
+                recommendation="Do not rely on what the agent says it saw.",
+                prompt="Results come to you in the next message. Ask for the tool and stop there.",
+            )
+
+
+def stalling(records: Sequence[Record]) -> Iterator[Alert]:
+    """Answer after answer, and nothing that worked."""
+    since: defaultdict[str, list[int]] = defaultdict(list)
+    for record in records_of_type(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT", *AFRESH):
+        answers = since[record.agent_role]
+        if record.event_type == "LLM_RESPONSE":
+            answers.append(record.seq)
+            if len(answers) == _STALLED:
+                yield alert(
+                    record,
+                    "WARNING",
+                    "Quality Issue",
+                    description=f"{_STALLED} answers in a row, and nothing that was asked for worked.",
+                    evidence=f"since record {answers[0]}",
+                    recommendation="See whether the task can be done with the tools that the agent has.",
+                    prompt="Nothing of your last answers worked. Say in words what stops you.",
+                )
+        elif record.event_type in AFRESH or record.details.get("ok") is True:
+            answers.clear()
+
+
+def empty_answers(records: Sequence[Record]) -> Iterator[Alert]:
+    """An end without a word."""
+    for record in records_of_type(records, "AGENT_FINISHED"):
+        if record.details.get("outcome") == "done" and len(record.message.strip()) < 3:
+            yield alert(
+                record,
+                "INFO",
+                "Quality Issue",
+                description="The agent finished without saying what it did.",
+                evidence=record.message or "(nothing)",
+                recommendation="Read the changes before you rely on them.",
+            )
+
+
+def _forget(counts: Counter[tuple[str, str]], role: str) -> None:
+    for key in [key for key in counts if key[0] == role]:
+        del counts[key]

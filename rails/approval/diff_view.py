@@ -1,0 +1,266 @@
+"""A change drawn for a human: what the agent wrote, what a formatter changed, findings at their lines.
+
+Pure: a :class:`~rails.core.changes.FileChange` goes in, styled lines come out, for a terminal
+(:func:`draw`) or a page. Everything is computed from the bytes that would be written. Nothing that is
+left out goes uncounted, and the last line of a file is always among those shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final, Literal, NamedTuple
+
+from rails.approval.linediff import diff_blocks
+from rails.core.changes import ChangeKind, FileChange
+from rails.core.dataclass import dataclass
+from rails.core.text import decode_text, one_line, printable
+from rails.core.verdict import Finding
+
+DiffStyle = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_remove", "finding", "cut"]
+
+#: Characters of one line that are shown; the end of a longer line is shown too.
+LINE_CHARS: Final = 400
+#: Lines of one file's diff that are shown unless the reader asks for all.
+FILE_LINES: Final = 400
+#: Findings that are drawn in one file.
+FINDINGS_SHOWN: Final = 50
+_BLANK_RUN: Final = 5
+_SPACE_RUN: Final = re.compile(r" {60,}")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """One line of a drawn diff: printable text without gutter; ``old`` and ``new`` are line numbers, 0: none."""
+
+    style: DiffStyle
+    text: str
+    old: int = 0
+    new: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FileDiff:
+    """One file's change, drawn. ``by_tools`` counts changed lines that a formatter or fixer is the author of;
+    ``hidden`` counts the lines that the bounds left out.
+    """
+
+    path: str
+    kind: ChangeKind
+    lines: tuple[DiffLine, ...]
+    added: int
+    removed: int
+    by_tools: int
+    hidden: int
+
+    @property
+    def title(self) -> str:
+        """Path, kind and counts on one line."""
+        return f"{one_line(self.path, 1000)} ({self.kind}, +{self.added} -{self.removed})"
+
+
+class _Row(NamedTuple):
+    style: DiffStyle
+    text: str
+    old: int
+    new: int
+
+
+def file_diff(
+    change: FileChange,
+    findings: Iterable[Finding] = (),
+    *,
+    context: int = 3,
+    max_lines: int | None = FILE_LINES,
+) -> FileDiff:
+    """Draw ``change`` with the ``findings`` of its path. ``max_lines=None`` shows every line in full."""
+    found = [finding for finding in findings if finding.path == str(change.path)]
+    texts = [decode_text(data or b"") for data in (change.before, change.after)]
+    old, new = texts
+    if old is None or new is None:
+        return _binary(change)
+    notes = tuple(_file_notes(change, old.bom, new.bom, old.text, new.text))
+    before, after = _split(old.text), _split(new.text)
+    if _all_crlf(old.text) and _all_crlf(new.text):
+        before, after = ([line.removesuffix("\r") for line in lines] for lines in (before, after))
+    rows = _attributed(_rows(before, after), change, after)
+    kept, hidden = _capped([*notes, *_lines(rows, found, context, full=max_lines is None)], max_lines)
+    styles = [row.style for row in rows]
+    return FileDiff(
+        path=str(change.path),
+        kind=change.kind,
+        lines=tuple(_drawn(row, full=max_lines is None) for row in kept),
+        added=styles.count("add") + styles.count("tool_add"),
+        removed=styles.count("remove") + styles.count("tool_remove"),
+        by_tools=styles.count("tool_add") + styles.count("tool_remove"),
+        hidden=hidden,
+    )
+
+
+def _binary(change: FileChange) -> FileDiff:
+    sizes = ["absent" if data is None else f"{len(data)} bytes" for data in (change.before, change.after)]
+    line = DiffLine("note", f"Not text: {sizes[0]} before, {sizes[1]} after; SHA-256 after: {change.after_sha256}")
+    return FileDiff(str(change.path), change.kind, (line,), 0, 0, 0, 0)
+
+
+def _file_notes(change: FileChange, old_bom: bool, new_bom: bool, old: str, new: str) -> Iterator[DiffLine]:
+    if change.before is not None and change.after is not None and old_bom != new_bom:
+        yield DiffLine("note", f"The byte-order mark is {'added' if new_bom else 'removed'}.")
+    elif new_bom and change.before is None:
+        yield DiffLine("note", "Starts with a byte-order mark.")
+    if not old and not new and change.kind != "modify":
+        yield DiffLine("note", "The file is empty.")
+    if old and new and _all_crlf(old) != _all_crlf(new):
+        yield DiffLine("note", f"Line endings: {_eol(old)} before, {_eol(new)} after.")
+    for name, text in (("before", old), ("after", new)):
+        if text and not text.endswith("\n"):
+            yield DiffLine("note", f"No newline at the end of the file {name}.")
+
+
+def _eol(text: str) -> str:
+    crlf = text.count("\r\n")
+    return "CRLF" if _all_crlf(text) else "mixed" if crlf else "LF"
+
+
+def _all_crlf(text: str) -> bool:
+    return "\n" in text and text.count("\r\n") == text.count("\n")
+
+
+def _split(text: str) -> list[str]:
+    lines = text.split("\n")
+    if lines[-1] == "":
+        lines.pop()
+    return lines
+
+
+def _rows(before: Sequence[str], after: Sequence[str]) -> list[_Row]:
+    rows: list[_Row] = []
+    for block in diff_blocks(before, after):
+        old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
+        if block.equal:
+            rows += [_Row("context", after[j], i + 1, j + 1) for i, j in zip(old, new, strict=True)]
+        else:
+            rows += [_Row("remove", before[i], i + 1, 0) for i in old]
+            rows += [_Row("add", after[j], 0, j + 1) for j in new]
+    return rows
+
+
+def _attributed(rows: list[_Row], change: FileChange, after: Sequence[str]) -> list[_Row]:
+    """Mark the lines that a formatter or fixer is the author of, where it changed the agent's proposal."""
+    proposed = decode_text(change.proposed) if change.proposed is not None else None
+    if proposed is None:
+        return rows
+    written = _split(proposed.text)
+    if _all_crlf(proposed.text) and after is not None:
+        written = [line.removesuffix("\r") for line in written]
+    agents_new = {row.new for row in _rows(written, after) if row.style == "context"}
+    before = [row.text for row in rows if row.old]
+    kept_by_agent = {row.old for row in _rows(before, written) if row.style == "context"}
+    return [_author(row, agents_new, kept_by_agent) for row in rows]
+
+
+def _author(row: _Row, agents_new: set[int], kept_by_agent: set[int]) -> _Row:
+    if row.style == "add" and row.new not in agents_new:
+        return row._replace(style="tool_add")
+    if row.style == "remove" and row.old in kept_by_agent:
+        return row._replace(style="tool_remove")
+    return row
+
+
+def _drawn(row: _Row | DiffLine, *, full: bool) -> DiffLine:
+    if isinstance(row, DiffLine):
+        return row
+    return DiffLine(row.style, show(row.text, full=full, changed=row.style != "context"), row.old, row.new)
+
+
+def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full: bool) -> Iterator[_Row | DiffLine]:
+    by_line: dict[int, list[Finding]] = defaultdict(list)
+    for finding in found[:FINDINGS_SHOWN]:
+        by_line[finding.line].append(finding)
+    drawn: set[int] = set()
+    for start, end in _wanted(rows, context, set(by_line)):
+        yield _hunk_line(rows[start:end])
+        for row in rows[start:end] if full else _collapsed(rows[start:end]):
+            yield row
+            if row.new and row.new in by_line and row.new not in drawn:
+                drawn.add(row.new)
+                yield from (_finding_line(finding) for finding in by_line[row.new])
+    for line in sorted(set(by_line) - drawn):
+        yield from (_finding_line(finding) for finding in by_line[line])
+    if len(found) > FINDINGS_SHOWN:
+        yield DiffLine("cut", f"[… {len(found) - FINDINGS_SHOWN} more findings in this file …]")
+
+
+def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
+    """Replace the rest of a long run of blank lines of one style by a count."""
+    for (_, blank), run in groupby(rows, lambda row: (row.style, not row.text.strip())):
+        members = list(run)
+        keep = _BLANK_RUN if blank and len(members) > _BLANK_RUN + 1 else len(members)
+        yield from members[:keep]
+        if len(members) > keep:
+            yield DiffLine("cut", f"[… {len(members) - keep} more blank lines …]")
+
+
+def _wanted(rows: Sequence[_Row], context: int, flagged: set[int]) -> list[tuple[int, int]]:
+    """Return the ranges of rows to show: changed and flagged lines with ``context`` lines around them."""
+    ranges: list[tuple[int, int]] = []
+    for position, row in enumerate(rows):
+        if row.style == "context" and row.new not in flagged:
+            continue
+        start, end = max(0, position - context), min(len(rows), position + context + 1)
+        if ranges and start <= ranges[-1][1]:
+            ranges[-1] = (ranges[-1][0], end)
+        else:
+            ranges.append((start, end))
+    return ranges
+
+
+def _hunk_line(rows: Sequence[_Row]) -> DiffLine:
+    old, new = ([number for row in rows if (number := row[column])] for column in (2, 3))
+    sides = [f"{side[0] if side else 0},{len(side)}" for side in (old, new)]
+    return DiffLine("hunk", f"@@ -{sides[0]} +{sides[1]} @@")
+
+
+def _finding_line(finding: Finding) -> DiffLine:
+    place = f"line {finding.line}" + (f", column {finding.column}" if finding.column else "")
+    age = "" if finding.new else " (was there before)"
+    return DiffLine(
+        "finding", f"{place}: {one_line(finding.rule, 60)} {one_line(finding.message, 300)}{age}", 0, finding.line
+    )
+
+
+def _capped(lines: list[_Row | DiffLine], limit: int | None) -> tuple[list[_Row | DiffLine], int]:
+    if limit is None or len(lines) <= limit:
+        return lines, 0
+    head, tail = limit * 2 // 3, limit - limit * 2 // 3
+    cut = lines[head:-tail]
+    added = sum(line.style in ("add", "tool_add") for line in cut)
+    removed = sum(line.style in ("remove", "tool_remove") for line in cut)
+    note = DiffLine("cut", f"[… {len(cut)} lines not shown, {added} of them added, {removed} removed …]")
+    return [*lines[:head], note, *lines[-tail:]], len(cut)
+
+
+def show(text: str, *, full: bool = False, changed: bool = True) -> str:
+    """Return one line of a file so that nothing in it deceives or overflows.
+
+    Leading tabs stay; others, and blanks at the end of a changed line, become escapes; long runs of
+    blanks and the middle of long lines become counts (the latter not with ``full``).
+    """
+    body = text.lstrip("\t")
+    tabs = len(text) - len(body)
+    if not full and len(body) > LINE_CHARS:
+        head, tail = body[: LINE_CHARS * 3 // 4], body[-(LINE_CHARS // 4) :]
+        cut = len(body) - len(head) - len(tail)
+        body = f"{_visible(head, changed=False)}[… {cut} characters …]{_visible(tail, changed)}"
+    else:
+        body = _visible(body, changed)
+    return ("\t" * tabs if tabs <= 20 else f"[… {tabs} tabs …]") + body
+
+
+def _visible(text: str, changed: bool) -> str:
+    shown = printable(text, keep="")
+    if changed and (blanks := len(shown) - len(shown.rstrip(" "))):
+        shown = shown.rstrip(" ") + (r"\x20" * blanks if blanks <= 8 else f"[… {blanks} spaces …]")
+    return _SPACE_RUN.sub(lambda run: f"[… {len(run[0])} spaces …]", shown)

@@ -1,0 +1,151 @@
+"""Answers from outside a run, kept beside its log. Another process leaves an answer, the run takes it up.
+
+A question is the number of its APPROVAL_OPENED record, so an answer belongs to one asking only: what was
+left for an earlier one is never used again, not even for the same bytes. The first file that gets the
+question's name is the answer; a second one cannot take its place. The run stays the only writer of its
+log: it checks what was left, and records the decision itself.
+
+Every answer carries a code made with a key from the user's configuration folder, so that nothing that
+only writes into the project, such as a checkout or an edit, can answer. A program that runs as the user
+could read that key; it must not be let run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.errors import LogError
+from rails.core.tool_request import Json
+from rails.log import files
+from rails.log.reader import LOG_NAME, SESSION_ID
+
+_FOLDER: Final = "answers"
+_KEY: Final = "answers.key"
+
+
+class PendingAnswers:
+    """Pending answers of one session; ``key`` is :func:`answer_key`. Raises LogError for a name that is no session."""
+
+    def __init__(self, state: Path, session_id: str, key: bytes) -> None:
+        if not SESSION_ID.fullmatch(session_id):
+            raise LogError(f"{session_id[:80]!r} is not the name of a session")
+        self._state, self._session_id, self._key = state, session_id, key
+        self._folder = state / "sessions" / session_id / _FOLDER
+
+    def listen(self) -> None:
+        """Put the box up: from now on answers are taken. Raises LogError."""
+        try:
+            with files.folder(self._state, "sessions", self._session_id, _FOLDER, create=True):
+                pass
+        except OSError as error:
+            raise LogError(f"Answers cannot be taken in {self._folder}: {error.strerror or error}") from error
+
+    @property
+    def listening(self) -> bool:
+        """Whether a run takes answers: the box is up and the log has a writer."""
+        return self._folder.is_dir() and is_being_written(self._state, self._session_id)
+
+    def place(self, question: int, answer: Mapping[str, Json]) -> bool:
+        """Leave an answer, complete or not at all; ``False`` if there is one already. Raises LogError."""
+        body = _canonical(answer)
+        letter = json.dumps({"answer": body, "code": self._code(question, body)}).encode()
+        try:
+            with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
+                return files.place(box, _name(question), letter)
+        except OSError as error:
+            raise LogError(f"The answer cannot be left in {self._folder}: {error.strerror or error}") from error
+
+    def waiting(self, question: int) -> bool:
+        """Whether there is an answer."""
+        return (self._folder / _name(question)).exists()
+
+    def read(self, question: int) -> Mapping[str, Json] | None:
+        """Return the answer that was left, ``None`` where there is none, and nothing of one that is not genuine."""
+        try:
+            with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
+                data = files.read_regular_file(box, _name(question))
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return {}
+        return self._opened(question, data)
+
+    def discard(self, question: int) -> None:
+        """Take away what was left, so that the question can be answered again."""
+        with (
+            contextlib.suppress(OSError),
+            files.folder(self._state, "sessions", self._session_id, _FOLDER) as box,
+        ):
+            os.unlink(_name(question), dir_fd=box)
+
+    def _opened(self, question: int, data: bytes) -> Mapping[str, Json]:
+        if len(data) > 3 * limits.PAGE_BODY_BYTES:
+            return {}
+        try:
+            letter = json.loads(data)
+            body, code = letter["answer"], letter["code"]
+            if not hmac.compare_digest(str(code).encode(), self._code(question, body).encode()):
+                return {}
+            answer = json.loads(body)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return {}
+        return answer if isinstance(answer, dict) else {}
+
+    def _code(self, question: int, body: str) -> str:
+        text = f"{self._session_id}\n{question}\n{body}"
+        return hmac.new(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def answer_key(folder: Path) -> bytes:
+    """Return the key of the user's configuration ``folder``, made on first use. Raises LogError."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            with contextlib.suppress(FileExistsError):
+                if not (folder / _KEY).exists():
+                    files.place(at, _KEY, secrets.token_bytes(32))
+            key = files.read_regular_file(at, _KEY)
+        finally:
+            os.close(at)
+    except OSError as error:
+        raise LogError(f"The key for answers cannot be kept in {folder}: {error.strerror or error}") from error
+    if len(key) != 32:
+        raise LogError(f"{folder / _KEY} is not a key of this program. Remove it; a new one is made.")
+    return key
+
+
+def is_being_written(state: Path, session_id: str) -> bool:
+    """Whether a process has the session's log open for writing, that is, whether the run is alive."""
+    try:
+        descriptor = files.open_regular(str(state / "sessions" / session_id / LOG_NAME), os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        # A reopening writer waits for a moment's lock like this one.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _name(question: int) -> str:
+    return f"{question}.json"
+
+
+def _canonical(answer: Mapping[str, Json]) -> str:
+    return json.dumps(dict(answer), sort_keys=True, separators=(",", ":"), ensure_ascii=True)

@@ -1,0 +1,1 @@
+"""Rules and grants: what may be decided without asking, and what may never be."""

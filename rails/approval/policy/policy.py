@@ -1,0 +1,184 @@
+"""The policy file: who need not be asked, and who need not even ask. Deny > ask > allow; no match asks.
+
+``policy.toml`` in the user's configuration folder, where no agent can write::
+
+    [[rule]]
+    decision = "allow"            # "deny", "ask" or "allow"
+    tool = ["edit_file", "write_file"]
+    path = "tests/**"
+    max_lines = 200               # only with "allow": larger changes are asked about
+    # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason;
+    # model = "claude-*"; interactive = true (a human could answer); between = "09:00-18:00" (local time);
+    # finding = "S*" and severity = "error": allow needs all new findings to fit, deny and ask need one.
+    # Only with "allow": max_bytes; clean = true (nothing was repaired, converted or matched leniently);
+    # first = 5 (of a run). Only with "deny" and "ask": adjusted = true; from_nth = 3 (from the third of a run on)
+
+    [[example]]                   # checked whenever the file is loaded, like a test
+    tool = "edit_file"
+    path = "tests/test_app.py"
+    expect = "allow"
+
+A project's own ``.rails.toml`` may hold the same under ``[policy]``; it can only tighten, so ``allow`` is
+refused there. Protected paths are asked about whatever a rule allows. ``rails.approval.policy.rules`` says
+how narrowly ``allow`` is read.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Final, cast
+
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Chooser, Decision
+from rails.approval.policy.file import Example, read_tables
+from rails.approval.policy.grants import Change, Grants
+from rails.approval.policy.rules import Circumstances, Judgement, Policy, PolicyRule, items_of, minute_of
+from rails.approval.terminal.batch import BatchApprover
+from rails.core.app_dirs import config_folder
+from rails.core.candidates import PlaceChoice
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import UsageError
+
+__all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load_policy"]
+
+POLICY_NAME: Final = "policy.toml"
+PROJECT_NAME: Final = ".rails.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyApprover:
+    """Answers from the policy; what has to be asked goes to ``fallback``, or is denied without one."""
+
+    policy: Policy
+    fallback: Approver | None = None
+    grants: Grants | None = None
+    minute: Callable[[], int] = minute_of
+    counted: dict[tuple[str, int], int] = field(default_factory=dict)
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Answer from the rules, then from what was granted, else ask.
+
+        Without anybody to ask the answer is "deny": "no human". A grant stands in for a missing rule
+        only: it overrules neither a rule nor a protected path.
+        """
+        decision = self._by_rule(request, self._around(request)) or self._asked(request)
+        self._count(request, decision)
+        return decision
+
+    def _asked(self, request: ApprovalRequest) -> Decision:
+        if self.fallback is None:
+            return Decision("deny", NO_HUMAN, "headless", of=request.digest)
+        return self.fallback.decide(request)
+
+    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
+        """Answer what rules and grants answer; ask the human about the rest at once, if there are several.
+
+        With a rule that counts, each answer may change the next: then all are asked about one by one.
+        """
+        if any(rule.when.counts for rule in self.policy.rules):
+            return [None] * len(requests)
+        decisions = [self._by_rule(request, self._around(request)) for request in requests]
+        left = [request for request, decision in zip(requests, decisions, strict=True) if decision is None]
+        several = len(left) > 1 and isinstance(self.fallback, BatchApprover)
+        answers = iter(cast(BatchApprover, self.fallback).decide_batch(left) if several else ())
+        return [decision or next(answers, None) for decision in decisions]
+
+    def _around(self, request: ApprovalRequest) -> Circumstances:
+        return Circumstances(request.model, self.fallback is not None, self.minute(), dict(self.counted))
+
+    def _count(self, request: ApprovalRequest, decision: Decision | None) -> None:
+        if decision is not None and decision.answer == "approve":
+            items = items_of(decision.edited or request)
+            self.counted.update(self.policy.counted(items, self._around(request)))
+
+    def _by_rule(self, request: ApprovalRequest, around: Circumstances) -> Decision | None:
+        """Answer from the rules and the grants; ``None``: it has to be asked."""
+        started = time.monotonic()
+        judgement = self.policy.judge(request, around)
+        by = f"policy: {' and '.join(map(str, judgement.rules))}"
+
+        def decided(answer: Choice, reason: str, by: str, scope: str = "once") -> Decision:
+            return Decision(answer, reason, by, seconds=time.monotonic() - started, scope=scope, of=request.digest)
+
+        if judgement.ruling == "deny":
+            return decided("deny", _denial(judgement), by)
+        if judgement.ruling == "allow":
+            return decided("approve", judgement.why, by)
+        if self.grants and (used := self.grants.take(request, self.policy.rules, around)):
+            return decided("approve", "; ".join(map(str, used)), f"grant {used[0].number}", "grant")
+        return None
+
+    def changes(self) -> tuple[Change, ...]:
+        """Return which grants were given or revoked since this was last asked."""
+        return self.grants.changes() if self.grants else ()
+
+    @property
+    def attended(self) -> bool:
+        """Whether there is a human who can be shown something."""
+        human = _chooser(self.fallback)
+        return human is not None and human.attended
+
+    def choose(self, offer: PlaceChoice) -> str:
+        """Let the human choose a place, where there is one; no rule does."""
+        human = _chooser(self.fallback)
+        return human.choose(offer) if human else ""
+
+
+def _chooser(approver: object) -> Chooser | None:
+    return approver if isinstance(approver, Chooser) else None
+
+
+def load_policy(project: Path | None = None, *, folder: Path | None = None) -> Policy:
+    """Read the user's policy and what ``project`` adds to it. A missing file means no rules.
+
+    Raises UsageError that lists every mistake: unreadable files, unknown keys, rules that can't be meant,
+    examples that the rules don't fulfil.
+    """
+    file = (folder or config_folder()) / POLICY_NAME
+    rules, examples, mistakes = read_tables(_toml(file), str(file))
+    if project is not None:
+        own = _toml(project / PROJECT_NAME).get("policy", {})
+        more, more_examples, more_mistakes = read_tables(own, str(project / PROJECT_NAME), first=len(rules) + 1)
+        mistakes += [f"{rule.source}: {rule} allows; a project can only deny or ask" for rule in _allowing(more)]
+        rules, examples = rules + more, examples + more_examples
+        mistakes += more_mistakes
+    policy = Policy(tuple(rules))
+    mistakes += [wrong for example in examples if (wrong := _check(policy, example))]
+    if mistakes:
+        raise UsageError("\n".join(("The approval policy cannot be used.", *mistakes)))
+    return policy
+
+
+def _allowing(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
+    return [rule for rule in rules if rule.decision == "allow"]
+
+
+def _toml(file: Path) -> dict[str, object]:
+    try:
+        with file.open("rb") as stream:
+            if os.name == "posix" and os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:
+                raise UsageError(f"{file}: anyone on this machine can write it. Run: chmod o-w {file}")
+            return tomllib.load(stream)
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{file}: {error}. Nothing is approved from a policy that cannot be read.") from error
+
+
+def _check(policy: Policy, example: Example) -> str | None:
+    """Return what is wrong with an example, or ``None``."""
+    judgement = policy.judge_items((example.item,), (), example.around(policy))
+    if judgement.ruling == example.expect:
+        return None
+    return (
+        f"{example.source}: example {example.number} expects {example.expect}, but: {judgement.ruling}, {judgement.why}"
+    )
+
+
+def _denial(judgement: Judgement) -> str:
+    rule = judgement.rules[0]
+    return rule.reason or f"The user's policy does not allow this ({rule}). Do it another way or leave it out."

@@ -1,0 +1,352 @@
+"""The rules of a policy, and what they say about a question. Pure.
+
+A question is split into items: one for each tool and file of a change set, or one for a tool run. A
+``deny`` or ``ask`` rule speaks when it matches *any* item; ``allow`` only counts when *every* item is
+covered by some ``allow`` rule.
+
+``allow`` is read narrowly, the others widely:
+
+- an ``allow`` without ``kind`` covers creating and modifying files and tools that only read; deleting
+  (or emptying) a file and running a program have to be named;
+- an ``allow`` without ``verdict`` needs the checks to have passed;
+- ``deny`` and ``ask`` compare paths without regard to case, ``allow`` exactly.
+
+- an ``allow`` with ``clean`` only covers what needed no repair, conversion or lenient matching;
+- what else a rule may require is in :mod:`rails.approval.policy.rules`.
+
+A rule with ``path``, ``verdict`` or ``max_lines`` is about files and never matches a tool run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import Final, Literal
+
+from rails.approval.decision import ApprovalRequest
+from rails.approval.linediff import changed_lines
+from rails.approval.risks import is_emptied
+from rails.core.changes import FileChange
+from rails.core.dataclass import dataclass, field
+from rails.core.paths import WorkspacePath, parse_path, protected
+from rails.core.verdict import Status
+
+_SPAN: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What holds while something is asked.
+
+    ``model`` is its name as the log has it, ``interactive`` whether a human could answer, ``minute`` the
+    minute of the day in local time (``None``: not known), ``seen`` how many things each rule has matched that
+    were approved in this run, by the rule's source and number.
+    """
+
+    model: str = ""
+    interactive: bool = True
+    minute: int | None = None
+    seen: Mapping[tuple[str, int], int] = field(default_factory=dict)
+
+
+UNKNOWN: Final = Circumstances()
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the checks found in a change set, and its size: (rule, severity) of each new finding, bytes after."""
+
+    findings: tuple[tuple[str, str], ...] = ()
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The further keys of a rule; what is empty or ``None`` requires nothing.
+
+    ``model``: globs. ``interactive``: whether a human could be asked. ``between``: minutes of the day, from and
+    to. ``finding`` (globs) and ``severity``: of new findings; an ``allow`` needs all of them to fit, the others
+    one. ``max_bytes``: of the files after the change. ``adjusted``: something was repaired, converted or
+    matched leniently. ``from_nth``: from the n-th matching thing of a run on. ``first``: only the first n.
+    """
+
+    model: tuple[str, ...] = ()
+    interactive: bool | None = None
+    between: tuple[int, int] | None = None
+    finding: tuple[str, ...] = ()
+    severity: tuple[str, ...] = ()
+    max_bytes: int | None = None
+    adjusted: bool | None = None
+    from_nth: int | None = None
+    first: int | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Whether it matters how often the rule has matched."""
+        return self.from_nth is not None or self.first is not None
+
+    def hold(self, allows: bool, around: Circumstances, seen: Seen, adjusted: bool) -> bool:
+        """Say whether everything but the count is as required; ``allows``: the rule is an ``allow``."""
+        return (
+            self._of_model(allows, around.model)
+            and self.interactive in (None, around.interactive)
+            and self._in_time(allows, around.minute)
+            and self._found(allows, seen)
+            and (self.max_bytes is None or seen.size <= self.max_bytes)
+            and self.adjusted in (None, adjusted)
+        )
+
+    def count_holds(self, before: int, now: int) -> bool:
+        """Say whether the count is as required: ``before`` things in this run, ``now`` more of them."""
+        return (self.from_nth is None or before + now >= self.from_nth) and (
+            self.first is None or before + now <= self.first
+        )
+
+    def _of_model(self, allows: bool, model: str) -> bool:
+        if not self.model or not model:
+            return not self.model or not allows
+        return any(fnmatchcase(model, glob) for glob in self.model)
+
+    def _in_time(self, allows: bool, minute: int | None) -> bool:
+        if self.between is None or minute is None:
+            return self.between is None or not allows
+        start, end = self.between
+        return start <= minute < end if start <= end else minute >= start or minute < end
+
+    def _found(self, allows: bool, seen: Seen) -> bool:
+        """An ``allow`` covers all findings; the others speak as soon as there is one of theirs."""
+        if not self.finding and not self.severity:
+            return True
+        quantify: Callable[[list[bool]], bool] = all if allows else any
+        return quantify(
+            [
+                (not self.finding or any(fnmatchcase(rule, glob) for glob in self.finding))
+                and (not self.severity or severity in self.severity)
+                for rule, severity in seen.findings
+            ]
+        )
+
+
+def minutes(text: str) -> tuple[int, int] | None:
+    """Read "09:00-17:30" as minutes of the day; it may go over midnight. ``None`` for anything else."""
+    found = _SPAN.fullmatch(text)
+    if found is None:
+        return None
+    start, end = int(found[1]) * 60 + int(found[2]), int(found[3]) * 60 + int(found[4])
+    return None if start == end else (start, end)
+
+
+def minute_of(at: datetime | None = None) -> int:
+    """Return the minute of the day, local time, of ``at`` or of now."""
+    local = (at or datetime.now(UTC)).astimezone()
+    return local.hour * 60 + local.minute
+
+
+Ruling = Literal["deny", "ask", "allow"]
+ItemKind = Literal["create", "modify", "delete", "read", "run"]
+
+KINDS: Final[tuple[ItemKind, ...]] = ("create", "modify", "delete", "read", "run")
+_HARMLESS: Final = frozenset({"create", "modify", "read"})
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyItem:
+    """One thing that would happen. ``path`` and ``verdict`` are ``None`` for a tool run; ``lines`` counts
+    the added and removed lines of the whole change set; ``adjusted`` is whether something was repaired,
+    converted or matched leniently on the way.
+    """
+
+    agent: str
+    tool: str
+    kind: ItemKind
+    path: str | None = None
+    verdict: Status | None = None
+    lines: int = 0
+    adjusted: bool = False
+    seen: Seen = field(default_factory=Seen)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRule:
+    """One ``[[rule]]``. Empty tuples and ``None`` match everything, within the limits above."""
+
+    number: int
+    decision: Ruling
+    source: str
+    name: str = ""
+    reason: str = ""
+    tool: tuple[str, ...] = ()
+    path: tuple[str, ...] = ()
+    kind: tuple[str, ...] = ()
+    verdict: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    max_lines: int | None = None
+    clean: bool = False
+    when: Conditions = field(default_factory=Conditions)
+
+    def __str__(self) -> str:
+        return f"rule {self.number}{f' ({self.name})' if self.name else ''}"
+
+    def matches(self, item: PolicyItem, around: Circumstances = UNKNOWN) -> bool:
+        """Say whether the rule speaks about ``item``; how often it did is not looked at."""
+        return (
+            _any_name(self.tool, item.tool)
+            and _any_name(self.agent, item.agent)
+            and self._kind(item.kind)
+            and self._file(item)
+            and not (self.clean and item.adjusted)
+            and self.when.hold(self.decision == "allow", around, item.seen, item.adjusted)
+        )
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What names the rule among those of all files."""
+        return self.source, self.number
+
+    def speaks(self, items: Sequence[PolicyItem], around: Circumstances) -> tuple[PolicyItem, ...]:
+        """Return which of ``items`` the rule matches now, how often it has matched included."""
+        found = tuple(item for item in items if self.matches(item, around))
+        if found and self.when.counts and not self.when.count_holds(around.seen.get(self.key, 0), len(found)):
+            return ()
+        return found
+
+    def _kind(self, kind: ItemKind) -> bool:
+        if self.kind:
+            return kind in self.kind
+        return self.decision != "allow" or kind in _HARMLESS
+
+    def _file(self, item: PolicyItem) -> bool:
+        if item.path is None:
+            when = self.when
+            of_files = self.path or self.verdict or when.finding or when.severity
+            return not of_files and self.max_lines is None and when.max_bytes is None
+        verdicts = self.verdict or (("pass",) if self.decision == "allow" else ())
+        return (
+            (not self.path or any(glob_match(glob, item.path, self.decision != "allow") for glob in self.path))
+            and (not verdicts or item.verdict in verdicts)
+            and (self.max_lines is None or item.lines <= self.max_lines)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a policy says: the ruling, the rules behind it (none: nothing matched) and why, in words."""
+
+    ruling: Ruling
+    rules: tuple[PolicyRule, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The rules in force. Without any, everything is asked about."""
+
+    rules: tuple[PolicyRule, ...] = ()
+
+    def judge(self, request: ApprovalRequest, around: Circumstances = UNKNOWN) -> Judgement:
+        """Say what is to happen with ``request``."""
+        return self.judge_items(items_of(request), request.doubts, around)
+
+    def counted(self, items: Sequence[PolicyItem], around: Circumstances) -> dict[tuple[str, int], int]:
+        """Return how often each rule that counts has matched, once all of ``items`` were approved."""
+        counts = dict(around.seen)
+        for rule in (rule for rule in self.rules if rule.when.counts):
+            counts[rule.key] = counts.get(rule.key, 0) + sum(rule.matches(item, around) for item in items)
+        return counts
+
+    def judge_items(
+        self,
+        items: Iterable[PolicyItem],
+        doubts: Sequence[str] = (),
+        around: Circumstances = UNKNOWN,
+    ) -> Judgement:
+        """Say what is to happen when all of ``items`` would; with ``doubts`` they are at least asked about."""
+        items = tuple(items)
+        for decision in ("deny", "ask"):
+            for rule in self.rules:
+                if rule.decision == decision and rule.speaks(items, around):
+                    return Judgement(rule.decision, (rule,), rule.reason or f"{rule} of {rule.source}")
+        if reason := next(filter(None, map(_protected, items)), None):
+            return Judgement("ask", (), reason)
+        if doubts:
+            return Judgement("ask", (), doubts[0])
+        return self._allowed(items, around)
+
+    def _allowed(self, items: tuple[PolicyItem, ...], around: Circumstances) -> Judgement:
+        used: list[PolicyRule] = []
+        allowing = [(rule, rule.speaks(items, around)) for rule in self.rules if rule.decision == "allow"]
+        for item in items:
+            rule = next((rule for rule, covered in allowing if item in covered), None)
+            if rule is None:
+                return Judgement("ask", (), f"no rule matches {item.tool} {item.path or item.kind}".rstrip())
+            used.append(rule)
+        if not used:
+            return Judgement("ask", (), "there is nothing that a rule could match")
+        rules = tuple(dict.fromkeys(used))
+        return Judgement("allow", rules, " and ".join(str(rule) for rule in rules))
+
+
+def items_of(request: ApprovalRequest) -> tuple[PolicyItem, ...]:
+    """Split ``request`` into what would happen, one item for each tool and file."""
+    return tuple(_change_items(request) if request.kind == "changes" else _tool_items(request))
+
+
+def _change_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
+    lines = sum(_lines_of(change) for change in request.changes.changes)
+    status = request.verdict.status if request.verdict else None
+    found = request.verdict.findings if request.verdict else ()
+    size = sum(len(change.after or b"") for change in request.changes.changes)
+    seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), size)
+    for tool in request.tools or ("",):
+        for change in request.changes.changes:
+            kind: ItemKind = "delete" if is_emptied(change) else change.kind
+            yield PolicyItem(request.agent, tool, kind, str(change.path), status, lines, bool(request.notes), seen)
+
+
+def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
+    effect = request.tool_request.effect if request.tool_request else "run"
+    # An edit tool is asked about through its change set; asked about as a run, it is treated as one.
+    kind: ItemKind = "read" if effect == "read" else "run"
+    for tool in request.tools or ("",):
+        yield PolicyItem(request.agent, tool, kind, adjusted=bool(request.notes))
+
+
+def _lines_of(change: FileChange) -> int:
+    """Count the added and removed lines of a change."""
+    before, after = ((data or b"").decode("latin-1").split("\n") for data in (change.before, change.after))
+    return changed_lines(before, after)
+
+
+def glob_match(glob: str, path: str, fold: bool = False) -> bool:
+    """Match a path from the project folder: ``*`` and ``?`` stay within a name, ``**`` spans folders.
+
+    Quadratic at worst in the number of names: the positions that each part of the glob can reach are
+    followed side by side, never tried one after another.
+    """
+    if fold:
+        glob, path = glob.casefold(), path.casefold()
+    names = path.split("/")
+    reached = {0}
+    for part in (parts := glob.strip("/").split("/")):
+        if part == "**":
+            least = min(reached, default=len(names)) + (part is parts[-1])
+            reached = set(range(least, len(names) + 1))
+        else:
+            # fnmatch would read [ as the start of a set of characters; here it is itself.
+            pattern = part.replace("[", "[[]")
+            reached = {at + 1 for at in reached if at < len(names) and fnmatchcase(names[at], pattern)}
+    return len(names) in reached
+
+
+def _any_name(globs: tuple[str, ...], name: str) -> bool:
+    return not globs or any(fnmatchcase(name, glob) for glob in globs)
+
+
+def _protected(item: PolicyItem) -> str | None:
+    if item.path is None:
+        return None
+    path = parse_path(item.path)
+    reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
+    return f"{item.path} is protected ({reason})" if reason else None

@@ -1,0 +1,1 @@
+"""Questions at the terminal."""

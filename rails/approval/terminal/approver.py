@@ -1,0 +1,368 @@
+"""Asking a human at a terminal. A typed letter and Enter decide; nothing else does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Final, TextIO, Unpack
+
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Choice, Decision
+from rails.approval.diff_view import file_diff, show
+from rails.approval.edit import (
+    Contents,
+    Editor,
+    HumanEditError,
+    Judge,
+    Revalidate,
+    edited,
+    edited_run,
+    hunks,
+    in_editor,
+    parameters_in_editor,
+    without_hunks,
+)
+from rails.approval.policy.grants import EVERY, MINUTES, USES, Grants, as_toml, propose
+from rails.approval.policy.rules import PolicyRule
+from rails.approval.terminal.batch import decide_batch
+from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer
+from rails.approval.terminal.screen import Look, draw, styled, wrap
+from rails.core.candidates import CandidatePlace, PlaceChoice
+from rails.core.dataclass import dataclass
+from rails.core.errors import RailsError
+from rails.core.paths import WorkspacePath
+from rails.core.text import one_line
+
+#: Nobody has to sit and wait: after this long the agent is asked to correct itself, as without a human.
+WAIT_S: Final = 60.0
+_PLACE_LINES: Final = 40
+_PLACE_TRIES: Final = 20
+
+
+def choose_place(console: Console, offer: PlaceChoice) -> str:
+    """Return the handle of the place that the human takes, or an empty text. Whatever goes wrong takes none."""
+    try:
+        return _ask(console, offer)
+    except (NoAnswer, OSError, ValueError):
+        console.put("\nNo place is taken: the agent corrects it itself.\n")
+        return ""
+
+
+def _ask(console: Console, offer: PlaceChoice) -> str:
+    number = 0
+    for _ in range(_PLACE_TRIES):
+        place = offer.places[number]
+        console.put("\n".join(_lines(offer, place, number, console.look())) + "\n")
+        console.arm()
+        more = "[n]ext place, " if len(offer.places) > 1 else ""
+        words = f'type "take" to take this place (a fuzzy match), {more}Enter: the agent corrects it itself'
+        console.put(f"{words} (so it does in {WAIT_S:g} s): ")
+        typed = console.line(WAIT_S).casefold()
+        if typed == "take":
+            return place.handle
+        if typed in ("n", "next"):
+            number = (number + 1) % len(offer.places)
+        else:
+            break
+    console.put("No place is taken.\n")
+    return ""
+
+
+def _lines(offer: PlaceChoice, place: CandidatePlace, number: int, look: Look) -> Iterator[str]:
+    title = "Is this the place?"
+    yield styled(title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─"), "title", look.colour)
+    for line in wrap(one_line(f"{offer.path}: {offer.message}", 600), look.width):
+        yield styled(line, "risk", look.colour)
+    where = f"Place {number + 1} of {len(offer.places)}: lines {place.first_line}–{place.last_line}"
+    alike = "the text is there, but not only there" if place.likeness >= 1 else f"FUZZY, {place.likeness:.0%} alike"
+    yield f"{where}; {alike}. The edit would do this there; you are asked about it again before it is written:"
+    for change in place.changes.changes:
+        yield from draw(file_diff(change, (), max_lines=_PLACE_LINES), colour=look.colour, width=look.width)
+
+
+#: Lines of a piece that are shown when the human chooses among pieces.
+_LINES: Final = 6
+
+
+def without_pieces(console: Console, request: ApprovalRequest) -> Contents | None:
+    """Ask which pieces to leave out; return the contents without them, or ``None`` for none. Raises EditError."""
+    pieces = [(change, n) for change in request.changes.changes for n in range(len(hunks(change)))]
+    _list(console, request)
+    console.arm()
+    console.put("Numbers of the parts to leave out (Enter: none): ")
+    words = console.line().replace(",", " ").split()
+    if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= len(pieces) for word in words):
+        console.put(f"Numbers from 1 to {len(pieces)} are wanted.\n")
+        return None
+    dropped: dict[WorkspacePath, set[int]] = {}
+    for change, n in (pieces[int(word) - 1] for word in words):
+        dropped.setdefault(change.path, set()).add(n)
+    chosen = [change for change in request.changes.changes if change.path in dropped]
+    return {change.path: without_hunks(change, dropped[change.path]) for change in chosen} or None
+
+
+def _list(console: Console, request: ApprovalRequest) -> None:
+    number = 0
+    for change in request.changes.changes:
+        for old, new in hunks(change):
+            number += 1
+            lines = [*(f"- {show(line[:-1])}" for line in old), *(f"+ {show(line[:-1])}" for line in new)]
+            cut = [f"[… {len(lines) - _LINES} more lines …]"] if len(lines) > _LINES else []
+            console.put(f"{number}: {change.path}\n", "title")
+            for line in (*lines[:_LINES], *cut):
+                console.put("".join(f"   | {piece}\n" for piece in wrap(line.expandtabs(4), 90)))
+
+
+def grants_in_words(grants: Grants | None) -> list[str]:
+    """Return what the question says of revoking: nothing, unless there is something to revoke."""
+    active = grants.active() if grants else ()
+    if not active:
+        return []
+    return ["[r]evoke the grant" if len(active) == 1 else f"[r]evoke one of {len(active)} grants"]
+
+
+def ask_for_grant(
+    console: Console, grants: Grants | None, request: ApprovalRequest, dry_run: Callable[[PolicyRule], str] | None
+) -> str:
+    """Show the rule and what it would have let through; return the grant in words once "grant" is typed."""
+    rule = propose(request)
+    if isinstance(rule, str) or grants is None:
+        console.put(f"{one_line(str(rule), 400)}\n")
+        return ""
+    console.put(f"This rule would hold for {USES} approvals and {MINUTES} minutes:\n{as_toml(rule)}\n")
+    if dry_run:
+        console.put(f"{dry_run(rule)}\n")
+    console.arm()
+    console.put('Type "grant" and Enter to approve this and give the rule; anything else does not: ')
+    if console.line().casefold() != "grant":
+        console.put("Nothing is granted.\n")
+        return ""
+    return str(grants.add(rule))
+
+
+def revoke(console: Console, grants: Grants | None, named: str) -> None:
+    """Show the grants in force and end those that are named; the question stays open."""
+    active = grants.active() if grants else ()
+    if grants is None or not active:
+        console.put("No grant is in force.\n")
+        return
+    if not named:
+        console.put("".join(f"{one_line(str(grant), 400)}\n" for grant in active))
+        console.put("Number of the grant to revoke, or all (Enter: none): ")
+        named = console.line()
+    numbers = {str(grant.number): grant.number for grant in active}
+    for word in list(numbers) if named.casefold() == EVERY else named.replace(",", " ").split():
+        done = word in numbers and grants.revoke(numbers[word])
+        text = f"Grant {word} is revoked." if done else f"There is no grant {one_line(word, 20)!r} in force."
+        console.put(f"{text}\n")
+
+
+#: Questions for one answer; then it counts as a denial.
+_TRIES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a human can do besides approving, denying and stopping; each needs something from outside.
+
+    ``judge`` is the gate, for editing the proposal; ``revalidate`` is the same for the parameters of a tool
+    run. ``grants`` lets an approval hold for what is alike;
+    ``dry_run`` says what such a rule would have done in past sessions. ``from_project`` as in
+    :func:`~rails.approval.decision.request_for_changes`. ``editor`` replaces ``$EDITOR``.
+    """
+
+    judge: Judge | None = None
+    revalidate: Revalidate | None = None
+    grants: Grants | None = None
+    dry_run: Callable[[PolicyRule], str] | None = None
+    from_project: Collection[str] = ()
+    editor: Editor | None = None
+
+
+class TerminalApprover:
+    """Draws the request, waits for quiet, asks.
+
+    Input that is not a terminal is not a human: it is denied with "no human". A wait that runs out is a
+    denial by "timeout"; where the question was answered somewhere else, the answer here is one by
+    "elsewhere", which decides nothing (``rails.approval.queue``). The options are those of
+    :class:`~rails.approval.terminal.console.Console`.
+    """
+
+    def __init__(
+        self,
+        stream_in: TextIO | None = None,
+        stream_out: TextIO | None = None,
+        *,
+        choices: Choices | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        **options: Unpack[ConsoleOptions],
+    ) -> None:
+        self._console = Console(stream_in, stream_out, clock=clock, **options)
+        self._choices = choices or Choices()
+        self._clock = clock
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Show ``request`` and return the answer. Whatever goes wrong here is a denial or an abort."""
+        if not self.attended:
+            return Decision("deny", NO_HUMAN, "headless", of=request.digest)
+        started = self._clock()
+        answer: Choice = "deny"
+        scope, final = "once", request
+        try:
+            answer, reason, scope, final = _Question(self._console, self._choices, request).ask()
+            by = "human"
+        except KeyboardInterrupt:
+            answer, reason, by = "abort", "interrupted", "human"
+        except NoAnswer as error:
+            reason, by = str(error), error.by
+            if isinstance(error, Elsewhere):
+                self._console.put("\n")
+        except (OSError, ValueError) as error:
+            reason, by = f"the terminal failed: {error}", "error"
+        instead = final if answer == "approve" and final is not request else None
+        seconds = round(self._clock() - started, 3)
+        return Decision(answer, reason, by, seconds=seconds, scope=scope, edited=instead, of=final.digest)
+
+    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
+        """Answer several questions about one tool at once; ``None``: to be asked about by itself."""
+        if not self.attended:
+            return [self.decide(request) for request in requests]
+        return decide_batch(self._console, requests)
+
+    @property
+    def attended(self) -> bool:
+        """Whether a human can answer: input that is not a terminal is not a human."""
+        return self._console.attended
+
+    def choose(self, offer: PlaceChoice) -> str:
+        """Show where a refused edit could go, and return the handle that the human takes, or an empty text."""
+        if not self.attended:
+            return ""
+        return choose_place(self._console, offer)
+
+
+_Answered = tuple[Choice, str, str, ApprovalRequest]
+
+
+class _Question:
+    """One request until it is answered; ``self.request`` is the edited one once there is one."""
+
+    def __init__(self, console: Console, choices: Choices, request: ApprovalRequest) -> None:
+        self._console = console
+        self._choices = choices
+        self.request = request
+        self._hidden = 0
+        self._commands: dict[str, Callable[[str], _Answered | None]] = {
+            "a": self._short_yes,
+            "approve": self._yes,
+            "d": self._no,
+            "deny": self._no,
+            "s": self._stop,
+            "stop": self._stop,
+            "v": self._view,
+            "view": self._view,
+        }
+        if self._choices.judge and request.kind == "changes":
+            self._commands |= {"e": self._edit, "edit": self._edit, "l": self._leave_out}
+        if self._choices.revalidate and request.kind == "tool":
+            self._commands |= {"e": self._edit_run, "edit": self._edit_run}
+        if self._choices.grants and request.kind == "changes":
+            self._commands |= {"g": self._grant, "grant": self._grant}
+        if self._choices.grants:
+            self._commands |= {"r": self._revoke, "revoke": self._revoke}
+
+    def ask(self) -> _Answered:
+        """Show the request and ask until there is an answer. Raises NoAnswer."""
+        self._hidden = self._console.show(self.request, full=False)
+        for _ in range(_TRIES):
+            self._prompt()
+            word, _, rest = self._console.line().partition(" ")
+            command = self._commands.get(word.casefold())
+            if command is None:
+                self._console.put("That decides nothing.\n")
+            elif answered := command(rest.strip()):
+                return answered
+        return "deny", f"no clear answer in {_TRIES} tries", "once", self.request
+
+    def _prompt(self) -> None:
+        if self._hidden:
+            self._console.put(f"{self._hidden} lines are not shown: v shows them.\n", "risk")
+        words = ['type "approve"' if self.request.risks else "[a]pprove", "[d]eny with a reason", "[s]top the session"]
+        words += ["[e]dit"] if "e" in self._commands else []
+        words += ["[l]eave parts out"] if "l" in self._commands else []
+        words += ["[g]rant"] if "g" in self._commands else []
+        words += grants_in_words(self._choices.grants)
+        self._console.put("  ".join([*words, "[v]iew everything"]) + ", then Enter: ")
+
+    def _short_yes(self, rest: str) -> _Answered | None:
+        if self.request.risks:
+            self._console.put('There are risks above: type the whole word "approve".\n')
+            return None
+        return self._yes(rest)
+
+    def _yes(self, rest: str) -> _Answered | None:
+        if rest:
+            self._console.put("That decides nothing.\n")
+            return None
+        return "approve", "", "once", self.request
+
+    def _no(self, rest: str) -> _Answered | None:
+        return "deny", rest or self._reason(), "once", self.request
+
+    def _stop(self, rest: str) -> _Answered | None:
+        return "abort", rest, "once", self.request
+
+    def _view(self, rest: str) -> None:
+        del rest
+        self._hidden = self._console.show(self.request, full=True)
+
+    def _reason(self) -> str:
+        self._console.put("Why not? The agent reads this (Enter: no reason): ")
+        try:
+            return self._console.line()
+        except Elsewhere:
+            raise
+        except NoAnswer:
+            return ""
+
+    def _edit(self, rest: str) -> None:
+        del rest
+        try:
+            self._replace(in_editor(self.request, self._choices.editor))
+        except RailsError as error:
+            self._console.put(f"{one_line(str(error), 400)}\n")
+
+    def _edit_run(self, rest: str) -> None:
+        del rest
+        try:
+            if self._choices.revalidate is None:
+                raise HumanEditError("There is nothing here that could check an edit.")
+            text = parameters_in_editor(self.request, self._choices.editor)
+            self.request = edited_run(self.request, text, self._choices.revalidate)
+        except RailsError as error:
+            self._console.put(f"{one_line(str(error), 800)}\n")
+            return
+        self._hidden = self._console.show(self.request, full=False)
+
+    def _leave_out(self, rest: str) -> None:
+        del rest
+        try:
+            if contents := without_pieces(self._console, self.request):
+                self._replace(contents)
+        except RailsError as error:
+            self._console.put(f"{one_line(str(error), 400)}\n")
+
+    def _replace(self, contents: Contents) -> None:
+        """Have the edited proposal checked, and show it: from now on it is what is asked about."""
+        if self._choices.judge is None:
+            raise HumanEditError("There is nothing here that could check an edit.")
+        self._console.put("Checking your version.\n")
+        self.request = edited(self.request, contents, self._choices.judge, self._choices.from_project)
+        self._hidden = self._console.show(self.request, full=False)
+
+    def _grant(self, rest: str) -> _Answered | None:
+        del rest
+        scope = ask_for_grant(self._console, self._choices.grants, self.request, self._choices.dry_run)
+        return ("approve", "", scope, self.request) if scope else None
+
+    def _revoke(self, rest: str) -> None:
+        revoke(self._console, self._choices.grants, rest)

@@ -1,0 +1,213 @@
+"""A person at a terminal: lines out, keys in, and nothing that was typed too early counts."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from typing import Final, TextIO, TypedDict
+
+from rails.approval.decision import ApprovalRequest
+from rails.approval.terminal.screen import Look, draw_request, styled
+from rails.core.errors import RailsError
+
+#: Longer lines are no answer.
+MAX_LINE: int = 4_096
+_POLL_S: Final = 0.05
+
+
+class NoAnswer(RailsError):
+    """Nobody answered. ``by`` is what takes the human's place in the record of the decision."""
+
+    by = "end of input"
+
+
+class TimeUp(NoAnswer):
+    """Nobody answered in time."""
+
+    by = "timeout"
+
+
+class Elsewhere(NoAnswer):
+    """Somebody answered somewhere else, or the question is over."""
+
+    by = "elsewhere"
+
+
+class Keys:
+    """Lines from ``stream``. ``quiet_s`` is how long no key may be pressed before a question.
+
+    ``elsewhere`` is asked while waiting on a terminal; once it says yes, the wait is over.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        quiet_s: float = 0.35,
+        clock: Callable[[], float] = time.monotonic,
+        elsewhere: Callable[[], bool] | None = None,
+    ) -> None:
+        self._stream = stream
+        self._elsewhere = elsewhere
+        self._quiet_s = quiet_s
+        self._clock = clock
+        self.is_terminal = _is_terminal(stream)
+
+    def arm(self) -> None:
+        """Throw away what was typed and wait for quiet; each key starts the wait again."""
+        if not self.is_terminal:
+            return
+        if sys.platform == "win32":
+            _drain_console(self._quiet_s)
+        else:
+            _drain_terminal(self._stream.fileno(), self._quiet_s)
+
+    def line(self, timeout_s: float | None = None) -> str:
+        """Return the next line without its end.
+
+        Raises NoAnswer at the end of input, when time is up, or when there is an answer elsewhere.
+
+        What stands before the end of input without a newline is not a line. The time limit holds on
+        POSIX terminals.
+        """
+        if self.is_terminal and sys.platform != "win32":
+            return self._terminal_line(timeout_s)
+        line = self._stream.readline(MAX_LINE)
+        if not line.endswith("\n"):
+            raise NoAnswer("the input ended")
+        return line[:-1]
+
+    def _terminal_line(self, timeout_s: float | None) -> str:
+        fd = self._stream.fileno()
+        until = None if timeout_s is None else self._clock() + timeout_s
+        data = b""
+        while not data.endswith(b"\n"):
+            left = None if until is None else max(0.0, until - self._clock())
+            pause = left if self._elsewhere is None else min(_POLL_S, _POLL_S if left is None else left)
+            if not select.select([fd], [], [], pause)[0]:
+                if self._elsewhere is not None and self._elsewhere():
+                    raise Elsewhere("answered elsewhere")
+                if until is not None and self._clock() >= until:
+                    raise TimeUp(f"no answer within {timeout_s:g} s")
+                continue
+            chunk = os.read(fd, 1024)
+            if not chunk or len(data) > MAX_LINE:
+                raise NoAnswer("the input ended")
+            data += chunk
+        return data[:-1].decode("utf-8", "replace")
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:  # closed
+        return False
+
+
+if sys.platform == "win32":
+
+    def _drain_console(quiet_s: float) -> None:
+        import msvcrt
+
+        quiet_until = time.monotonic() + quiet_s
+        while time.monotonic() < quiet_until:
+            if msvcrt.kbhit():
+                msvcrt.getwch()
+                quiet_until = time.monotonic() + quiet_s
+            time.sleep(0.01)
+
+else:
+
+    def _drain_terminal(fd: int, quiet_s: float) -> None:
+        import termios
+
+        before = termios.tcgetattr(fd)
+        without_lines = termios.tcgetattr(fd)
+        without_lines[3] &= ~(termios.ICANON | termios.ECHO)
+        try:
+            termios.tcsetattr(fd, termios.TCSAFLUSH, without_lines)
+            while select.select([fd], [], [], quiet_s)[0]:
+                if not os.read(fd, 1024):
+                    raise NoAnswer("the input ended")
+        finally:
+            termios.tcsetattr(fd, termios.TCSAFLUSH, before)
+
+
+class ConsoleOptions(TypedDict, total=False):
+    """The options of a :class:`Console`, for those that make one."""
+
+    plain: bool
+    colour: bool | None
+    width: int | None
+    quiet_s: float
+    timeout_s: float | None
+    accept_pipe: bool
+    elsewhere: Callable[[], bool] | None
+
+
+class Console:
+    """Where questions are drawn and answers typed.
+
+    ``plain`` means no colour and no decoration that a screen reader stumbles over; ``colour`` defaults
+    to whether ``stream_out`` is a terminal and ``NO_COLOR`` is not set. Input that is not a terminal is
+    not a human, unless ``accept_pipe`` (for tests) says otherwise. ``timeout_s`` limits the wait for a
+    line; ``quiet_s`` is how long no key may be pressed before a question. ``elsewhere`` says whether the
+    question was answered somewhere else meanwhile.
+    """
+
+    def __init__(
+        self,
+        stream_in: TextIO | None = None,
+        stream_out: TextIO | None = None,
+        *,
+        plain: bool = False,
+        colour: bool | None = None,
+        width: int | None = None,
+        quiet_s: float = 0.35,
+        timeout_s: float | None = None,
+        accept_pipe: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+        elsewhere: Callable[[], bool] | None = None,
+    ) -> None:
+        self._out = stream_out or sys.stdout
+        self._keys = Keys(stream_in or sys.stdin, quiet_s=quiet_s, clock=clock, elsewhere=elsewhere)
+        self._colour = (_wants_colour(self._out) if colour is None else colour) and not plain
+        self._plain = plain
+        self._width = width
+        self._timeout_s = timeout_s
+        self.attended = self._keys.is_terminal or accept_pipe
+
+    def look(self) -> Look:
+        """Return how to draw on this terminal as it is now."""
+        width = self._width or shutil.get_terminal_size((100, 24)).columns
+        return Look(self._colour, max(40, width), self._plain)
+
+    def show(self, request: ApprovalRequest, *, full: bool) -> int:
+        """Draw ``request``, throw away what was typed meanwhile, and return how many lines were left out."""
+        screen = draw_request(request, self.look(), full=full)
+        self.put("\n".join(screen.lines) + "\n")
+        self._keys.arm()
+        return screen.hidden
+
+    def line(self, timeout_s: float | None = None) -> str:
+        """Return the next typed line, stripped; wait ``timeout_s`` or the approver's own limit. Raises NoAnswer."""
+        return self._keys.line(timeout_s or self._timeout_s).strip()
+
+    def arm(self) -> None:
+        """Throw away what was typed, and wait for quiet."""
+        self._keys.arm()
+
+    def put(self, text: str, style: str = "") -> None:
+        """Write printable ``text``; what the terminal's encoding lacks is shown as an escape."""
+        encoding = getattr(self._out, "encoding", None) or "utf-8"
+        shown = styled(text, style, self._colour)
+        self._out.write(shown.encode(encoding, "backslashreplace").decode(encoding))
+        self._out.flush()
+
+
+def _wants_colour(stream: TextIO) -> bool:
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

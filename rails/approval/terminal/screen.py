@@ -1,0 +1,252 @@
+"""What a human is shown before answering: a request as lines for a terminal. Pure.
+
+Most dangerous first: who asks, why, what to be careful about; then the change itself with the findings
+at their lines; then what the checks said and what they did not look at.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from rails.approval.audit import LoggedCall, LoggedRequest
+from rails.approval.decision import ApprovalRequest
+from rails.approval.diff_view import FILE_LINES, DiffLine, DiffStyle, FileDiff, file_diff, show
+from rails.core.change_summary import ChangeSummary, SummaryStyle
+from rails.core.changes import FileChange
+from rails.core.dataclass import dataclass
+from rails.core.paths import protected
+from rails.core.text import one_line
+from rails.core.tool_request import Json, ToolRequest
+from rails.core.verdict import Verdict
+
+_MARKS: Final[dict[DiffStyle, str]] = {
+    "add": "+ ",
+    "remove": "- ",
+    "tool_add": "+~",
+    "tool_remove": "-~",
+    "finding": "^ ",
+}
+_OUTLINE_MARKS: Final[dict[SummaryStyle, str]] = {"add": "+", "remove": "-", "change": "~", "note": " "}
+#: Select Graphic Rendition codes (ECMA-48).
+SGR: Final[dict[str, str]] = {
+    "add": "32",
+    "remove": "31",
+    "change": "33",
+    "tool_add": "36",
+    "tool_remove": "35",
+    "hunk": "2",
+    "note": "2",
+    "cut": "7",
+    "finding": "1;33",
+    "title": "1",
+    "risk": "1;31",
+    "good": "32",
+    "dim": "2",
+}
+LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
+_GUTTER: Final = 9
+_MIN_WIDTH: Final = 20
+
+
+def styled(text: str, style: str, colour: bool) -> str:
+    """Return ``text`` in the colours of ``style``; unchanged without ``colour``."""
+    code = SGR.get(style) if colour else None
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+
+def draw(diff: FileDiff, *, colour: bool = False, width: int = 100) -> list[str]:
+    """Return a file's diff as terminal lines of at most ``width`` columns."""
+    return [
+        *(styled(piece, "title", colour) for piece in wrap(diff.title, width)),
+        *draw_lines(diff.lines, colour, width),
+    ]
+
+
+def draw_lines(lines: Iterable[DiffLine], colour: bool = False, width: int = 100) -> list[str]:
+    """Return diff lines with their gutters: line number, mark, text."""
+    return [drawn for line in lines for drawn in _drawn(line, colour, width)]
+
+
+def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100) -> list[str]:
+    """Return what a change means as terminal lines: a title, then each thing with its details set in."""
+    title = f"{one_line(outline.path, 1000)}: {one_line(outline.title, 300)}"
+    lines = [styled(piece, "title", colour) for piece in wrap(title, width)]
+    for line in outline.lines:
+        lead = " " * (2 + 3 * line.indent) if line.indent else f"  {_OUTLINE_MARKS[line.style]} "
+        for piece in wrap(show(line.text), max(_MIN_WIDTH, width - len(lead))):
+            lines.append(styled(f"{lead}{piece}".rstrip(), line.style, colour))
+            lead = " " * len(lead)
+    if outline.hidden:
+        lines.append(styled(f"    [… {outline.hidden} lines not shown …]", "cut", colour))
+    return lines
+
+
+def _drawn(line: DiffLine, colour: bool, width: int) -> Iterator[str]:
+    number = str(line.new or line.old or "")
+    first = f"{'' if line.style == 'finding' else number:>5} {_MARKS.get(line.style, '  ')} "
+    for position, piece in enumerate(wrap(line.text.expandtabs(4), max(_MIN_WIDTH, width - _GUTTER))):
+        gutter = first if position == 0 else " " * (_GUTTER - 3) + "⤷  "
+        yield styled(f"{gutter}{piece}".rstrip(), line.style, colour)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
+
+    Cuts after a space where there is one near the end; the pieces joined are ``text``.
+    """
+    if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
+        return [text]
+    pieces = []
+    start = used = 0
+    for position, char in enumerate(text):
+        cells = _cells(char)
+        if used + cells > width:
+            space = text.rfind(" ", start + (position - start) * 2 // 3, position)
+            cut = space + 1 if space >= 0 else position
+            pieces.append(text[start:cut])
+            used = sum(map(_cells, text[cut:position]))
+            start = cut
+        used += cells
+    return [*pieces, text[start:]]
+
+
+def _cells(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+#: Diff lines of one request that are shown unless the reader asks for all; every file gets a share.
+REQUEST_LINES: Final = 1_200
+_LEAST_LINES: Final = 12
+_PARAMETER_LINES: Final = 40
+_WHY_LINES: Final = 12
+_LISTED: Final = 20
+_ESCAPE: Final = re.compile(r"\\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How lines are drawn. ``width`` is in terminal columns; ``plain`` leaves out lines and bars."""
+
+    colour: bool = False
+    width: int = 100
+    plain: bool = False
+
+    @property
+    def bar(self) -> str:
+        """What stands left of every line of untrusted text."""
+        return "| " if self.plain else "│ "
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalScreen:
+    """The lines to show, and how many lines of the change they leave out."""
+
+    lines: tuple[str, ...]
+    hidden: int
+
+
+def draw_request(
+    request: ApprovalRequest | LoggedRequest, look: Look | None = None, *, full: bool = False
+) -> ApprovalScreen:
+    """Draw ``request``. ``full`` leaves nothing out and adds the parameters as the agent sent them."""
+    look = look or Look()
+    diffs = _diffs(request, full)
+    lines = [*_head(request, look), ""]
+    for outline in request.verdict.outlines if request.verdict else ():
+        lines += [*draw_summary(outline, look.colour, look.width), ""]
+    for diff in diffs:
+        lines += [*draw(diff, colour=look.colour, width=look.width), ""]
+    if any(diff.by_tools for diff in diffs):
+        lines += [*wrap(LEGEND, look.width), ""]
+    hidden = sum(diff.hidden for diff in diffs)
+    for tool_request in request.requests if full or request.kind == "tool" else ():
+        body, left_out = _parameters(tool_request, look, full)
+        lines += [*body, ""]
+        hidden += left_out
+    if request.verdict is not None:
+        lines += [*_gate(request.verdict, {diff.path for diff in diffs}, look), ""]
+    return ApprovalScreen(tuple(lines), hidden)
+
+
+def _diffs(request: ApprovalRequest | LoggedRequest, full: bool) -> list[FileDiff]:
+    changes = sorted(request.changes.changes, key=_danger)
+    share = None if full else min(FILE_LINES, max(_LEAST_LINES, REQUEST_LINES // max(1, len(changes))))
+    findings = request.verdict.findings if request.verdict else ()
+    return [file_diff(change, findings, max_lines=share) for change in changes]
+
+
+def _danger(change: FileChange) -> tuple[int, str]:
+    rank = 0 if protected(change.path) else 1 if change.kind == "delete" else 2
+    return rank, str(change.path)
+
+
+def _head(request: ApprovalRequest | LoggedRequest, look: Look) -> Iterator[str]:
+    title = "Change these files?" if request.kind == "changes" else "Run this tool?"
+    rule = title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─")
+    yield styled(rule, "title", look.colour)
+    yield from field("agent", [one_line(request.agent)], look)
+    yield from field("tool", [one_line(", ".join(request.tools), 400)], look)
+    yield from field("why", _why(request.explanation), look)
+    for risk in request.risks:
+        yield from field("risk", [one_line(risk, 400)], look, "risk")
+    yield from _listed("note", [one_line(note, 400) for note in request.notes], look)
+    yield from field("digest", [request.digest[:16]], look)
+
+
+def _why(explanation: str) -> list[str]:
+    text = explanation.replace("\r\n", "\n").strip()
+    lines = [show(line, changed=False) for line in text.split("\n") if line.strip()]
+    if not lines:
+        return ["(the agent did not say)"]
+    more = len(lines) - _WHY_LINES
+    return lines if more <= 0 else [*lines[:_WHY_LINES], f"[… {more} more lines …]"]
+
+
+def field(name: str, lines: Sequence[str], look: Look, style: str = "") -> Iterator[str]:
+    """Yield a labelled field; every further line keeps a bar at the left that no text can forge."""
+    label = f"{name:<8}{look.bar}"
+    for line in lines:
+        for piece in wrap(line, max(20, look.width - len(label))):
+            yield styled(f"{label}{piece}", style, look.colour)
+            label = f"{'':<8}{look.bar}"
+
+
+def _listed(name: str, lines: Sequence[str], look: Look, style: str = "") -> Iterator[str]:
+    more = len(lines) - _LISTED
+    yield from field(name, [*lines[:_LISTED], *([f"[… {more} more …]"] if more > 0 else [])], look, style)
+
+
+def _parameters(request: ToolRequest | LoggedCall, look: Look, full: bool) -> tuple[list[str], int]:
+    lines = _json_lines(request.parameters)
+    hidden = 0 if full else max(0, len(lines) - _PARAMETER_LINES)
+    if hidden:
+        tail = _PARAMETER_LINES // 3
+        lines = [*lines[: _PARAMETER_LINES - tail], f"[… {hidden} lines not shown …]", *lines[-tail:]]
+    shown = [show(line, full=full, changed=False) for line in lines]
+    return [f"parameters of {one_line(request.tool_name)}", *field("", shown, look)], hidden
+
+
+def _json_lines(parameters: Mapping[str, Json]) -> list[str]:
+    """Return the parameters as JSON, with a line break shown after each escaped one."""
+    text = json.dumps(dict(parameters), indent=2, ensure_ascii=False)
+    return _ESCAPE.sub(lambda escape: escape[0] + ("\n" if escape[0] == r"\n" else ""), text).split("\n")
+
+
+def _gate(verdict: Verdict, drawn: set[str], look: Look) -> Iterator[str]:
+    checks = ", ".join(one_line(f"{run.name} {run.version}".strip(), 60) for run in verdict.checks)
+    new = sum(finding.new for finding in verdict.findings)
+    words = {"pass": "passed", "fail": f"{new} new findings", "error": "could not be completed"}
+    style = "good" if verdict.status == "pass" else "risk"
+    yield from field("checks", [f"{words[verdict.status]} ({checks or 'none ran'})"], look, style)
+    elsewhere = [f"{f.path}:{f.line}: {f.rule} {f.message}" for f in verdict.findings if f.path not in drawn]
+    yield from _listed("", [one_line(text, 300) for text in elsewhere], look, "finding")
+    fixes = [f"{fixed.tool} {fixed.rule} ×{fixed.count} in {fixed.path}" for fixed in verdict.fixed]
+    yield from _listed("fixed", [one_line(text, 300) for text in fixes], look)
+    skipped = [f"{skip.path} by {skip.check}: {skip.reason}" for skip in verdict.not_checked]
+    yield from _listed("unseen", [one_line(f"not checked: {text}", 300) for text in skipped], look, "dim")

@@ -1,0 +1,1 @@
+"""Settings files, and where each value comes from."""

@@ -1,0 +1,113 @@
+"""What a model's tokens cost, from a table that the user keeps: prices age, so none are shipped.
+
+``prices.toml`` in the user's configuration folder, money for a million tokens::
+
+    as_of = "2026-11"
+    currency = "USD"
+    [models."claude-sonnet-5-5"]     # the model's name as the session shows it; "anthropic:NAME" means the same
+    input = 3.0
+    output = 15.0
+    cached = 0.3                     # read from the provider's cache; left out: as input
+
+What a provider writes into its cache counts as input. A recording costs nothing; a local model costs nothing when its
+entry says 0.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core.conversation import Usage
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import UsageError
+from rails.core.text import one_line
+
+PRICES_NAME: Final = "prices.toml"
+_USELESS: Final = "No cost can be worked out."
+_KEYS: Final = {"input", "output", "cached"}
+_MILLION: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Money for a million tokens of each kind."""
+
+    input: float = 0.0
+    output: float = 0.0
+    cached: float = 0.0
+
+    def of(self, usage: Usage) -> float:
+        """Return what ``usage`` costs."""
+        fresh = usage.input_tokens + usage.cache_write_tokens
+        kinds = ((fresh, self.input), (usage.output_tokens, self.output), (usage.cache_read_tokens, self.cached))
+        return sum(tokens * price for tokens, price in kinds) / _MILLION
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """The user's table: prices by model. Without any, nothing is said of money."""
+
+    models: Mapping[str, Price] = field(default_factory=dict)
+    currency: str = ""
+    as_of: str = ""
+
+    def cost(self, model: str, usage: Usage) -> float | None:
+        """Return what ``usage`` costs, ``None`` where the table does not have the model."""
+        price = price_of(model, self.models)
+        return price.of(usage) if price and self.models else None
+
+    def text(self, cost: float | None) -> str:
+        """Return an amount as people write it; "" for ``None``."""
+        if cost is None:
+            return ""
+        return f"{cost:,.4f} {self.currency}".rstrip() if cost < 1 else f"{cost:,.2f} {self.currency}".rstrip()
+
+
+def load_price_file(file: Path) -> Prices:
+    """Read a table of prices; no file means none. Raises UsageError that names the entry which is wrong."""
+    try:
+        tables = tomllib.loads(file.read_text("utf-8"))
+    except FileNotFoundError:
+        return Prices()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file}: {error}. {_USELESS}") from error
+    models = tables.get("models", {})
+    if not isinstance(models, dict):
+        raise UsageError(f'{file}: prices stand in tables such as [models."NAME"]. {_USELESS}')
+    prices = {name: _price(f"{file}: the price of {one_line(name)}", given) for name, given in models.items()}
+    return Prices(prices, str(tables.get("currency", "")), str(tables.get("as_of", "")))
+
+
+def read_prices(folder: Path) -> Mapping[str, Price]:
+    """Prices by model, from the user's configuration ``folder``. Raises UsageError as :func:`load_price_file`."""
+    return load_price_file(folder / PRICES_NAME).models
+
+
+def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
+    """Return the price of the model with this name, or ``None`` when it is not known."""
+    for name, price in prices.items():
+        if model in (name, name.partition(":")[2]):
+            return price
+    return Price() if model.startswith("recorded:") else None
+
+
+def no_price(model: str, folder: Path) -> UsageError:
+    """Return the error for a money budget over a model whose price is not known."""
+    return UsageError(
+        f"--max-cost needs the price of {one_line(model)!r}, and {folder / PRICES_NAME} has none. Nothing was started. "
+        f'Add [models."{one_line(model)}"] with input = … and output = …, money for a million tokens.'
+    )
+
+
+def _price(where: str, given: object) -> Price:
+    if not isinstance(given, dict) or not {"input", "output"} <= set(given) <= _KEYS:
+        raise UsageError(f"{where} must have input and output, and may have cached. {_USELESS}")
+    money: dict[str, float] = {}
+    for key, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MILLION:
+            raise UsageError(f"{where}: {key} must be money for a million tokens, such as 3.00. {_USELESS}")
+        money[str(key)] = float(value)
+    return Price(money["input"], money["output"], money.get("cached", money["input"]))

@@ -1,0 +1,40 @@
+"""Where the shipped definition files, agent templates and example projects are.
+
+In a checkout they are folders beside ``rails/``; the wheel carries them in ``rails/_data/``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final, Literal
+
+Shipped = Literal["mcp_definitions", "agent_templates", "workspace"]
+
+_PACKAGE: Final = Path(__file__).resolve().parent.parent
+
+
+def builtin_folder(name: Shipped | str) -> Path:
+    """Return the shipped folder ``name``. Raises FileNotFoundError when the installation lacks it."""
+    for folder in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"the shipped folder {name!r} is missing; install ai-rails again")
+
+
+def config_folder() -> Path:
+    """Return the user's configuration folder: ``AI_RAILS_CONFIG_DIR``, or the platform's own place."""
+    if override := os.environ.get("AI_RAILS_CONFIG_DIR"):
+        return Path(override)
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
+        # What platformdirs answers here, by the XDG Base Directory Specification; importing it takes as long as
+        # Python's own start.
+        named, home = os.environ.get("XDG_CONFIG_HOME", ""), os.environ.get("HOME", "")
+        if not named and home.startswith("/"):
+            return Path(home, ".config", "ai-rails")
+        if named.startswith("/") and named == named.strip():
+            return Path(named, "ai-rails")
+    from platformdirs import user_config_path
+
+    return user_config_path("ai-rails", appauthor=False)

@@ -1,0 +1,71 @@
+"""From frozen values to JSON, once for the log, the reports and the contracts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.paths import WorkspacePath
+from rails.core.tool_request import Json
+
+
+def to_json(value: object) -> Json:
+    """Return ``value`` as JSON: dataclasses become objects, sequences arrays, paths strings.
+
+    A file change becomes its path, kind and hashes; file contents never get into a log record this way.
+    Raises TypeError for anything else that JSON cannot hold.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, WorkspacePath):
+        return value.text
+    if isinstance(value, ChangeSet):
+        return [to_json(change) for change in value.changes]
+    if isinstance(value, FileChange):
+        return change_json(value)
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return {field.name: to_json(getattr(value, field.name)) for field in fields if field.repr}
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def change_json(change: FileChange) -> dict[str, Json]:
+    """Return what a program needs to know of a change: path, kind, and the hashes before and after."""
+    return {
+        "path": change.path.text,
+        "kind": change.kind,
+        "before_sha256": change.before_sha256,
+        "after_sha256": change.after_sha256,
+    }
+
+
+def json_object(value: object) -> dict[str, Json]:
+    """Return a dataclass or mapping as a JSON object."""
+    result = to_json(value)
+    if not isinstance(result, dict):
+        raise TypeError(f"{type(value).__name__} is not an object in JSON")
+    return result
+
+
+def json_leaves(value: Json | Mapping[str, Json], place: str = "") -> Iterator[tuple[str, Json]]:
+    """Yield every value that holds no other, with its place below ``place``, such as ``edits[0].old_string``."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from json_leaves(item, f"{place}.{key}" if place else key)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from json_leaves(item, f"{place}[{number}]")
+    else:
+        yield place, value
+
+
+def without_quoting(text: str) -> str:
+    """Reduce a text to what stays the same under any way of quoting it: escapes, blanks and quotes fall away."""
+    for escape in ("\\n", "\\t", "\\r"):
+        text = text.replace(escape, "")
+    return "".join(char for char in text if not char.isspace() and char not in "\\\"'“”‘’`")

@@ -1,0 +1,71 @@
+"""The sentences that a person at the terminal reads, in English and Japanese, from one catalogue.
+
+The Japanese texts of the retry messages are the wording that users of the first systems know. The
+language comes from ``AI_RAILS_LANG``, ``LC_ALL``, ``LC_MESSAGES`` or ``LANG``, the first that is set;
+anything but Japanese is English.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Final, Literal
+
+MessageLanguage = Literal["en", "ja"]
+MessageKey = Literal[
+    "retry",
+    "gave_up",
+    "model_retry",
+    "nothing_written",
+    "aborted",
+    "debug_detected",
+    "debug_error",
+    "debug_invalid",
+    "debug_attempt",
+    "debug_exceeded",
+]
+
+_CATALOGUE: Final[Mapping[MessageKey, Mapping[MessageLanguage, str]]] = {
+    "retry": {
+        "en": "This action was not carried out correctly.",
+        "ja": "このアクションは正しく実行されませんでした",
+    },
+    "gave_up": {
+        "en": "The user's task could not be carried out correctly.",
+        "ja": "ユーザーのタスクを正しく実行できませんでした",
+    },
+    "model_retry": {
+        "en": (
+            "There is a JSON syntax error. Correct the JSON below.\nError: {error}\nInvalid JSON: {json}\n\n"
+            "Send the function call again as valid JSON."
+        ),
+        "ja": (
+            "JSON構文エラーが発生しました。以下のJSONを修正してください。\nエラー: {error}\n不正なJSON: {json}\n\n"
+            "正しいJSON形式でもう一度functionCallを送信してください。"
+        ),
+    },
+    "nothing_written": {"en": "Nothing was written.", "ja": "何も書き込まれていません。"},
+    "aborted": {"en": "Stopped by the human.", "ja": "ユーザーが中止しました。"},
+    "debug_detected": dict.fromkeys(("en", "ja"), "[AI-Rails] Detected functionCall: {name} {args}"),
+    "debug_error": dict.fromkeys(("en", "ja"), "[AI-Rails] JSON parse error detected: {error}"),
+    "debug_invalid": dict.fromkeys(("en", "ja"), "[AI-Rails] Invalid JSON: {json}"),
+    "debug_attempt": dict.fromkeys(("en", "ja"), "[AI-Rails] Retry attempt {n}/{max}"),
+    "debug_exceeded": dict.fromkeys(("en", "ja"), "[AI-Rails] Maximum retry attempts ({max}) exceeded"),
+}
+
+
+def language(environment: Mapping[str, str] | None = None) -> MessageLanguage:
+    """Return the language that the environment asks for."""
+    env = os.environ if environment is None else environment
+    for name in ("AI_RAILS_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := env.get(name):
+            return "ja" if value.lower().startswith("ja") else "en"
+    return "en"
+
+
+def say(key: MessageKey, lang: MessageLanguage | None = None, **values: str) -> str:
+    """Return the sentence of ``key``, with ``{name}`` filled from ``values``, byte for byte."""
+    text = _CATALOGUE[key][lang or language()]
+    for name, value in values.items():
+        text = text.replace("{" + name + "}", value)
+    return text

@@ -1,0 +1,95 @@
+"""What an agent asks for: as found in its answer, and as validated.
+
+``RawRequest`` is what intake read; nothing about it is trusted. ``ToolRequest`` is what
+``rails.tools.validate`` made of it, and the only thing that can be planned or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from rails.core.dataclass import dataclass, field
+
+#: A JSON value as Python holds it. The one place where "anything JSON" is named.
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+
+def json_type(value: object) -> str:
+    """Return JSON's own name for the type of a value: null, boolean, string, integer, number, array or object."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int | float):
+        return "integer" if isinstance(value, int) else "number"
+    return "object" if isinstance(value, Mapping) else "array"
+
+
+#: What running a tool can do: look, change files of the project, or execute something.
+Effect = Literal["read", "edit", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One syntax-only change that made a block parse: what kind, where, and the text before and after."""
+
+    name: str
+    offset: int
+    before: str
+    after: str
+    confidence: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RawRequest:
+    """One tool request found in an answer.
+
+    ``dialect`` names the wire format ("s0", "s1", "s2", "s4", "native", …). ``start`` and ``end`` are
+    character offsets into the answer, fences or tags included; ``-1`` for native calls, which have no
+    place in the text. ``raw`` is the block's text as it was sent. ``id`` is unique in the session.
+    """
+
+    id: str
+    tool_name: str
+    parameters: Mapping[str, Json]
+    explanation: str = ""
+    dialect: str = ""
+    start: int = -1
+    end: int = -1
+    repairs: tuple[Repair, ...] = ()
+    raw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A request that satisfies its tool's definition. Made only by ``rails.tools.validate``.
+
+    ``parameters`` have the definition's own names, aliases resolved. ``coerced`` says in words what was
+    converted on the way ("edits: text to array"). ``asks`` is whether a human must agree first;
+    ``definition_digest`` binds the approval to the definition file that was in force.
+    """
+
+    id: str
+    tool_name: str
+    parameters: Mapping[str, Json]
+    explanation: str
+    effect: Effect
+    asks: bool
+    definition_digest: str
+    agent: str
+    coerced: tuple[str, ...] = ()
+    raw: RawRequest | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What running a tool gave back: the text for the model, whether it worked, and how long it took."""
+
+    ok: bool
+    text: str
+    duration_ms: float = 0.0
+    #: Facts for the log (exit code, status, files), never secrets.
+    facts: Mapping[str, Json] = field(default_factory=dict)

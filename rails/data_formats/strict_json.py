@@ -1,0 +1,304 @@
+"""Strict JSON: what the standard calls JSON, without the parts that two readers could read differently.
+
+Beyond RFC 8259 these are refused, because a value would be lost or invented: duplicate keys, NaN and
+infinities (also by overflow: ``1e999``), numbers of more than ``limits.NUMBER_CHARS`` significant
+digits, lone surrogates (raw or escaped), nesting beyond ``limits.JSON_DEPTH`` and texts beyond
+``limits.BLOCK_CHARS``. A byte-order mark is not white space. Valid text is never changed.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from operator import countOf
+from typing import Final, NamedTuple, NoReturn
+
+import jiter
+
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.core.text import excerpt, line_column
+from rails.core.tool_request import Json, Repair
+
+
+class ParsedJson(NamedTuple):
+    """A value, and what had to be repaired to read it.
+
+    ``closed_by_us`` is whether closing brackets were added at the end of the text.
+    """
+
+    value: Json
+    repairs: tuple[Repair, ...] = ()
+    closed_by_us: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFault:
+    """Why a text is not (one) JSON value: a stable code, a sentence part and a character offset."""
+
+    code: str
+    message: str
+    offset: int = 0
+
+
+class _Refused(ValueError):
+    """Raised inside the decoder's hooks, which cannot return a fault."""
+
+    def __init__(self, code: str, message: str, token: str) -> None:
+        super().__init__(message)
+        self.code, self.message, self.token = code, message, token
+
+
+def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise _Refused("duplicate_key", f'the key "{twice[:80]}" occurs twice in one object', json.dumps(twice))
+    return members
+
+
+def _constant(name: str) -> NoReturn:
+    raise _Refused("not_a_number", f"{name} is not a JSON value", name)
+
+
+def real(token: str) -> float:
+    """Turn a JSON number with a fraction or exponent into a float. Raises ValueError if it would not survive."""
+    number = float(token)
+    if len(token) <= limits.NUMBER_CHARS and number and number - number == 0:
+        return number
+    mantissa = token.lower().partition("e")[0].lstrip("-+").replace(".", "").lstrip("0")
+    if len(mantissa) > limits.NUMBER_CHARS or not math.isfinite(number) or (mantissa and number == 0):
+        raise _Refused("number", "the number cannot be held exactly enough", token)
+    return number
+
+
+def _whole(token: str) -> int:
+    if len(token) > limits.NUMBER_CHARS and len(token.lstrip("-")) > limits.NUMBER_CHARS:
+        raise ValueError("too many digits")
+    return int(token)
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_members, parse_constant=_constant, parse_float=real, parse_int=_whole
+)
+#: Up to this length of text, counting brackets and looking for escapes tells most of what a look at the value would.
+_SHORT: Final = 4_000
+#: Kinds of values about which nothing more can be asked, and those that are easily asked.
+_SOUND: Final = frozenset({str, bool, type(None)})
+_OBJECTS: Final = frozenset({dict})
+_EASY: Final = frozenset({*_SOUND, dict, list, int})
+_LARGEST: Final = 10**limits.NUMBER_CHARS
+_SURROGATE_ESCAPE: Final = re.compile(r"\\u[dD][89a-fA-F]")
+_STRING_OR_BRACKET: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[{}\[\]]', re.S)
+
+
+def parse_strict(text: str) -> ParsedJson | JsonFault:
+    """Read ``text`` as exactly one JSON value by the rules above."""
+    if len(text) > limits.BLOCK_CHARS:
+        return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
+    value = _quickly(text)
+    return _decoded(text) if value is None else ParsedJson(value)
+
+
+def _decoded(text: str) -> ParsedJson | JsonFault:
+    """Read ``text`` with every rule that the decoder's hooks can check checked by them."""
+    if not _encodable(text):
+        return JsonFault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
+    try:
+        value: Json = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        return JsonFault("syntax", error.msg, error.pos)
+    except _Refused as error:
+        return JsonFault(error.code, error.message, _place(text, error.token))
+    except RecursionError:
+        return _too_deep(text)
+    except ValueError:
+        return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
+    return _bounds(text, value) or ParsedJson(value)
+
+
+def _bounds(text: str, value: Json) -> JsonFault | None:
+    """Check what the decoder lets through: nesting and lone surrogate escapes."""
+    if too_deep(value, text):
+        return _too_deep(text)
+    if (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
+        found = _SURROGATE_ESCAPE.search(text)
+        place = found.start() if found else 0
+        return JsonFault("surrogate", "there is a lone surrogate escape, which is not a character", place)
+    return None
+
+
+def _quickly(text: str) -> Json:
+    """Read a text with a compiled decoder; None where a rule is, or may be, broken, and for ``null``.
+
+    It refuses duplicate keys and lone surrogates, too, but takes numbers and nesting that the rules above refuse.
+    """
+    try:
+        value: Json = jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="keys")
+    except ValueError:
+        return None
+    return value if _is_sound(value) else None
+
+
+def _is_sound(value: Json) -> bool:
+    """Return whether ``value`` surely breaks no rule on numbers and nesting. Level by level, without recursion."""
+    level: Iterable[Json] = value.values() if type(value) is dict else (value,)
+    for _ in range(limits.JSON_DEPTH):
+        items = list(level)
+        kinds = set(map(type, items))
+        if kinds <= _SOUND:
+            return True
+        if kinds == _OBJECTS:
+            level = chain.from_iterable(map(dict.values, items))  # type: ignore[arg-type]
+        elif not kinds <= _EASY or (int in kinds and not _are_short(items)):
+            return False
+        else:
+            level = _inside([item for item in items if type(item) is dict or type(item) is list])
+    return False
+
+
+def _are_short(items: list[Json]) -> bool:
+    """Return whether all integers among ``items`` have few enough digits."""
+    numbers = [item for item in items if type(item) is int]
+    return bool(max(numbers) < _LARGEST and min(numbers) > -_LARGEST)
+
+
+def too_deep(value: Json, text: str, allowed: int = limits.JSON_DEPTH, start: int = 0, end: int = -1) -> bool:
+    """Return whether ``value``, read from ``text[start:end]``, is nested more than ``allowed`` levels deep.
+
+    Level by level, without recursion; a level that holds nothing but strings is the last, and is
+    passed at the speed of C.
+    """
+    end = len(text) if end < 0 else end
+    if end - start <= _SHORT and text.count("[", start, end) + text.count("{", start, end) <= allowed:
+        return False
+    containers = [value] if isinstance(value, dict | list) else []
+    for _ in range(allowed):
+        if countOf(map(type, _inside(containers)), str) == sum(map(len, containers)):
+            return False
+        containers = [item for item in _inside(containers) if type(item) is dict or type(item) is list]
+    return bool(containers)
+
+
+def _inside(containers: list[dict[str, Json] | list[Json]]) -> Iterator[Json]:
+    return chain.from_iterable(one.values() if type(one) is dict else one for one in containers)
+
+
+def has_surrogate(value: Json) -> bool:
+    """Return whether any string or key holds a lone surrogate."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str) and not _encodable(item):
+            return True
+        if isinstance(item, dict):
+            if not all(map(_encodable, item)):
+                return True
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)
+    return False
+
+
+def _encodable(text: str) -> bool:
+    return text.isascii() or _raw_surrogate(text) < 0
+
+
+def _raw_surrogate(text: str) -> int:
+    """Return where the first lone surrogate of ``text`` is, or -1."""
+    try:
+        text.encode("utf-32-le")  # the quickest of the codecs that refuse surrogates
+    except UnicodeEncodeError as error:
+        return error.start
+    return -1
+
+
+def _place(text: str, token: str) -> int:
+    """Return where ``token`` occurs last: as a key if it is quoted, else as a bare word outside strings."""
+    if token.startswith('"'):
+        spots = [match.start() for match in re.finditer(re.escape(token) + r"\s*:", text)]
+        return spots[-1] if spots else max(text.rfind(token), 0)
+    bare = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|' + re.escape(token), re.S)
+    return next((match.start() for match in bare.finditer(text) if match[0] == token), 0)
+
+
+def _long_number(text: str) -> int:
+    found = re.search(rf"[0-9]{{{limits.NUMBER_CHARS + 1}}}", text)
+    return found.start() if found else 0
+
+
+def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
+    """Read one strict value that starts at ``pos`` and return it with where it ends; None if it is not strict JSON.
+
+    A fault means that the value is JSON but breaks one of the rules above.
+    """
+    if not _encodable(text):
+        return None
+    try:
+        value, end = _DECODER.raw_decode(text, pos)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    except _Refused as error:
+        return JsonFault(error.code, error.message, _place(text, error.token))
+    except ValueError:
+        return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
+    inside = text[pos:end]
+    return _bounds(inside, value) or (value, end)
+
+
+def read_container(text: str, pos: int, allowed: int) -> tuple[Json, int] | None:
+    """Read a strict container at ``pos``, of at most ``allowed`` levels, with where it ends; None if it is not one.
+
+    For a reader that goes on by itself then: whether the text holds lone surrogates is its own question.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text, pos)
+    except (ValueError, RecursionError):
+        return None
+    return None if too_deep(value, text, allowed, pos, end) else (value, end)
+
+
+def _too_deep(text: str) -> JsonFault:
+    depth = 0
+    for match in _STRING_OR_BRACKET.finditer(text):
+        depth += (match[0] in "{[") - (match[0] in "}]") if len(match[0]) == 1 else 0
+        if depth > limits.JSON_DEPTH:
+            break
+    else:
+        return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
+    return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep", match.start())
+
+
+_STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)
+
+
+def explain_json_fault(text: str, fault: JsonFault) -> str:
+    """Say what is wrong and where: message, line, column, the text around it, and what does not balance."""
+    line, column = line_column(text, fault.offset)
+    place = f"at line {line}, column {column} (character {fault.offset})"
+    return f"{fault.message} {place}, near: {excerpt(text, fault.offset)}{balance(text)}"
+
+
+def balance(text: str) -> str:
+    """Return a sentence about brackets that do not pair up outside strings, or an empty string."""
+    outside = _STRING.sub("", text)
+    left = outside.find('"')
+    open_string = len(text) - len(outside) + left if left >= 0 else -1
+    outside = outside[:left] if left >= 0 else outside
+    counts = {bracket: outside.count(bracket) for bracket in "{}[]"}
+    parts = [_surplus(counts[a] - counts[b], a, b) for a, b in ("{}", "[]")]
+    if open_string >= 0:
+        line, column = line_column(text, open_string)
+        parts.append(f"the string that starts at line {line}, column {column} is not closed")
+    said = "; ".join(part for part in parts if part)
+    return f" ({said})" if said else ""
+
+
+def _surplus(count: int, opening: str, closing: str) -> str:
+    if count > 0:
+        return f"{count} closing {closing} missing"
+    return f"{-count} closing {closing} too many (or {opening} missing)" if count < 0 else ""

@@ -1,1 +1,0 @@
-"""Other programs: what they can listen to."""

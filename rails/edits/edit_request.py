@@ -1,0 +1,64 @@
+"""One edit as it was asked for, and the two slips of copying that are taken off before giving up."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rails.core.dataclass import dataclass, replace
+from rails.edits.text_view import flatten
+
+_FENCE: Final = re.compile(r"\A(`{3,}|~{3,})[^\n`]*\n(.*?)\n?\1[ \t]*\n?\Z", re.S)
+_NUMBERED: Final = re.compile(r"[ \t]*(\d{1,7})(?:\t|[ \t]*[|→│:] ?|[ \t]*[|→│:]$)")
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """Replace ``old`` by ``new``, both literal.
+
+    ``replace_all``: every place. ``occurrence``: only the n-th place, from 1. ``near_line``: the place
+    nearest to that line. ``expected_count``: all places, if there are exactly so many. ``handle``:
+    accept one place that an earlier refusal offered. ``ignore_case`` and ``regex``: how ``old`` is
+    searched (see :mod:`rails.edits.regex_search`). ``validate_after``: a text that the file must have afterwards.
+    """
+
+    old: str
+    new: str
+    replace_all: bool = False
+    occurrence: int | None = None
+    near_line: int | None = None
+    expected_count: int | None = None
+    handle: str = ""
+    ignore_case: bool = False
+    regex: bool = False
+    validate_after: str = ""
+
+
+def without_fence(wanted: EditRequest) -> EditRequest | None:
+    """Return the edit without a code fence around its search text, or ``None`` if there is none."""
+    old = _FENCE.match(flatten(wanted.old))
+    if old is None:
+        return None
+    new = _FENCE.match(flatten(wanted.new))
+    return replace(wanted, old=old[2], new=new[2] if new else wanted.new)
+
+
+def unnumbered(wanted: EditRequest) -> tuple[EditRequest, int] | None:
+    """Return the edit without copied line numbers and the first number, or ``None``.
+
+    Only when every line of the search text has one and they count up by one.
+    """
+    lines = flatten(wanted.old).removesuffix("\n").split("\n")
+    found = [_NUMBERED.match(line) for line in lines]
+    numbers = [int(match[1]) for match in found if match]
+    if len(numbers) < len(lines) or numbers != list(range(numbers[0], numbers[0] + len(lines))):
+        return None
+    old = "\n".join(_NUMBERED.sub("", line, count=1) for line in lines)
+    return replace(wanted, old=old, new=_without_numbers(flatten(wanted.new))), numbers[0]
+
+
+def _without_numbers(text: str) -> str:
+    lines = text.split("\n")
+    if all(_NUMBERED.match(line) for line in lines if line.strip()):
+        return "\n".join(_NUMBERED.sub("", line, count=1) for line in lines)
+    return text

@@ -1,0 +1,339 @@
+"""One file on its way through an answer's requests: what it was, what has been asked, what it will be."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Final
+
+from rails.core import limits
+from rails.core.changes import FileChange
+from rails.core.dataclass import replace
+from rails.core.paths import WorkspacePath
+from rails.core.text import one_line, sha256
+from rails.edits import placeholders, text_view
+from rails.edits.edit_request import EditRequest
+from rails.edits.match import Match, Miss, locate
+from rails.edits.plan_result import EditError
+from rails.edits.replace import Replacement, Stage, line_replacement, replace_all
+from rails.edits.safe_files import Snapshot
+from rails.edits.stale import KnownFiles, as_it_is_now, can_merge, put_together
+from rails.edits.text_view import View, flatten, line_places
+
+_NEW_MODE: Final = 0o644
+_DONE_PLACES: Final = 1_000
+_HASH_CHARS: Final = 8  # a base hash may be shortened to this many hexadecimal digits
+
+
+class Draft:
+    """The future of one file. Every method either takes a request in or raises :class:`EditError`."""
+
+    def __init__(self, path: WorkspacePath, found: Snapshot | None, known: KnownFiles | None = None) -> None:
+        self.path = path
+        self.found = found
+        self.merged: tuple[tuple[int, int], ...] = ()  # somebody's lines that a merge kept; known once finished
+        self._known = known or KnownFiles()
+        self._base: bytes | None = None  # what the agent read, where its requests are about that and not about now
+        self.mode = _NEW_MODE if found is None else found.mode
+        self.before = None if found is None else found.data
+        self._data = self.before  # as of the last whole write, move or flush
+        self._stage: Stage | None = None
+        self._fate = ""  # "edited", "written", "deleted", "moved away": what was done last, in words
+        self._replaced = False
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def edit(self, wanted: EditRequest, base: str) -> Match:
+        """Replace text. Returns what was found where."""
+        self._check_base(base, wanted)
+        stage = self._open_stage("")
+        if line := placeholders.placeholder(wanted.new, wanted.old):
+            raise EditError(
+                "placeholder",
+                f"Line {line[0]} of new_string stands for code that was left out: {one_line(line[1])!r}.",
+                "Send the complete new text; to leave lines as they are, leave them out of old_string too.",
+            )
+        if not stage.coded.accepts(wanted.new):
+            raise EditError("format", "The file is not UTF-8, and new_string has more than plain ASCII.", _ENCODING)
+        found = locate(stage.view, wanted)
+        if isinstance(found, Miss) and found.code in ("not_found", "already_applied") and stage.spans:
+            self._flush()
+            stage = self._open_stage("")
+            chained = locate(stage.view, wanted)
+            found = chained if isinstance(chained, Match) or chained.code == "ambiguous" else found
+        if isinstance(found, Miss):
+            raise EditError(found.code, found.message, found.hint, found)
+        self._check(stage, wanted, found)
+        if len(found.spans) > 1:
+            self._check_all_is_clear(stage, wanted)
+        for span in found.spans:
+            self._add(stage, span)
+        self._fate = "edited"
+        if wanted.validate_after and wanted.validate_after not in stage.coded.text_of(replace_all(stage)):
+            raise EditError(
+                "validation",
+                f'Validation failed: expected text "{one_line(wanted.validate_after)}" not found after operation.',
+                "Correct the edit, or the text that is expected after it.",
+            )
+        return replace(found, notes=(*found.notes, *self._changed_note(base)))
+
+    def chain(self) -> None:
+        """Let the next edits see the result of those so far."""
+        if self._stage is not None:
+            self._flush()
+
+    def insert(self, line: int, end_line: int | None, text: str, base: str) -> Sequence[str]:
+        """Put ``text`` before line ``line``, or in place of lines ``line`` to ``end_line`` (1-based, inclusive)."""
+        stage = self._open_stage(base)
+        view = stage.view
+        count = len(view.lines) - (1 if view.lines[-1] == "" else 0)
+        last = line - 1 if end_line is None else end_line
+        if not (1 <= line <= count + (end_line is None) and line - 1 <= last <= count):
+            hint = f"Send a line from 1 to {count + 1}, and an end_line from line to {count}."
+            raise EditError("not_found", f"The file has {count} lines; line {line} to {last} is not in it.", hint)
+        if not stage.coded.accepts(text):
+            raise EditError("format", "The file is not UTF-8, and text has more than plain ASCII.", _ENCODING)
+        if marker := placeholders.placeholder(text, ""):
+            raise EditError("placeholder", f"Line {marker[0]} of text stands for left-out code.", "Send all of it.")
+        span = line_replacement(view, line, last, text, count)
+        if stage.view.text[span.start : span.end] == span.text:
+            raise EditError(
+                "no_change", "No changes made (content identical after replacement).", "Leave this edit out."
+            )
+        self._add(stage, span)
+        self._fate = "edited"
+        return self.link_note()
+
+    def write(self, content: str, base: str) -> Sequence[str]:
+        """Take ``content`` as the whole file, in the file's own encoding and line ends."""
+        if self._fate in ("edited", "written", "moved away"):
+            raise EditError("overlap", f"The file is {self._fate} and written in one answer.", _ONE_WRITE)
+        self._check_writable()
+        self._check_base(base)
+        data, notes = self._encode_whole(content)
+        if len(data) > limits.FILE_BYTES:
+            raise EditError("limit", f"The file would have {len(data)} bytes; {limits.FILE_BYTES} are allowed.")
+        if data == self._start:
+            raise EditError("no_change", "No changes made (content identical after replacement).", "Leave it out.")
+        self._data, self._stage, self._fate = data, None, "written"
+        return (*notes, *self.link_note())
+
+    def delete(self, base: str = "") -> Sequence[str]:
+        """Take the file away."""
+        self._check_there()
+        self._check_base(base, mergeable=False)
+        if self._fate:
+            raise EditError("overlap", f"The file is {self._fate} and deleted in one answer.", "Send one of the two.")
+        self._check_writable()
+        self._data, self._stage, self._fate = None, None, "deleted"
+        return ()
+
+    def receive(self, source: Draft) -> Sequence[str]:
+        """Become what ``source`` is; ``source`` goes."""
+        if source is self:
+            raise EditError("no_change", "The file is to be moved onto itself.", "Leave this request out.")
+        if self._fate or source._fate in ("deleted", "moved away"):
+            raise EditError(
+                "overlap", f"{self.path} or {source.path} is used twice in one answer.", "Send one of the two."
+            )
+        source._check_there()
+        if self.before is not None:
+            raise EditError("exists", f"{self.path} exists already.", "Choose a free name, or delete that file first.")
+        source._check_writable()
+        source._flush()
+        source._merge()
+        self._data, self.mode, self._fate = source._data, source.mode, "written"
+        source._data, source._stage, source._fate = None, None, "moved away"
+        return (f"moved from {source.path}",)
+
+    def finish(self) -> FileChange | None:
+        """Return the new file, or ``None`` if no request touched it."""
+        if not self._fate:
+            return None
+        self._flush()
+        self._merge()
+        if self._data == self.before and self.merged:
+            raise EditError("already_applied", "Somebody made this change since you read the file.", "Leave it out.")
+        if self._data == self.before:
+            raise EditError("no_change", "The edits of this answer cancel each other out.", "Leave them out.")
+        if self._data is not None and len(self._data) > limits.FILE_BYTES:
+            raise EditError("limit", f"The file would have {len(self._data)} bytes; {limits.FILE_BYTES} are allowed.")
+        return FileChange(self.path, self.before, self._data, self.mode)
+
+    # -- what must hold ---------------------------------------------------------------------------
+
+    def _check_there(self) -> None:
+        if self._fate in ("deleted", "moved away"):
+            raise EditError("overlap", f"The file is {self._fate} in the same answer.", "Send one of the two.")
+        if self._data is None:
+            raise EditError(
+                "not_found", f"File not found: {self.path}", "Check the path, or create it with write_file."
+            )
+
+    def _check_writable(self) -> None:
+        if self.found is not None and not self.found.mode & 0o222:
+            raise EditError("read_only", "The file is read-only.", "Ask the human to make it writable.")
+
+    @property
+    def _start(self) -> bytes | None:
+        """What the requests are about: the file as it is, or as the agent read it."""
+        return self.before if self._base is None else self._base
+
+    def _check_base(self, base: str, wanted: EditRequest | None = None, *, mergeable: bool = True) -> None:
+        """Refuse a request about a file that is not what the agent read, with the lines as they are now.
+
+        Where it is known what the agent read, the requests are applied to that, and merged in the end.
+        """
+        if not base:
+            return
+        now = "" if self.before is None else sha256(self.before)
+        given = base.lower().removeprefix("sha256:")
+        if len(given) >= _HASH_CHARS:
+            if (sha256(self._base) if self._base is not None else now).startswith(given):
+                return
+            read = self._known.base(given) if mergeable and not self._fate else None
+            if read is not None and self.before is not None and can_merge(self.before):
+                self._base = self._data = read
+                return
+        there = as_it_is_now(self.before, wanted) if wanted and self.before else ""
+        hint = f"Read it again{f'; its hash is now {now}' if now else ''}.{there}"
+        raise EditError("stale", "The file has changed since you read it (base_hash differs).", hint)
+
+    def _merge(self) -> None:
+        """Put the requests' changes beside those that somebody made since. Raises Problem where they meet."""
+        if self._base is not None and self.before is not None and self._data is not None:
+            found = put_together(self._base, self.before, self._data)
+            self._base, self._data, self.merged = None, found.data, found.kept
+
+    def _changed_note(self, base: str) -> Sequence[str]:
+        """Say it when an edit is made in a file that is not as the agent read it."""
+        seen = self._known.seen.get(str(self.path), "")
+        if base or self._base is not None or not seen or self.before is None or sha256(self.before) == seen:
+            return ()
+        return ("somebody changed the file since it was read; the edit is made in it as it is now",)
+
+    def _check(self, stage: Stage, wanted: EditRequest, found: Match) -> None:
+        texts = [stage.view.text[span.start : span.end] for span in found.spans]
+        if all(text == span.text for text, span in zip(texts, found.spans, strict=True)):
+            raise EditError(
+                "no_change", "No changes made (content identical after replacement).", "Leave this edit out."
+            )
+        if len(found.spans) == 1 and _is_done(stage.view, wanted, found):
+            line = found.spans[0].first_line
+            raise EditError(
+                "already_applied",
+                f"The lines that new_string adds are already there, at line {line}.",
+                "Leave this edit out: it seems to be done. To add them twice, quote a line more of the file.",
+            )
+
+    def _check_all_is_clear(self, stage: Stage, wanted: EditRequest) -> None:
+        """Refuse "every place" where an earlier edit of the answer writes one more: before or after it?"""
+        if not wanted.regex and any(flatten(wanted.old) in flatten(span.text) for span in stage.spans):
+            raise EditError(
+                "overlap",
+                "An earlier edit of this answer writes text that this one replaces everywhere.",
+                "Send the two edits in separate answers, or as one.",
+            )
+
+    def link_note(self) -> Sequence[str]:
+        """Say it when the file has other names, which keep the old bytes."""
+        if self.found is None or self.found.links < 2:
+            return ()
+        return (f"it has {self.found.links} names (hard links); only this one will change",)
+
+    # -- the text ---------------------------------------------------------------------------------
+
+    def _open_stage(self, base: str) -> Stage:
+        self._check_there()
+        self._check_writable()
+        self._check_base(base)
+        if self._stage is None:
+            coded = text_view.decode_content(self._data or b"")
+            if coded is None:
+                raise EditError(
+                    "format", "The file is binary, not text.", "It can only be replaced or deleted as a whole."
+                )
+            self._stage = Stage(coded, View(coded.text), [])
+        return self._stage
+
+    def _add(self, stage: Stage, span: Replacement) -> None:
+        at = bisect_right(stage.spans, (span.start, span.end), key=lambda other: (other.start, other.end))
+        for other in stage.spans[max(0, at - 1) : at + 1]:  # all others are disjoint, so only these two can overlap
+            if span.start < other.end and other.start < span.end:
+                raise EditError(
+                    "overlap",
+                    f"Two edits of this answer change the same text, lines {span.first_line}–{span.last_line} and "
+                    f"{other.first_line}–{other.last_line}.",
+                    "Send them as one edit.",
+                )
+        stage.spans.insert(at, span)
+
+    def _flush(self) -> None:
+        """Turn the spans asked for so far into bytes; later edits see those."""
+        stage, self._stage = self._stage, None
+        if stage is not None and stage.spans:
+            self._data = replace_all(stage)
+
+    def _encode_whole(self, content: str) -> tuple[bytes, list[str]]:
+        old = text_view.decode_content(self._start) if self._start else None
+        if any("\ud800" <= char <= "\udfff" for char in content):
+            raise EditError("format", "content has half of a character (a lone surrogate).", "Send valid Unicode text.")
+        if old is None:
+            _check_omission("", content)
+            return content.encode(), []
+        if self._fate != "deleted":
+            _check_omission(old.text, content)
+        notes = []
+        view = View(old.text)
+        if view.eol != "\n" and not view.mixed and "\r" not in content and "\n" in content:
+            content, notes = content.replace("\n", view.eol), ["line ends kept as they were"]
+        if not old.clean:
+            return content.encode(), [*notes, "it was not UTF-8 and will be"]
+        if old.mark and content.startswith("\ufeff"):
+            content = content[1:]
+        return old.encode(content), notes
+
+
+_ENCODING: Final = "Use ASCII (escapes, entities), or write the whole file anew as UTF-8."
+_ONE_WRITE: Final = "Send either the whole file or the edits, once."
+
+
+def _check_omission(old: str, new: str) -> None:
+    if line := placeholders.placeholder(new, old):
+        raise EditError(
+            "omission",
+            f"Line {line[0]} of content stands for code that was left out: {one_line(line[1])!r}.",
+            "Send the complete file, or change only the lines concerned with edit_file.",
+        )
+    if old and (lost := placeholders.lost_lines(old, new)):
+        raise EditError(
+            "omission",
+            f"The new content drops {lost[0]} of the file's {lost[1]} lines.",
+            "Change the lines concerned with edit_file. If the file shall really shrink so much, send delete_file "
+            "for it right before write_file.",
+        )
+
+
+def _is_done(view: View, wanted: EditRequest, found: Match) -> bool:
+    """Whether the place already reads as ``new``: a request that is sent again must not add or nest twice."""
+    span = found.spans[0]
+    if wanted.occurrence is not None or wanted.replace_all or "\n" not in wanted.new.strip("\n"):
+        return False
+    if found.strategy > 1:
+        lines = flatten(wanted.new).strip("\n").split("\n")
+        if line_places(lines, flatten(wanted.old).split("\n"), str.strip, 1):
+            return False  # a deletion: what stays is there before and after
+        at = line_places(lines, view.lines, str.rstrip, _DONE_PLACES)
+        return any(start < span.last_line and span.first_line <= start + len(lines) for start in at)
+    text, old = view.text, view.text[span.start : span.end]
+    if not old or span.text.count(old) != 1:
+        return False
+    if not any(char.isalnum() for char in span.text.replace(old, "")):
+        return False  # one more blank line or closing bracket is a request like any other
+    start = span.start - span.text.index(old)
+    end = start + len(span.text)
+    if start < 0 or text[start:end] != span.text:
+        return False
+    return (start == 0 or text[start - 1] == "\n") and (
+        end >= len(text) or text[end] in "\r\n" or text[end - 1] == "\n"
+    )

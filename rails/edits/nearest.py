@@ -1,0 +1,127 @@
+"""The nearest places, when no strategy finds the text. They are shown and can be accepted by handle, never applied.
+
+Bounded in time: lines are compared by an index first, and only the best windows are measured.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from time import monotonic
+from typing import Final
+
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.core.text import one_line
+from rails.edits.text_view import View, tokens, without_spaces
+
+_BUDGET_SECONDS: Final = limits.NEAREST_SECONDS
+_SHOWN: Final = 3
+_COMMON: Final = 200  # a line that is in the file more often says nothing about the place
+_MIN_LIKENESS: Final = 0.5
+_LINE_CHARS: Final = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A place that may be meant. Lines are 1-based; ``likeness`` is 0 to 1.
+
+    ``line`` and ``column`` are where file and search text first differ, with both sides made visible
+    (``·`` blank, ``→`` tab). ``handle`` is valid as long as the file stays as it is.
+    """
+
+    handle: str
+    first_line: int
+    last_line: int
+    likeness: float
+    line: int = 0
+    column: int = 0
+    wanted: str = ""
+    found: str = ""
+    context: str = ""
+
+
+def handle_for(view: View, first_line: int, last_line: int, old: str, new: str) -> str:
+    """Return the name of one place for one edit; it changes with the file and with the edit."""
+    facts = "\0".join((view.digest, str(first_line), str(last_line), old, new))
+    return "h" + hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def visible(line: str) -> str:
+    """Return a line with its leading and trailing blanks made visible."""
+    body = line.strip()
+    if not body:
+        return one_line(line.replace("\t", "→").replace(" ", "·"), 120)
+    at = line.index(body)
+    lead, tail = line[:at], line[at + len(body) :]
+    shown = "".join(part.replace("\t", "→").replace(" ", "·") for part in (lead,))
+    return one_line(f"{shown}{body}{tail.replace(chr(9), '→').replace(' ', '·')}", 120)
+
+
+def nearest_places(view: View, old: str, new: str) -> tuple[Candidate, ...]:
+    """Return the best places for ``old``, best first; none if nothing is alike."""
+    wanted = old.removesuffix("\n").split("\n")
+    starts = _votes(view.lines, wanted) or _by_likeness(view.lines, wanted)
+    found = [_measure(view, start, wanted, old, new) for start in starts]
+    alike = [candidate for candidate in found if candidate.likeness >= _MIN_LIKENESS]
+    return tuple(sorted(alike, key=lambda candidate: -candidate.likeness)[:_SHOWN])
+
+
+def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Let each line of the search text that the file has vote for where the block would start."""
+    index: dict[str, list[int]] = defaultdict(list)
+    keys = {without_spaces(line) for line in wanted} - {""}
+    for number, line in enumerate(lines):
+        if (key := without_spaces(line)) in keys and len(index[key]) <= _COMMON:
+            index[key].append(number)
+    votes: Counter[int] = Counter()
+    for offset, line in enumerate(wanted):
+        found = index.get(without_spaces(line), [])
+        if len(found) <= _COMMON:
+            votes.update(max(0, number - offset) for number in found)
+    return [start for start, _ in votes.most_common(2 * _SHOWN)]
+
+
+def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
+    """Find the lines most like the longest line of the search text, until the time is up."""
+    offset, probe = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
+    matcher = difflib.SequenceMatcher(b=probe.strip()[:_LINE_CHARS], autojunk=False)
+    words, scored, end = set(tokens(probe[:_LINE_CHARS])), [], monotonic() + _BUDGET_SECONDS
+    for number, line in enumerate(lines):
+        if number % 64 == 0 and monotonic() > end:
+            break
+        text = line.strip()[:_LINE_CHARS]
+        if not text or (words and words.isdisjoint(tokens(text))):
+            continue
+        matcher.set_seq1(text)
+        if matcher.real_quick_ratio() > _MIN_LIKENESS and matcher.quick_ratio() > _MIN_LIKENESS:
+            scored.append((matcher.ratio(), -number))
+    return [max(0, -number - offset) for _, number in sorted(scored, reverse=True)[:_SHOWN]]
+
+
+def _measure(view: View, start: int, wanted: Sequence[str], old: str, new: str) -> Candidate:
+    window = view.lines[start : start + len(wanted)]
+    equal = sum(without_spaces(a) == without_spaces(b) for a, b in zip(wanted, window, strict=False))
+    first, last = start + 1, start + max(1, len(window))
+    handle = handle_for(view, first, last, old, new)
+    for offset, line in enumerate(wanted):
+        other = window[offset] if offset < len(window) else ""
+        if line != other:
+            likeness = _likeness(equal, wanted, line, other)
+            column = _first_difference(line, other)
+            return Candidate(handle, first, last, likeness, start + offset + 1, column, visible(line), visible(other))
+    return Candidate(handle, first, last, 1.0)
+
+
+def _likeness(equal: int, wanted: Sequence[str], line: str, other: str) -> float:
+    partly = difflib.SequenceMatcher(None, line.strip()[:_LINE_CHARS], other.strip()[:_LINE_CHARS]).ratio()
+    if without_spaces(line) == without_spaces(other):
+        return round(equal / len(wanted), 2)
+    return round((equal + partly) / len(wanted) if len(wanted) > 1 else partly, 2)
+
+
+def _first_difference(line: str, other: str) -> int:
+    pairs = enumerate(zip(line, other, strict=False), start=1)
+    return next((column for column, (a, b) in pairs if a != b), min(len(line), len(other)) + 1)

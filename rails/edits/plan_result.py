@@ -1,0 +1,68 @@
+"""The plan of an answer's edit requests: the value that planning gives."""
+
+from __future__ import annotations
+
+from rails.core.changes import ChangeSet
+from rails.core.dataclass import dataclass
+from rails.core.errors import Refusal
+from rails.core.paths import WorkspacePath
+from rails.edits.match import Miss
+
+
+@dataclass(frozen=True, slots=True)
+class EditResult:
+    """The result of one replacement: in how many places, by which strategy, and whether it was a fuzzy one."""
+
+    request_id: str
+    path: WorkspacePath
+    occurrences: int
+    strategy: int
+    fuzzy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The plan of the requests. If there are refusals, ``changes`` is empty (but see ``partial``).
+
+    ``notes`` say what is not plain from the diff ("lines 3–9 matched after indentation
+    correction (rung 5)"). ``misses`` are the refusals' facts in full: strategies, candidates, handles.
+    ``outcomes`` has one entry for each replacement that was planned. ``merged`` are files whose changes were
+    put beside somebody else's, made since the agent read them.
+    """
+
+    changes: ChangeSet
+    refusals: tuple[Refusal, ...] = ()
+    notes: tuple[str, ...] = ()
+    misses: tuple[Miss, ...] = ()
+    outcomes: tuple[EditResult, ...] = ()
+    merged: tuple[WorkspacePath, ...] = ()
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why a human should look at where the changes went, in sentences."""
+        return (
+            *(
+                f"Fuzzy match in {path}: the agent's text is not there; it goes to a similar place."
+                for path in self.fuzzy
+            ),
+            *(f"Merged: somebody changed {path} since the agent read it." for path in self.merged),
+        )
+
+    @property
+    def label(self) -> str:
+        """What a step's title says of it: how its place was found, where that was not plain."""
+        words = [word for word, files in (("fuzzy match", self.fuzzy), ("merged", self.merged)) if files]
+        return f" ({', '.join(words)})" if words else ""
+
+    @property
+    def fuzzy(self) -> tuple[WorkspacePath, ...]:
+        """Files with an edit at a place that was only alike and was accepted by its handle."""
+        return tuple(dict.fromkeys(outcome.path for outcome in self.outcomes if outcome.fuzzy))
+
+
+class EditError(Exception):
+    """Why a request cannot be planned: the parts of a Refusal."""
+
+    def __init__(self, code: str, message: str, hint: str = "", miss: Miss | None = None) -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint, self.miss = code, message, hint, miss

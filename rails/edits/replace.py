@@ -1,0 +1,197 @@
+"""Writing: what takes the place of a located text, in the file's own form.
+
+Lines that the request leaves alone stay as the file has them, blanks, punctuation and line ends
+included; new lines get the file's indentation through the learned map and the line ends around them.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.errors import WorkspaceError
+from rails.edits.strategies import FoundPlaces, LinePlaces, TextPlaces, map_at
+from rails.edits.text_view import DecodedFile, View, indent
+
+_DIFF_PAIRS: Final = 250_000  # line pairs compared to find the lines that a replacement leaves alone
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """A piece of the file's text, from ``start`` to ``end`` (characters), and what takes its place."""
+
+    start: int
+    end: int
+    text: str
+    first_line: int
+    last_line: int
+
+
+def replacement_at(view: View, found: FoundPlaces, place: int) -> Replacement | None:
+    """Return what to write at one place; ``None`` where a new line's indentation is unclear."""
+    return _piece_span(view, found, place) if isinstance(found, TextPlaces) else _block_span(view, found, place)
+
+
+def line_at(view: View, found: FoundPlaces, place: int) -> int:
+    """Return the 1-based line of a place."""
+    return view.line_of(place) if isinstance(found, TextPlaces) else place + 1
+
+
+def lines_at(view: View, found: FoundPlaces, place: int) -> tuple[int, int]:
+    """Return the first and the last line of a place, from 1."""
+    first = line_at(view, found, place)
+    return first, first + (found.old.count("\n") if isinstance(found, TextPlaces) else len(found.old) - 1)
+
+
+def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement:
+    end = start + len(found.old)
+    first, last = lines_at(view, found, start)
+    text = found.new
+    if "\n" in text and view.mixed:
+        text = _mixed_ends(view, found, start)
+    elif "\n" in text and view.eol != "\n":
+        text = text.replace("\n", view.eol)
+    return Replacement(view.real(start), view.real(end), text, first, last)
+
+
+def _mixed_ends(view: View, found: TextPlaces, start: int) -> str:
+    """Write a replacement into a file with several kinds of line end: each line keeps its own."""
+    index = view.line_of(start) - 1
+    old, new = found.old.split("\n"), found.new.split("\n")
+    real = [(text, view.real_line(index + n)[1]) for n, text in enumerate(old)]
+    return _weave(real, old, new, lambda line, _: line, view.eol)
+
+
+def _block_span(view: View, found: LinePlaces, start: int) -> Replacement | None:
+    """Return what to write over the lines at ``start``; ``None`` if a new line's indentation is unclear."""
+    stop = start + len(found.old)
+    real = [view.real_line(number) for number in range(start, stop)]
+    begin = view.real(view.starts[start])
+    if found.new is None:
+        end = view.real(view.starts[stop]) if stop < len(view.lines) else len(view.text)
+        return Replacement(begin, end, "", start + 1, stop)
+    translate = _translator(view, found, start)
+    try:
+        text = _weave(real, found.old, found.new, translate, view.eol)
+    except _UnclearError:
+        return None
+    end = view.real(view.starts[stop - 1] + len(view.lines[stop - 1]))
+    return Replacement(begin, end, text, start + 1, stop)
+
+
+class _UnclearError(Exception):
+    """A new line has an indentation that the map does not cover."""
+
+
+def _translator(view: View, found: LinePlaces, start: int) -> Callable[[str, bool], str]:
+    known = map_at(view, start, found)
+
+    def translate(line: str, first: bool) -> str:
+        if not line.strip():
+            return ""
+        blanks = indent(line)
+        there = known.translate(blanks, first=first) if known else blanks
+        if there is None:
+            raise _UnclearError
+        return there + line[len(blanks) :]
+
+    return translate
+
+
+def _weave(
+    real: Sequence[tuple[str, str]],
+    old: Sequence[str],
+    new: Sequence[str],
+    translate: Callable[[str, bool], str],
+    eol: str,
+) -> str:
+    """Return the new lines, those that the request left alone as the file has them, line ends included."""
+    out: list[tuple[str, str]] = []
+    for tag, i1, i2, j1, j2 in _opcodes(old, new):
+        if tag == "equal":
+            out.extend(real[i1:i2])
+        else:
+            last = min(max(i1, i2 - 1), len(real) - 1)
+            ends = (real[min(i1 + n, last)][1] or real[max(0, last - 1)][1] or eol for n in range(j2 - j1))
+            out.extend(zip((translate(new[j], j == 0) for j in range(j1, j2)), ends, strict=True))
+    return "".join(line + (end or eol) for line, end in out[:-1]) + out[-1][0]
+
+
+def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
+    """Return how ``new`` comes from ``old``, as difflib says it, in bounded time."""
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    codes: list[tuple[str, int, int, int, int]] = [("equal", 0, head, 0, head)] if head else []
+    if len(middle_old) * len(middle_new) <= _DIFF_PAIRS:
+        inner = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_opcodes()
+        codes += [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in inner]
+    else:
+        codes.append(("replace", head, len(old) - tail, head, len(new) - tail))
+    if tail:
+        codes.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
+    return codes
+
+
+@dataclass(slots=True)
+class Stage:
+    """A text and the disjoint spans that this answer wants changed in it, in file order."""
+
+    coded: DecodedFile
+    view: View
+    spans: list[Replacement]
+
+
+def line_replacement(view: View, line: int, last: int, text: str, count: int) -> Replacement:
+    """Return the span of whole lines; ``text`` gets the file's line ends and a final one where lines follow."""
+    body = text.replace("\r\n", "\n")
+    start = len(view.text) if line > count else view.real(view.starts[line - 1])
+    if last >= len(view.lines):
+        end = len(view.text)
+    else:
+        end = start if last < line else view.real(view.starts[last])
+    follows = end < len(view.text) or view.text.endswith(view.eol)
+    if body and not body.endswith("\n") and follows:
+        body += "\n"
+    if line > count and view.text and not view.text.endswith(view.eol):
+        body = "\n" + body.removesuffix("\n")
+    return Replacement(start, end, body.replace("\n", view.eol), line, max(line, last))
+
+
+def replace_all(stage: Stage) -> bytes:
+    """Return the bytes with every span replaced, and prove that nothing else has changed.
+
+    Raises WorkspaceError if it has: that would be a fault of ours, and nothing is written then.
+    """
+    text, pieces, gaps, at = stage.view.text, [], [], 0
+    for span in stage.spans:
+        gaps.append((at, span.start))
+        pieces += [text[at : span.start], span.text]
+        at = span.end
+    gaps.append((at, len(text)))
+    pieces.append(text[at:])
+    before, after = stage.coded.encode(text), stage.coded.encode("".join(pieces))
+    _prove(stage, before, after, gaps)
+    return after
+
+
+def _prove(stage: Stage, before: bytes, after: bytes, gaps: Sequence[tuple[int, int]]) -> None:
+    """Compare the bytes outside the spans, before and after. Raises WorkspaceError: then it is our fault."""
+    coded, text, spans = stage.coded, stage.view.text, stage.spans
+    old_at = new_at = 0
+    for number, (start, end) in enumerate(gaps):
+        length = coded.size(text[start:end]) + (len(coded.mark) if number == 0 else 0)
+        if before[old_at : old_at + length] != after[new_at : new_at + length]:
+            raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")
+        old_at, new_at = old_at + length, new_at + length
+        if number < len(spans):
+            old_at += coded.size(text[spans[number].start : spans[number].end])
+            new_at += coded.size(spans[number].text)
+    if old_at != len(before) or new_at != len(after):
+        raise WorkspaceError("An edit would have changed bytes outside its place. Nothing was planned.")

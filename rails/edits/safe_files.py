@@ -1,0 +1,273 @@
+"""Files of the project, reached by descriptors: no link is followed, no check can be outrun.
+
+Covered: symbolic links at any level, devices, pipes and sockets, folders in place of files, over-large
+files, a parent folder that is swapped for a link while we work (we hold the descriptor of the folder
+that was checked). Not covered: another process of the same user that writes into the very same file at
+the same instant through an open descriptor, and network file systems that lie about ``fsync``.
+
+Everything that changes the disk goes through one :class:`Disk`, so that tests can put a faulty, a
+recording or a dying disk in its place.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.core.errors import WorkspaceError
+from rails.core.paths import WorkspacePath
+
+_NOFOLLOW: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER: Final = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | _NOFOLLOW
+_READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | _NOFOLLOW
+_CREATE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW
+_RENAME_EXCHANGE: Final = 2  # <linux/fs.h>
+_CHUNK: Final = 1 << 20
+
+
+class UnsafeFileError(WorkspaceError):
+    """A path leads to something that is not a plain file inside the project, or that is too large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A file as it was at one look: bytes, permission bits, hard-link count, owner and identity."""
+
+    data: bytes
+    mode: int
+    links: int
+    owner: tuple[int, int]
+    identity: tuple[int, int, int, int]  # device, inode, size, modification time in ns
+
+
+@cache
+def _renameat2() -> ctypes._NamedFuncPointer | None:
+    """Return the C library's ``renameat2``, or ``None`` where there is none."""
+    try:
+        return ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return None
+
+
+class Disk:
+    """Every call that changes the disk, one method each, relative to an open folder. Raises OSError."""
+
+    def create(self, name: str, folder: int) -> int:
+        """Create a new, empty, private file and return its descriptor; fails if the name is taken."""
+        return os.open(name, _CREATE, 0o600, dir_fd=folder)
+
+    def write(self, descriptor: int, data: bytes) -> None:
+        """Write all of ``data``."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(descriptor, view[:_CHUNK]) :]
+
+    def set_owner(self, descriptor: int, owner: tuple[int, int]) -> None:
+        """Give the open file to ``owner`` (user, group)."""
+        os.fchown(descriptor, *owner)
+
+    def set_mode(self, descriptor: int, mode: int) -> None:
+        """Set the permission bits of the open file."""
+        os.fchmod(descriptor, mode)
+
+    def sync(self, descriptor: int) -> None:
+        """Return when the file's bytes, or the folder's names, are on stable storage."""
+        os.fsync(descriptor)
+
+    def rename(self, old: str, new: str, folder: int) -> None:
+        """Rename within a folder; an existing ``new`` is replaced in one step."""
+        os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
+
+    def exchange(self, one: str, other: str, folder: int) -> bool:
+        """Swap two names in one step. Returns False, with nothing done, where the system cannot."""
+        function = _renameat2()
+        if function is None:
+            return False
+        if function(folder, os.fsencode(one), folder, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+            return True
+        number = ctypes.get_errno()
+        if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+            return False
+        raise OSError(number, os.strerror(number), one, None, other)
+
+    def link(self, old: str, new: str, folder: int) -> None:
+        """Give a file a second name; fails if the name is taken."""
+        os.link(old, new, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+
+    def unlink(self, name: str, folder: int) -> None:
+        """Remove a name."""
+        os.unlink(name, dir_fd=folder)
+
+    def make_folder(self, name: str, folder: int) -> None:
+        """Make a folder."""
+        os.mkdir(name, 0o777, dir_fd=folder)
+
+    def remove_folder(self, name: str, folder: int) -> None:
+        """Remove an empty folder."""
+        os.rmdir(name, dir_fd=folder)
+
+
+DISK: Final = Disk()
+
+
+class Workspace:
+    """The project folder, held open. Use as a context manager; every descriptor is closed at the end.
+
+    A folder is walked to once, name by name, without following links; from then on its descriptor is
+    used, whatever happens to its name.
+    """
+
+    def __init__(self, project: Path, disk: Disk = DISK) -> None:
+        self.project = project
+        self.disk = disk
+        self._folders: dict[tuple[str, ...], int] = {}
+
+    def __enter__(self) -> Workspace:
+        try:
+            self._folders[()] = os.open(self.project, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        except OSError as error:
+            raise WorkspaceError(f"Cannot open the project folder {self.project}: {error.strerror}.") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._folders:
+            os.close(self._folders.popitem()[1])
+
+    def folder(self, parts: tuple[str, ...]) -> int | None:
+        """Return the descriptor of a folder, or ``None`` if there is none. Raises UnsafeFileError for a link."""
+        if parts in self._folders:
+            return self._folders[parts]
+        parent = self.folder(parts[:-1])
+        if parent is None:
+            return None
+        descriptor = _open_folder(parts, parent)
+        if descriptor is not None:
+            self._folders[parts] = descriptor
+        return descriptor
+
+    def make_folder(self, parts: tuple[str, ...]) -> int:
+        """Return the descriptor of a folder, making it and its parents where missing. Raises OSError."""
+        found = self.folder(parts)
+        if found is not None:
+            return found
+        parent = self.make_folder(parts[:-1])
+        with suppress(FileExistsError):
+            self.disk.make_folder(parts[-1], parent)
+            self.disk.sync(parent)
+        made = self.folder(parts)
+        if made is None:
+            raise UnsafeFileError(f"{'/'.join(parts)} vanished while it was being made.")
+        return made
+
+    def remove_folder(self, parts: tuple[str, ...]) -> None:
+        """Remove an empty folder and close it. Raises OSError if it is not empty."""
+        parent = self.folder(parts[:-1])
+        if parent is not None:
+            self.disk.remove_folder(parts[-1], parent)
+            self.disk.sync(parent)
+            if parts in self._folders:
+                os.close(self._folders.pop(parts))
+
+    def still_there(self, parts: tuple[str, ...]) -> bool:
+        """Whether walking to the folder again ends at the folder that is held."""
+        held = os.fstat(self._folders[parts])
+        descriptor, opened = self._folders[()], []
+        try:
+            for depth in range(len(parts)):
+                found = _open_folder(parts[: depth + 1], descriptor)
+                if found is None:
+                    return False
+                opened.append(found)
+                descriptor = found
+            now = os.fstat(descriptor)
+        except (OSError, UnsafeFileError):
+            return False
+        finally:
+            for item in opened:
+                os.close(item)
+        return (now.st_dev, now.st_ino) == (held.st_dev, held.st_ino)
+
+    def read(self, path: WorkspacePath) -> Snapshot | None:
+        """Return the file's bytes and mode, or ``None`` if there is no such file.
+
+        Raises UnsafeFileError for what is not a plain file, OSError where the disk refuses.
+        """
+        folder = self.folder(path.parts[:-1])
+        return None if folder is None else self.read_name(path.name, folder, str(path))
+
+    def read_name(self, name: str, folder: int, shown: str = "") -> Snapshot | None:
+        """Like :meth:`read`, for a name in an open folder."""
+        try:
+            descriptor = os.open(name, _READ, dir_fd=folder)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _unsafe(shown or name, error) from error
+        try:
+            return _read_open(descriptor, shown or name)
+        finally:
+            os.close(descriptor)
+
+    def names(self, parts: tuple[str, ...]) -> list[str]:
+        """Return the names in a folder; none if there is no such folder."""
+        folder = self.folder(parts)
+        return [] if folder is None else os.listdir(folder)  # noqa: PTH208 - by descriptor
+
+
+@contextmanager
+def opened(project: Path, disk: Disk = DISK) -> Iterator[Workspace]:
+    """Hold the project folder open for the length of a ``with`` block."""
+    with Workspace(project, disk) as workspace:
+        yield workspace
+
+
+def _open_folder(parts: tuple[str, ...], parent: int) -> int | None:
+    try:
+        return os.open(parts[-1], _FOLDER, dir_fd=parent)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unsafe("/".join(parts), error) from error
+
+
+def _unsafe(shown: str, error: OSError) -> OSError | UnsafeFileError:
+    """Separate what a path is from what a disk cannot do just now: the first is final, the second an OSError."""
+    if error.errno in (errno.ELOOP, errno.EMLINK):
+        return UnsafeFileError(f"{shown} is a symbolic link. Links are not followed; name the file it points to.")
+    if error.errno == errno.ENOTDIR:
+        return UnsafeFileError(f"{shown} is not a folder, or is a link to one. Links are not followed.")
+    if error.errno in (errno.ENXIO, errno.ENODEV):
+        return UnsafeFileError(f"{shown} is not a plain file.")
+    return error
+
+
+def _read_open(descriptor: int, shown: str) -> Snapshot:
+    facts = os.fstat(descriptor)
+    if stat.S_ISDIR(facts.st_mode):
+        raise UnsafeFileError(f"{shown} is a folder.")
+    if not stat.S_ISREG(facts.st_mode):
+        raise UnsafeFileError(f"{shown} is not a plain file.")
+    if facts.st_size > limits.FILE_BYTES:
+        raise UnsafeFileError(f"{shown} has {facts.st_size} bytes; {limits.FILE_BYTES} are allowed.")
+    chunks, size = [], 0
+    while chunk := os.read(descriptor, _CHUNK):
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > limits.FILE_BYTES:
+            raise UnsafeFileError(f"{shown} grew beyond {limits.FILE_BYTES} bytes while it was read.")
+    return Snapshot(
+        b"".join(chunks),
+        stat.S_IMODE(facts.st_mode) & 0o777,
+        facts.st_nlink,
+        (facts.st_uid, facts.st_gid),
+        (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns),
+    )

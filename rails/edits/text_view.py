@@ -1,0 +1,211 @@
+"""A file's text as the match strategies look at it: line ends made equal, with the way back to the real offsets.
+
+Also what each strategy compares two texts by: trailing blanks, typographic punctuation, indentation,
+tokens. Everything here is linear in the text.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import cached_property
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.text import sha256
+
+_TOKEN: Final = re.compile(r"\w+|[^\w\s]")
+#: One code point to one: what editors, chat windows and word processors turn ASCII into.
+_FOLD: Final = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛′ʼ", "'"),
+        **dict.fromkeys("“”„‟″", '"'),
+        **dict.fromkeys("‐‑‒–—―−﹣－", "-"),
+        **dict.fromkeys(
+            "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
+        ),
+    }
+)
+
+
+class View:
+    """``text`` with every line end as ``\\n`` (``flat``), and the map from flat to real offsets.
+
+    A lone carriage return ends a line only in a file that has no ``\\n`` at all.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._shifts: list[int] = []
+        if "\r" not in text:
+            self.flat = text
+        elif "\n" not in text:
+            self.flat = text.replace("\r", "\n")
+        else:
+            self._shifts = [match.start() - nth for nth, match in enumerate(re.finditer("\r\n", text))]
+            self.flat = text.replace("\r\n", "\n")
+
+    def real(self, offset: int) -> int:
+        """Return the offset into ``text`` for an offset into ``flat``."""
+        return offset + bisect_left(self._shifts, offset) if self._shifts else offset
+
+    @cached_property
+    def digest(self) -> str:
+        """Return a hash of the text."""
+        return sha256(self.text.encode("utf-8", "surrogatepass"))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of ``flat`` without their ends; a final newline ends in an empty last line."""
+        return self.flat.split("\n")
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The flat offset at which each line starts."""
+        starts, offset = [], 0
+        for line in self.lines:
+            starts.append(offset)
+            offset += len(line) + 1
+        return starts
+
+    def line_of(self, offset: int) -> int:
+        """Return the 1-based line of a flat offset."""
+        if "starts" in self.__dict__:  # worth making only when many are asked
+            return bisect_right(self.starts, offset)
+        return self.flat.count("\n", 0, offset) + 1
+
+    def real_line(self, index: int) -> tuple[str, str]:
+        """Return line ``index`` (from 0) as it is in the file, and its line end ("" for the last)."""
+        start = self.starts[index]
+        if index + 1 == len(self.lines):
+            return self.lines[index], ""
+        stop = self.real(start + len(self.lines[index]))
+        return self.lines[index], self.text[stop : self.real(self.starts[index + 1])]
+
+    @cached_property
+    def eol(self) -> str:
+        """The most frequent line end; ``\\n`` where there is none."""
+        if "\n" not in self.text:
+            return "\r" if "\r" in self.text else "\n"
+        return "\r\n" if len(self._shifts) * 2 > self.flat.count("\n") else "\n"
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the file has several kinds of line end."""
+        return 0 < len(self._shifts) < self.flat.count("\n")
+
+
+def flatten(text: str) -> str:
+    """Return ``text`` with ``\\r\\n`` as ``\\n``."""
+    return text.replace("\r\n", "\n")
+
+
+def text_places(needle: str, hay: str, limit: int) -> list[int]:
+    """Return where ``needle`` starts in ``hay``, overlapping places included, at most ``limit``."""
+    found: list[int] = []
+    at = hay.find(needle)
+    while at >= 0 and len(found) < limit:
+        found.append(at)
+        at = hay.find(needle, at + 1)
+    return found
+
+
+def apart(starts: Sequence[int], width: int) -> list[int]:
+    """Return those of ``starts`` that do not overlap the one taken before, from the left."""
+    kept: list[int] = []
+    for start in starts:
+        if not kept or start >= kept[-1] + width:
+            kept.append(start)
+    return kept
+
+
+def line_places(needle: Sequence[str], hay: Sequence[str], key: Callable[[str], Hashable], limit: int) -> list[int]:
+    """Return the line indexes where ``needle`` starts in ``hay``, lines compared by ``key``.
+
+    Each different needle line becomes one character and the search is the built-in one, which is
+    linear whatever the input: a hundred thousand almost equal lines cost no more than any others.
+    """
+    letters: dict[Hashable, str] = {}
+    for line in needle:
+        letters.setdefault(key(line), chr(len(letters) + 1))
+    wanted = "".join(letters[key(line)] for line in needle)
+    seen: dict[str, str] = {}
+    return text_places(wanted, "".join(_letters(hay, key, letters, seen)), limit)
+
+
+def _letters(
+    hay: Sequence[str], key: Callable[[str], Hashable], letters: dict[Hashable, str], seen: dict[str, str]
+) -> Iterator[str]:
+    for line in hay:
+        letter = seen.get(line)
+        if letter is None:
+            letter = seen[line] = letters.get(key(line), "\0")
+        yield letter
+
+
+def with_ascii_punctuation(text: str) -> str:
+    """Return ``text`` with typographic quotes, dashes and spaces as ASCII; the length stays the same."""
+    return text if text.isascii() else text.translate(_FOLD)
+
+
+def indent(line: str) -> str:
+    """Return the blanks a line starts with."""
+    return line[: len(line) - len(line.lstrip())]
+
+
+def tokens(line: str) -> tuple[str, ...]:
+    """Return a line as words and single symbols; what a space more or less does not change."""
+    return tuple(_TOKEN.findall(with_ascii_punctuation(line)))
+
+
+def without_spaces(line: str) -> str:
+    """Return a line without any blank: equal for all lines with equal tokens, and much cheaper."""
+    return "".join(with_ascii_punctuation(line).split())
+
+
+_MARKS: Final = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedFile:
+    """A file's text and how to get the same bytes again. ``clean`` is False where bytes are not UTF-8."""
+
+    text: str
+    encoding: str
+    mark: bytes
+    clean: bool
+
+    def encode(self, text: str) -> bytes:
+        """Return ``text`` in this file's form. Raises UnicodeEncodeError for a lone surrogate."""
+        errors = "strict" if self.clean else "surrogateescape"
+        return self.mark + text.encode(self.encoding, errors)
+
+    def text_of(self, data: bytes) -> str:
+        """Return the text of other bytes in the same form."""
+        return data[len(self.mark) :].decode(self.encoding, "strict" if self.clean else "surrogateescape")
+
+    def size(self, text: str) -> int:
+        """Return how many bytes ``text`` takes in this file."""
+        return len(text) if text.isascii() and self.encoding == "utf-8" else len(self.encode(text)) - len(self.mark)
+
+    def accepts(self, text: str) -> bool:
+        """Whether ``text`` can be put into this file without guessing its encoding."""
+        return text.isascii() if not self.clean else not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def decode_content(data: bytes) -> DecodedFile | None:
+    """Return the text of ``data``, or ``None`` for binary content."""
+    mark, encoding = next(((mark, name) for mark, name in _MARKS if data.startswith(mark)), (b"", "utf-8"))
+    body = data[len(mark) :]
+    try:
+        return DecodedFile(body.decode(encoding), encoding, mark, clean=True)
+    except UnicodeDecodeError:
+        if b"\0" in data:
+            return None
+    return DecodedFile(data.decode("utf-8", "surrogateescape"), "utf-8", b"", clean=False)

@@ -1,0 +1,238 @@
+"""n8n workflows: a pass here means that n8n imports, opens and runs the file.
+
+``check_workflow`` yields findings for any bytes and never raises on any JSON. The order of the work:
+
+    recognise, document            is it a workflow; read the JSON as n8n does
+    structure                      n8n's own structural rules; ``model`` is what is sound of it
+    destination                    what the place it goes to asks; what blocks there
+    flow, cycles, triggers         the graph: port types, reach, loops, webhooks, responses
+    nodetypes                      types and versions, by the ``catalogue``
+    fields, requirements           parameters, as ``parameters`` and ``display`` fill and show them
+    wiring                         connections against ``ports``
+    dynamic, code, secrets         expressions, Code nodes (``javascript``, ``early``), literal secrets
+    findings, positions            from JSON paths to lines and columns
+
+``fmt`` and ``layout`` write a file in n8n's form, ``operations`` edits one, ``compare`` and ``account`` say what a
+change does, ``sketch``, ``canvas``, ``strokes``, ``glyphs`` and ``picture`` draw it, ``describe`` informs agents of
+a node type, ``catalogue_build`` and ``packages`` make the catalogue from the user's n8n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from rails.core.dataclass import replace
+from rails.core.errors import UsageError
+from rails.core.text import line_column
+from rails.core.tool_request import Json
+from rails.core.verdict import Finding
+from rails.n8n import json_file, model
+from rails.n8n.json_file import (
+    Lines,
+    Unreadable,
+    ValuePosition,
+    WorkflowFile,
+    locate_values,
+    offset_inside,
+    repeated_keys,
+)
+from rails.n8n.model import Issue, JsonPath, format_path, shown_value
+from rails.n8n.nodes import catalogue, ports
+from rails.n8n.nodes.build import CatalogueInfo, build_catalogue, catalogue_info
+from rails.n8n.nodes.catalogue import Catalogue
+from rails.n8n.recognise import looks_like_workflow
+from rails.n8n.rules import (
+    code,
+    connections,
+    destination,
+    expressions,
+    graph,
+    node_types,
+    parameters,
+    secrets,
+    structure,
+    triggers,
+)
+from rails.n8n.rules.all_rules import RULES, WorkflowRule
+from rails.n8n.rules.destination import PROFILES
+
+TOOL: Final = "n8n"
+
+_Span = tuple[int, int, int, int]
+
+
+def at_offset(read: Unreadable, path: str) -> Finding:
+    """Return the finding for a file that cannot be read."""
+    return _finding(read.issue, path, (*line_column(read.text, read.offset), 0, 0))
+
+
+def placed_findings(read: WorkflowFile, path: str, issues: Iterable[Issue]) -> Iterator[Finding]:
+    """Yield a finding for each issue, and one for each key that its object already had.
+
+    An issue about something that is not there is put on the first character of the nearest parent.
+    """
+    anchors = [(issue, _existing(read.value, issue.path)) for issue in issues]
+    repeated = repeated_keys(read.text) if read.repeated_keys else []
+    if not anchors and not repeated:
+        return
+    lines = Lines(read.text)
+    wanted = {anchor for _, anchor in anchors if anchor}
+    places = locate_values(read.text, wanted, unique=not read.repeated_keys)
+    top = len(read.text) - len(read.text.lstrip())
+    places[()] = ValuePosition(top, top + 1, top, top + 1)
+    for issue, anchor in anchors:
+        start, end = _span(read.text, places, issue, anchor)
+        yield _finding(issue, path, (*lines.at(start), *lines.at(end)))
+    for key_path, place in repeated:
+        key = shown_value(key_path[-1])
+        message = f"The key {key} occurs twice in one object: n8n keeps the last and drops what is before"
+        issue = Issue("N8N003", key_path, message, "Merge the two, or rename one.")
+        yield _finding(issue, path, (*lines.at(place.start), *lines.at(place.end)))
+
+
+def _existing(value: Json, path: JsonPath) -> JsonPath:
+    """Return the longest start of ``path`` that is in the document."""
+    for length, part in enumerate(path):
+        if isinstance(value, dict):
+            if not isinstance(part, str) or part not in value:
+                return path[:length]
+            value = value[part]
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
+            value = value[part]
+        else:
+            return path[:length]
+    return path
+
+
+def _span(text: str, places: Mapping[JsonPath, ValuePosition], issue: Issue, anchor: JsonPath) -> tuple[int, int]:
+    place = places.get(anchor, places[()])
+    if anchor != issue.path:
+        return place.start, place.start + 1
+    if issue.start >= 0:
+        return offset_inside(text, place, issue.start), offset_inside(text, place, max(issue.end, issue.start))
+    return (place.key_start, place.key_end) if issue.on_key else (place.start, place.end)
+
+
+def _finding(issue: Issue, path: str, span: _Span) -> Finding:
+    code = f" ({issue.code})" if issue.code else ""
+    return Finding(
+        path=path,
+        line=span[0],
+        column=span[1],
+        rule=issue.rule,
+        message=f"{issue.message}{code}",
+        tool=TOOL,
+        severity=issue.severity,
+        end_line=span[2],
+        end_column=span[3],
+        remedy=issue.remedy,
+        json_path=format_path(issue.path),
+    )
+
+
+__all__ = [
+    "PROFILES",
+    "RULES",
+    "CatalogueInfo",
+    "WorkflowRule",
+    "build_catalogue",
+    "catalogue_info",
+    "check_workflow",
+    "looks_like_workflow",
+    "rules_table",
+    "unjudged",
+    "version",
+]
+
+
+def check_workflow(
+    data: bytes, path: str, profile: str = "import", *, known: Catalogue | None = None
+) -> Iterable[Finding]:
+    """Return the findings on one workflow file, in the order of their places in it.
+
+    ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one of ``PROFILES``,
+    ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships).
+    Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
+    """
+    if profile not in PROFILES:
+        raise UsageError(f"Unknown n8n profile {profile!r}: use one of {', '.join(PROFILES)}.")
+    read = json_file.read_workflow_file(data)
+    if isinstance(read, json_file.Unreadable):
+        return [at_offset(read, path)]
+    known = known or catalogue.current()
+    issues = list(destination.weigh(_issues(read.value, profile, known), profile))
+    placed = placed_findings(read, path, issues)
+    return sorted(placed, key=lambda finding: (finding.line, finding.column))
+
+
+def version() -> str:
+    """Return which n8n ``check_workflow`` judges by, and how much of it is known: "2.30.7", or "2.30 names only"."""
+    known = catalogue.current()
+    return known.n8n if known.is_full else f"{known.n8n} names only"
+
+
+def unjudged() -> tuple[str, ...]:
+    """Say what of a workflow cannot be judged here, and why; empty where everything can."""
+    if catalogue.current().is_full:
+        return ()
+    return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
+
+
+def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
+    """Yield the issues of a document: one workflow, or a list of them as ``export:workflow`` writes it."""
+    if not isinstance(value, list):
+        yield from _workflow_issues(value, profile, known)
+        return
+    if not value:
+        yield from structure.validate_structure(value)
+    for index, item in enumerate(value):
+        for issue in _workflow_issues(item, profile, known):
+            yield replace(issue, path=(index, *issue.path))
+
+
+def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
+    broken = list(structure.validate_structure(value))
+    yield from broken
+    if not isinstance(value, dict):
+        return
+    yield from destination.check(value, profile)
+    workflow = model.build(value)
+    yield from graph.check(workflow, whole=not broken)
+    yield from node_types.check(workflow, known)
+    held, issues = _parameters(workflow, known)
+    yield from issues
+    yield from connections.check(workflow, known, held)
+    yield from triggers.check(workflow, known, held, profile)
+    run = [*expressions.check(workflow, held, whole=not broken), *code.check(workflow)]
+    yield from _as_they_run(run, graph.never_runs(workflow) if not broken else set())
+    for node in workflow.nodes:
+        yield from secrets.check(node)
+
+
+def _parameters(workflow: model.Workflow, known: Catalogue) -> tuple[dict[int, Mapping[str, Any]], list[Issue]]:
+    """Return each node's parameters as n8n holds them, by index, and the issues of all parameters."""
+    held: dict[int, Mapping[str, Any]] = {}
+    issues: list[Issue] = []
+    for node in workflow.nodes:
+        description = known.describe(node.type, node.version)
+        if description is not None and not description.is_full:
+            held[node.index] = ports.with_defaults(node.type, node.parameters)
+        elif description is not None:
+            values, found = parameters.check(node, description)
+            issues += found
+            if values is not None:
+                held[node.index] = values
+    return held, issues
+
+
+def _as_they_run(issues: Iterable[Issue], never: set[int]) -> Iterator[Issue]:
+    """Lower the errors of code that no run comes to: n8n accepts and runs such a workflow."""
+    for issue in issues:
+        idle = issue.severity == "error" and len(issue.path) > 1 and issue.path[1] in never
+        yield replace(issue, severity="warning") if idle else issue
+
+
+def rules_table() -> list[tuple[str, str, str, str]]:
+    """Return every rule as id, severity on ``import``, reason and example, in order of id."""
+    return [(rule.id, rule.severity, rule.reason, rule.example) for rule in RULES.values()]

@@ -1,0 +1,151 @@
+"""Data against a JSON Schema: which schema a file has, and what it finds, with the place in the file.
+
+A file has the schema that the settings map its path to, else the one it names itself: ``$schema`` in JSON,
+YAML and TOML, or the editors' comments ``# yaml-language-server: $schema=…`` and ``#:schema …``. Schemas are
+read from the project; nothing is ever fetched, and a schema elsewhere is "not checked" until the settings
+map its address to a file. Validation runs in a worker, because patterns can take for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rails.core.dataclass import dataclass
+from rails.core.errors import CheckError
+from rails.core.text import one_line
+from rails.core.verdict import Finding
+from rails.data_formats import positions
+from rails.gate.support import settings
+
+if TYPE_CHECKING:
+    from rails.gate.support.check import CheckContext
+
+#: A schema file. Larger ones are no schema that anybody wrote for this project.
+_BYTES: Final = 4_000_000
+_COMMENT: Final = re.compile(r"^#(?:\s*yaml-language-server:\s*\$schema=|:schema\s+)(\S+)", re.M)
+#: Addresses of JSON Schema's own meta-schemas, which come with the library that validates.
+_META: Final = re.compile(
+    r"https?://json-schema\.org/(?:draft-0[3467]/schema|draft/20(?:19-09|20-12)/schema)#?", re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaDocument:
+    """A parsed file: its text without comments, its value, and how to find places in it."""
+
+    path: str
+    text: str
+    value: object
+    locate: Callable[[], positions.Places]
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Why a schema was not looked at, and whether that keeps the verdict from "pass"."""
+
+    reason: str
+    required: bool = True
+
+
+def findings_of_schema(document: SchemaDocument, context: CheckContext) -> tuple[list[Finding], Missing | None]:
+    """Return what the file's schema finds, and why it was not asked, if it has one."""
+    try:
+        schema = _schema_of(document, context)
+        if schema is None or isinstance(schema, Missing):
+            return [], schema
+        data = json.dumps(document.value, default=str)
+        base = context.project / schema if schema else Path()
+        text = _read(context.project, schema) if schema else ""
+        known = context.once(("schema", text, data), lambda: _validated(context, text, base, document.value))
+    except CheckError as error:
+        return [], Missing(str(error))
+    except (ValueError, RecursionError) as error:
+        return [], Missing(f"it cannot be compared with its schema: {one_line(str(error), 100)}")
+    found = document.locate() if known else {}
+    return [_finding(document.path, error, found) for error in known], None
+
+
+def _schema_of(document: SchemaDocument, context: CheckContext) -> str | Missing | None:
+    """Return a schema's path in the project, "" for a schema about schemas, ``None`` where there is none."""
+    for entry in context.options.schemas:
+        if any(settings.matches(document.path, pattern) for pattern in entry.path):
+            return entry.schema
+    named = document.value.get("$schema") if isinstance(document.value, Mapping) else None
+    if not isinstance(named, str) and not (comment := _COMMENT.search(document.text[:2_000])):
+        return None
+    name = named if isinstance(named, str) else comment[1] if comment else ""
+    if mapped := next((entry.schema for entry in context.options.schemas if entry.url and entry.url == name), None):
+        return mapped
+    if _META.fullmatch(name):
+        return ""
+    if re.match(r"[a-z][a-z0-9+.-]*:", name, re.I):
+        words = f"its schema is at {one_line(name, 100)}, which is never fetched"
+        return Missing(f"{words}; map the address to a file: [[gate.schema]] in .rails.toml", required=False)
+    return _local(document.path, name, context)
+
+
+def _local(path: str, name: str, context: CheckContext) -> str | Missing:
+    parts: list[str] = []
+    for part in (*path.split("/")[:-1], *name.partition("#")[0].split("/")):
+        if part == "..":
+            if not parts:
+                return Missing(f"its schema {one_line(name, 80)} is outside the project")
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    schema = "/".join(parts)
+    if (context.project / schema).is_file():
+        return schema
+    if schema in context.created:
+        return Missing(f"its schema {one_line(schema, 80)} comes with this change", required=False)
+    installed = "node_modules" not in parts
+    return Missing(f"its schema {one_line(schema, 80)} does not exist", required=installed)
+
+
+def _read(project: Path, schema: str) -> str:
+    place = (project / schema).resolve()
+    if project not in place.parents:
+        raise CheckError(f"the schema {one_line(schema, 80)} is outside the project")
+    try:
+        if place.stat().st_size > _BYTES:
+            raise CheckError(f"the schema {one_line(schema, 80)} is larger than {_BYTES} bytes")
+        return place.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise CheckError(f"the schema {one_line(schema, 80)} cannot be read") from error
+
+
+def _validated(context: CheckContext, schema: str, base: Path, value: object) -> list[Mapping[str, object]]:
+    request = {"op": "schema", "schema": schema, "base": str(base), "root": str(context.project), "value": value}
+    answer = context.pool.ask(json.loads(json.dumps(request, default=str)))
+    if not answer.get("ok"):
+        raise CheckError(one_line(str(answer.get("error")), 200))
+    errors = answer.get("errors")
+    if not isinstance(errors, list):
+        raise CheckError("the Python worker answered something unknown")
+    return errors
+
+
+def _finding(path: str, error: Mapping[str, object], found: positions.Places) -> Finding:
+    where = error["path"]
+    steps = tuple(where) if isinstance(where, list) else ()
+    line, column = positions.place_of(found, steps)
+    shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    words = f"{one_line(str(error['message']), 240)} (at ${one_line(shown, 120)})"
+    advice = one_line(str(error["says"]), 200)
+    remedy = f"The schema says: {advice}" if advice else ""
+    rule, shown = f"schema-{error['keyword']}", f"${one_line(shown, 200)}"
+    return Finding(
+        path,
+        line,
+        column,
+        rule,
+        words,
+        "jsonschema",
+        end_line=line,
+        remedy=remedy,
+        json_path=shown,
+    )

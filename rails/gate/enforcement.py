@@ -1,0 +1,59 @@
+"""How much a new finding counts: it blocks, it goes back to the agent a few times, or it is only reported.
+
+"blocking": nothing that has it is written. "retry": it goes back to the agent so many times, then it is the
+human's to decide. "advisory": the human sees it with the approval. See :mod:`rails.gate.support.settings`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from rails.core.dataclass import replace
+from rails.core.verdict import Finding, NotChecked, Verdict
+from rails.gate.support.settings import GateSettings
+
+
+class Modes:
+    """Applies the modes of the settings, and counts what was sent back in one session."""
+
+    def __init__(self) -> None:
+        self._tries: Counter[tuple[str, str]] = Counter()
+        self._counted: set[tuple[str, str]] = set()
+
+    def applied(
+        self, findings: Sequence[Finding], missed: Sequence[NotChecked], options: GateSettings, agent: str
+    ) -> tuple[list[Finding], list[NotChecked]]:
+        """Return findings that do not block as warnings, and checks that need not run as not required."""
+        self._counted.clear()
+        if not options.modes:
+            return list(findings), list(missed)
+        return [self._weighed(finding, options, agent) for finding in findings], [
+            replace(miss, required=False) if miss.required and _advisory(miss, options, agent) else miss
+            for miss in missed
+        ]
+
+    def attempted(self, verdict: Verdict, agent: str) -> Verdict:
+        """Count an attempt for each file that goes back to the agent, and forget those that are in order."""
+        told = {(agent, finding.path) for finding in verdict.findings if finding.new}
+        if verdict.status == "fail":
+            self._tries.update(self._counted)
+        for key in {(agent, str(change.path)) for change in verdict.proposal.changes} - told:
+            self._tries.pop(key, None)
+        return verdict
+
+    def _weighed(self, finding: Finding, options: GateSettings, agent: str) -> Finding:
+        if not finding.new or finding.severity != "error":
+            return finding
+        mode = options.mode_of(finding, agent)
+        key = agent, finding.path
+        if mode.mode == "retry":
+            self._counted.add(key)
+        if mode.mode == "advisory" or (mode.mode == "retry" and self._tries[key] >= mode.attempts):
+            return replace(finding, severity="warning")
+        return finding
+
+
+def _advisory(miss: NotChecked, options: GateSettings, agent: str) -> bool:
+    as_finding = Finding(miss.path, 0, 0, miss.check, "", "")
+    return options.mode_of(as_finding, agent).mode == "advisory"

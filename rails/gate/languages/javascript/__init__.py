@@ -1,0 +1,1 @@
+"""ESLint, Prettier and Biome."""

@@ -1,0 +1,255 @@
+"""Biome of the project's own ``node_modules``, asked about text that is not on disk.
+
+Biome's linter has no report for standard input, so a text is put into a scratch folder with the project's
+configuration beside it. Its configuration is data: JSON, and GritQL patterns. The platform's binary is run,
+not the Node script around it, which costs seven times as much. The JSON report (experimental, says Biome
+itself) is read strictly: a shape that is not known is "not checked".
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from rails.core.errors import CheckError
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.core.verdict import Finding
+from rails.gate.checks.text import cause
+from rails.gate.languages.javascript.node_tools import NodeTools
+from rails.gate.languages.python import config
+from rails.gate.languages.python.syntax import RULE
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain_text
+from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.processes import programs
+
+_CONFIGS: Final = ("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")
+#: What Biome reads beside its configuration.
+_BESIDE: Final = ("package.json", ".editorconfig", ".gitignore", ".ignore")
+_NAMED: Final = re.compile(r'"((?:\.{1,2}/)?[^"\n]+\.(?:jsonc?|grit))"')
+_EXCUSED: Final = re.compile(r"^\s*(?://|/\*)\s*biome-ignore-all\s+lint\s*(?::|\s)", re.M)
+_LINT_CANARY: Final = (
+    b"debugger;\nvar x = 1;\nif (x == 2) {}\nx = x;\nfoo == bar;\nlet y = 1;\n"
+    b"switch (x) { case 1: break; case 1: break }\nfunction f(a, a) { return; y() }\n"
+)
+_FORMAT_CANARY: Final = b"const  x = {a:1}\n"
+
+
+class BiomeTools(NodeTools):
+    """Biome for what the project does not have ESLint or Prettier for."""
+
+    @property
+    def linter(self) -> str:  # type: ignore[override]
+        """ESLint where the project has it, too."""
+        return "eslint" if self.config.eslint else "biome"
+
+    @property
+    def formatter_name(self) -> str:  # type: ignore[override]
+        """Prettier where the project has it, too."""
+        return "prettier" if self.config.prettier else "biome format"
+
+    @property
+    def parser(self) -> str:  # type: ignore[override]
+        """The parser of what runs."""
+        return "biome"
+
+    def version(self, tool: str) -> str:
+        """Return the version of a tool ("" when it isn't there)."""
+        return self._version if tool.startswith("biome") else super().version(tool)
+
+    @cached_property
+    def _version(self) -> str:
+        try:
+            manifest = json.loads(config.read_config_file(self._packages / "biome" / "package.json") or b"{}")
+        except ValueError:
+            return ""
+        return str(manifest.get("version", "")) if isinstance(manifest, dict) else ""
+
+    @property
+    def _packages(self) -> Path:
+        return self.context.project / "node_modules" / "@biomejs"
+
+    @cached_property
+    def _binary(self) -> str:
+        """The platform's binary. Raises CheckError when it is not installed."""
+        machine = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}.get(platform.machine().lower(), "arm64")
+        system = {"darwin": "darwin", "win32": "win32"}.get(sys.platform, "linux")
+        for name in (f"cli-{system}-{machine}", f"cli-{system}-{machine}-musl"):
+            for file in ("biome", "biome.exe"):
+                if (place := self._packages / name / file).is_file():
+                    return str(place.resolve())
+        raise CheckError("the project uses Biome, which is not installed in its node_modules; run: npm install")
+
+    def _parsed(self, path: str, data: bytes, text: str) -> Finding | None:
+        """Return what Biome's parser stops at, in its words."""
+        try:
+            reported = self._reported(path, data)
+        except NotCheckedError:  # excluded or switched off, which excuses nobody from writing a program
+            key = ("biome", self._version, (), path, data)
+            reported = self.context.once(key, lambda: self._lint_now(path, data, ()))
+        found = next((one for one, _ in reported if one.rule == SYNTAX), None)
+        if found is None:
+            return None
+        (line, column), (end_line, end_column) = found.start, found.end
+        why, remedy = cause(text, line, found.message)
+        words = f"{found.message} {why}".strip()
+        return Finding(
+            path, line, column, RULE, words, "biome", end_line=end_line, end_column=end_column, remedy=remedy
+        )
+
+    def excused(self, data: bytes) -> bool:
+        """Whether a comment excuses the whole file from the linter."""
+        return super().excused(data) if self.config.eslint else bool(_EXCUSED.search((plain_text(data) or "")[:2_000]))
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return the linter's findings. Raises CheckError or NotCheckedError."""
+        if self.config.eslint:
+            return super().lint(path, data)
+        if all(one.rule == SYNTAX for one, _ in self._reported(path, _LINT_CANARY)):
+            raise NotCheckedError("Biome's configuration selects no rule for this file")
+        found = [pair for pair in self._reported(path, data) if pair[0].rule != SYNTAX]
+        return Findings(tuple(_finding(path, *pair) for pair in found), tuple(one for one, _ in found))
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
+        if self.config.prettier:
+            return super().format(path, data)
+        if self._format(path, _FORMAT_CANARY) == _FORMAT_CANARY:
+            raise NotCheckedError("Biome's configuration does not format this file")
+        return self._format(path, data)
+
+    def same_program(self, path: str, one: str, other: str) -> bool:
+        """Whether the formatter makes the same of both."""
+        if self.config.prettier:
+            return super().same_program(path, one, other)
+        try:
+            return self._format(path, one.encode()) == self._format(path, other.encode())
+        except (CheckError, NotCheckedError):
+            return False
+
+    def fixes_outlive_layout(self, _data: bytes) -> bool:
+        """Which of the project's rules look at layout is not known."""
+        return False
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say what of the project's configuration was not honoured."""
+        return super().left_out() if self.config.eslint else ()
+
+    # -- asking -----------------------------------------------------------------------------------
+
+    @cached_property
+    def _beside(self) -> tuple[tuple[str, bytes], ...]:
+        """Biome's configuration at the top of the project and what it names, with their content."""
+        found: dict[str, bytes] = {}
+        for name in (*_CONFIGS, *_BESIDE):
+            if data := config.read_config_file(self.context.project / name):
+                found[name] = data
+        for name in [name for name in found if name in _CONFIGS]:
+            for other in _NAMED.findall(found[name].decode(errors="replace")):
+                place = (self.context.project / other).resolve()
+                if self.context.project in place.parents and (data := config.read_config_file(place)):
+                    found.setdefault(place.relative_to(self.context.project).as_posix(), data)
+        return tuple(sorted(found.items()))
+
+    def _configuration(self, path: str) -> Iterator[tuple[str, bytes]]:
+        yield from self._beside
+        parts = path.split("/")[:-1]
+        for count in range(1, len(parts) + 1):
+            folder = "/".join(parts[:count])
+            for name in _CONFIGS:
+                if data := config.read_config_file(self.context.project / folder / name):
+                    yield f"{folder}/{name}", data
+
+    def _reported(self, path: str, data: bytes) -> list[tuple[Diagnostic, str]]:
+        configuration = tuple(self._configuration(path))
+        key = ("biome", self._version, configuration, path, data)
+        return self.context.once(key, lambda: self._lint_now(path, data, configuration))
+
+    def _lint_now(
+        self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]
+    ) -> list[tuple[Diagnostic, str]]:
+        with tempfile.TemporaryDirectory(prefix="ai-rails-biome-") as folder:
+            self._laid_out(Path(folder), {**dict(configuration), path: data})
+            flags = ("--reporter=json", "--max-diagnostics=none", "--colors=off")
+            ran = programs.run_tool([self._binary, "lint", *flags, f"./{path}"], cwd=folder)
+        try:
+            report = json.loads(ran.out)
+            seen = sum(report["summary"][key] for key in ("changed", "unchanged"))
+            found = [_diagnostic(item) for item in report["diagnostics"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise CheckError(f"Biome ended with code {ran.code}: {ran.complaint}") from error
+        if not seen and not found:
+            if b"are ignored" in ran.err or b"were provided but ignored" in ran.err:
+                raise ExcludedError
+            raise NotCheckedError("Biome does not look at this file")
+        return found
+
+    def _laid_out(self, folder: Path, files: Mapping[str, bytes]) -> None:
+        """Put files into the scratch folder; installed packages are linked, for what configuration extends."""
+        for name, data in files.items():
+            place = folder / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        (folder / "node_modules").symlink_to(self.context.project / "node_modules", target_is_directory=True)
+
+    def _format(self, path: str, data: bytes) -> bytes:
+        configuration = tuple(self._configuration(path))
+        key = ("biome format", self._version, configuration, path, data)
+        return self.context.once(key, lambda: self._format_now(path, data, configuration))
+
+    def _format_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> bytes:
+        with tempfile.TemporaryDirectory(prefix="ai-rails-biome-") as folder:
+            # Biome asks its lists of files only about a file that is there.
+            self._laid_out(Path(folder), {**dict(configuration), path: data})
+            ran = programs.run_tool(
+                [self._binary, "format", "--colors=off", f"--stdin-file-path={path}"], data=data, cwd=folder
+            )
+        if b"is ignored" in ran.err:
+            raise ExcludedError
+        if b"is currently disabled" in ran.err:
+            raise NotNeededError("the project's configuration switches Biome's formatter off")
+        if ran.code != 0 or not ran.out:
+            raise NotCheckedError(f"Biome did not format it: {ran.complaint}")
+        return ran.out
+
+
+def _diagnostic(item: Mapping[str, Json]) -> tuple[Diagnostic, str]:
+    category, location = str(item["category"]), item["location"]
+    if not isinstance(location, dict):
+        raise TypeError("location")
+    if not category.startswith(("lint/", "parse", "suppressions/", "assist/", "plugin")):
+        raise TypeError(category)
+    rule = SYNTAX if category.startswith("parse") else category.removeprefix("lint/")
+    start, end = _place(location["start"]), _place(location["end"])
+    return Diagnostic(rule, one_line(str(item["message"]), 300), start, end), str(item["severity"])
+
+
+def _place(value: Json) -> tuple[int, int]:
+    if not isinstance(value, dict):
+        raise TypeError("place")
+    line, column = value["line"], value["column"]
+    if not isinstance(line, int) or not isinstance(column, int):
+        raise TypeError("place")
+    return line, column
+
+
+def _finding(path: str, found: Diagnostic, severity: str) -> Finding:
+    (line, column), (end_line, end_column) = found.start, found.end
+    return Finding(
+        path,
+        line,
+        column,
+        found.rule,
+        found.message,
+        "biome",
+        "error" if severity in ("error", "fatal") else "warning",
+        end_line=end_line,
+        end_column=end_column,
+    )

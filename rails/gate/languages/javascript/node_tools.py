@@ -1,0 +1,267 @@
+"""ESLint and Prettier of the project, or of the user's own tool folder, kept warm in one Node process.
+
+Configuration that is a program (``eslint.config.js``, ``prettier.config.js``, plugins) is not executed
+unless the person who runs AI-Rails says that the project may run code. Without it ESLint runs with its
+recommended rules, and the verdict says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Final
+
+from rails.core.errors import CheckError
+from rails.core.text import decode_text, one_line
+from rails.core.tool_request import Json
+from rails.core.verdict import Finding
+from rails.gate.baseline import split_lines
+from rails.gate.checks.text import cause, wrapping_fence
+from rails.gate.languages.javascript import node_worker
+from rails.gate.languages.javascript.config import ScriptSettings
+from rails.gate.languages.python import config as settings
+from rails.gate.languages.python.syntax import RULE
+from rails.gate.support.check import CheckContext
+from rails.gate.support.diagnostics import Diagnostic, FixEdit, plain_text
+from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+
+#: Breaks rules that nearly every configuration has.
+_LINT_CANARY: Final = (
+    "debugger;\nvar x = 1, y = 'a' + \"b\"\nif (x = 2) {}\nx = x;\nfoo == bar\n"
+    "switch (x) { case 1: break; case 1: break }\nfunction f(a) { return; y() }\n"
+)
+_FORMAT_CANARY: Final = b"const  x = {a:1}\n"
+#: What is said under no rule of the configuration.
+_NO_RULE: Final = "eslint"
+_EXCUSED: Final = re.compile(r"/\*\s*eslint-disable\s*(?:--[^*]*)?\*/")
+_RULES_OF_ITS_OWN: Final = re.compile(rb"/\*\s*eslint\s")
+_INSTALL: Final = "install it in the project, or run: ai-rails doctor --install javascript"
+
+
+class NodeTools:
+    """The JavaScript tools for one project and one state of its configuration."""
+
+    parser: str = "node"
+    linter: str = "eslint"
+    formatter_name: str = "prettier"
+
+    def __init__(self, context: CheckContext, config: ScriptSettings) -> None:
+        self.context, self.config = context, config
+
+    @cached_property
+    def worker(self) -> node_worker.NodeWorker:
+        """The Node process. Raises CheckError when there is no Node.js."""
+        kept = self.context.resources.get("node")
+        if isinstance(kept, node_worker.NodeWorker) and kept.alive:
+            return kept
+        node = node_worker.find_node(self.context.project)
+        if node is None:
+            raise CheckError("Node.js is not installed, so JavaScript cannot be checked")
+        made = self.context.resources["node"] = node_worker.NodeWorker(node, self.context.project)
+        return made
+
+    def version(self, tool: str) -> str:
+        """Return the version of "node", "eslint" or "prettier" ("" when it isn't there)."""
+        about = self.worker.about.get(tool)
+        return str(about.get("version")) if isinstance(about, dict) else str(about or "")
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return what keeps the file from being parsed."""
+        text = plain_text(data)
+        if text is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        if fence := wrapping_fence(split_lines(text)):
+            # Backquotes are template literals to a parser: a fenced file can be valid JavaScript.
+            words, remedy = "The file is wrapped in a Markdown code fence.", "Leave the fence lines out."
+            return Finding(path, fence, 1, RULE, words, self.parser, end_line=fence, remedy=remedy)
+        return self._parsed(path, data, text)
+
+    def _parsed(self, path: str, _data: bytes, text: str) -> Finding | None:
+        """Return what the parser stops at."""
+        answer = self.worker.ask({"op": "syntax", "path": self._place(path), "text": text})
+        if answer.get("error") == "NO_PARSER":
+            raise CheckError(f"there is no parser for this file; Prettier brings one: {_INSTALL}")
+        found = self._ok(answer, "syntax").get("error")
+        if not isinstance(found, dict):
+            return None
+        line, column = _number(found.get("line")), _number(found.get("column"))
+        message = one_line(str(found.get("message")), 200)
+        why, remedy = cause(text, line, message)
+        words = f"{message}. {why}" if why else message
+        remedy = str(found.get("remedy") or remedy)
+        return Finding(path, line, column, RULE, words, "node", end_line=line, end_column=column, remedy=remedy)
+
+    def excused(self, data: bytes) -> bool:
+        """Whether a comment excuses the whole file from ESLint."""
+        return _EXCUSED.search((plain_text(data) or "")[:2_000]) is not None
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return ESLint's findings. Raises CheckError, NotCheckedError or NotNeededError."""
+        if not self.version("eslint"):
+            if self.config.eslint:
+                raise CheckError(f"ESLint is not installed; {_INSTALL}")
+            raise NotNeededError(f"ESLint is not installed; {_INSTALL}")
+        found = self._eslint(path, data)
+        # What found something looks; only silence needs proof. Our own rules go by the ending alone.
+        place = path if self._own else f"canary{PurePosixPath(path).suffix}"
+        if not _rules(found) and not _rules(self._eslint(place, _LINT_CANARY.encode())):
+            raise NotCheckedError("ESLint's configuration selects no rule for this file")
+        return Findings(tuple(_finding(path, diagnostic) for diagnostic in found), tuple(found))
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted by Prettier. Raises CheckError, NotCheckedError or NotNeededError."""
+        if not self.version("prettier"):
+            if self.config.prettier:
+                raise CheckError(f"Prettier is not installed; {_INSTALL}")
+            raise NotNeededError(f"Prettier is not installed; {_INSTALL}")
+        if self.config.prettier_code:
+            raise NotNeededError(f"{self.config.prettier_code} is a program or loads plugins, which are not executed")
+        wanted = self._prettier(path, data)
+        if wanted == data and self._prettier(path, _FORMAT_CANARY) == _FORMAT_CANARY:
+            raise NotCheckedError("Prettier does not format this file")
+        return wanted
+
+    def same_program(self, path: str, one: str, other: str) -> bool:
+        """Whether Prettier makes the same of both texts."""
+        try:
+            return self._prettier(path, one.encode()) == self._prettier(path, other.encode())
+        except (CheckError, NotCheckedError):
+            return False
+
+    def looks_formatted(self, _path: str, _data: bytes) -> bool:
+        """Nothing is faster than Prettier itself here."""
+        return True
+
+    def fixes_outlive_layout(self, data: bytes) -> bool:
+        """Whether no rule that has a fix looks at layout: so it is with our recommended rules alone."""
+        return not self._own and not _RULES_OF_ITS_OWN.search(data)
+
+    def shorten(self, text: str, _limits: Sequence[tuple[int, int]]) -> str:
+        """Prettier breaks what can be broken."""
+        return text
+
+    def others(self) -> tuple[str, ...]:
+        """No further linters."""
+        return ()
+
+    def other(self, _name: str, _path: str, _data: bytes) -> tuple[Finding, ...]:
+        """No further linters."""
+        return ()
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say that the project's own ESLint configuration was not executed."""
+        if not self.config.eslint_code or self.context.trusted:
+            return ()
+        words = (
+            f"{self.config.eslint_code} is a program and was not executed, ESLint's recommended rules ran instead; "
+            "to let it run, read it, then: ai-rails gate --trust"
+        )
+        return (("eslint", words),)
+
+    @property
+    def _own(self) -> bool:
+        """Whether the project's own ESLint configuration counts, which is a program."""
+        return self.context.trusted and self.config.eslint
+
+    def _place(self, path: str) -> str:
+        return str(self.context.project / path)
+
+    def _eslint(self, path: str, data: bytes) -> list[Diagnostic]:
+        own = self._own
+        request: dict[str, Json] = {
+            "op": "eslint",
+            "path": self._place(path),
+            "root": str(self.context.project),
+            "own": own,
+            "stamp": self._stamp if own else "",
+        }
+        key = ("eslint", self.version("eslint"), request["stamp"], own, path, data)
+        return self.context.once(key, lambda: self._eslint_now({**request, "text": plain_text(data) or ""}))
+
+    @cached_property
+    def _stamp(self) -> str:
+        """A digest of the configuration that is a program: the worker loads a changed one anew."""
+        return hashlib.sha256(settings.read_config_file(self.context.project / self.config.eslint_code)).hexdigest()
+
+    def _eslint_now(self, request: Mapping[str, Json]) -> list[Diagnostic]:
+        answer = self._ok(self.worker.ask(request), "ESLint")
+        if answer.get("ignored"):
+            raise NotCheckedError(f"ESLint did not look at it: {one_line(str(answer['ignored']), 160)}")
+        messages = answer.get("messages")
+        if not isinstance(messages, list):
+            raise CheckError("The Node worker answered something unknown.")
+        fatal = next((m for m in messages if isinstance(m, dict) and m.get("fatal")), None)
+        if fatal is not None:
+            raise NotCheckedError(f"ESLint could not parse it: {one_line(str(fatal.get('message')), 160)}")
+        return [_diagnostic(message) for message in messages if isinstance(message, dict)]
+
+    def _prettier(self, path: str, data: bytes) -> bytes:
+        decoded = decode_text(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        options = self.config.options_for(path)
+        if "endOfLine" not in options and decoded.eol == "\r\n":
+            options["endOfLine"] = "crlf"
+        request: dict[str, Json] = {
+            "op": "prettier",
+            "path": self._place(path),
+            "text": decoded.text,
+            "options": options,
+        }
+        request["ignorePath"] = self._place(".prettierignore")
+        key = ("prettier", self.version("prettier"), repr(options), path, data)
+        return self.context.once(key, lambda: decoded.encode(self._prettier_now(request)))
+
+    def _prettier_now(self, request: Mapping[str, Json]) -> str:
+        answer = self._ok(self.worker.ask(request), "Prettier")
+        if answer.get("ignored"):
+            raise ExcludedError
+        return str(answer["text"])
+
+    def _ok(self, answer: dict[str, Json], tool: str) -> dict[str, Json]:
+        if not answer.get("ok"):
+            raise CheckError(f"{tool} failed: {one_line(str(answer.get('error')), 200)}")
+        return answer
+
+
+def _rules(found: Sequence[Diagnostic]) -> bool:
+    """Whether a rule of the configuration spoke; ESLint's words about directives have no rule."""
+    return any(one.rule not in (RULE, _NO_RULE) for one in found)
+
+
+def _diagnostic(message: Mapping[str, Json]) -> Diagnostic:
+    fix = message.get("fix")
+    edits: tuple[FixEdit, ...] = ()
+    if isinstance(fix, dict):
+        edits = (FixEdit(_pair(fix.get("start")), _pair(fix.get("end")), str(fix.get("text") or "")),)
+    start, end = _pair(message.get("start")), _pair(message.get("end"))
+    rule = str(message.get("rule") or _NO_RULE)
+    return Diagnostic(rule, one_line(str(message.get("message")), 300), start, end, edits, bool(edits))
+
+
+def _finding(path: str, found: Diagnostic) -> Finding:
+    (line, column), (end_line, end_column) = found.start, found.end
+    return Finding(
+        path,
+        line,
+        column,
+        found.rule,
+        found.message,
+        "eslint",
+        end_line=end_line,
+        end_column=end_column,
+        fixable=found.safe,
+    )
+
+
+def _pair(value: Json) -> tuple[int, int]:
+    if isinstance(value, list) and len(value) == 2:
+        return _number(value[0]), _number(value[1])
+    return 0, 0
+
+
+def _number(value: Json) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,259 @@
+// The process that holds ESLint and Prettier: one JSON line in, one JSON line out, until its input ends.
+//
+// Requests: {op: "about", roots}, {op: "syntax" | "prettier" | "eslint", path, text, …}.
+// Answers: {ok: true, …} or {ok: false, error}. A private protocol between this file and rails/gate/languages/javascript/node_tools.py.
+// Lines and columns in answers are 1-based and count characters (code points), as everywhere in AI-Rails.
+"use strict";
+
+const fs = require("node:fs");
+const { createRequire } = require("node:module");
+const path = require("node:path");
+const readline = require("node:readline");
+const v8 = require("node:v8");
+const vm = require("node:vm");
+
+// V8 optimises for programs that run for hours: in a session of dozens of files its compiler costs more than the code
+// that it compiles. So cheap machine code for every function at once, and the dear kind later and with less inlining.
+// Set here and not on the command line: a release of Node that does not know a name complains and goes on.
+const NEW_TIERS = Number.parseInt(process.versions.v8, 10) >= 12;
+const LATER = NEW_TIERS ? ["--invocation-count-for-turbofan=9000"] : ["--interrupt-budget=300000"];
+for (const flag of ["--always-sparkplug", "--max-inlined-bytecode-size-cumulative=400", ...LATER]) {
+  v8.setFlagsFromString(flag);
+}
+
+const TYPESCRIPT = /\.(?:ts|tsx|mts|cts)$/i;
+const state = { roots: [], prettier: null, eslint: null, engines: new Map() };
+
+function find(name) {
+  for (const root of state.roots) {
+    const inside = createRequire(path.join(root, "anchor.js"));
+    try {
+      const manifest = inside.resolve(`${name}/package.json`);
+      return { version: inside(manifest).version, require: inside, folder: path.dirname(manifest) };
+    } catch {
+      // Not here: the next root may have it.
+    }
+  }
+  return null;
+}
+
+async function about({ roots }) {
+  state.roots = roots;
+  state.prettier = find("prettier");
+  state.eslint = find("eslint");
+  return {
+    node: process.versions.node,
+    prettier: state.prettier && { version: state.prettier.version, folder: state.prettier.folder },
+    eslint: state.eslint && { version: state.eslint.version, folder: state.eslint.folder },
+  };
+}
+
+// -- syntax -------------------------------------------------------------------------------------------
+
+async function parses(parser, text, file) {
+  const prettier = state.prettier.require("prettier");
+  try {
+    await prettier.__debug.parse(text, { parser, filepath: file, plugins: [] });
+    return null;
+  } catch (error) {
+    const start = error.loc && error.loc.start;
+    if (!start) throw error;
+    const message = String(error.message).split("\n")[0].replace(/ \(\d+:\d+\)$/, "");
+    return { message, line: start.line, column: start.column || 1 };
+  }
+}
+
+async function syntax({ text, path: file }) {
+  if (!state.prettier) return { error: scriptError(text, file) };
+  if (!TYPESCRIPT.test(file) && (!moduleError(text) || isModule(text))) return { error: null };
+  if (TYPESCRIPT.test(file)) {
+    const error = await parses("typescript", text, file);
+    if (error && !/x$/i.test(file) && !(await parses("typescript", text, `${file}x`))) {
+      error.message = `JSX in a ${path.extname(file)} file`;
+      error.remedy = "Name the file .tsx, or write it without JSX.";
+    }
+    return { error };
+  }
+  const error = await parses("acorn", text, file);
+  if (!error) return { error };
+  const typescript = !(await parses("typescript", text, `${file.replace(/\.\w+$/, "")}.tsx`));
+  if (typescript && !/^\s*@\w/m.test(text)) {
+    error.message = `TypeScript in a ${path.extname(file)} file: ${error.message}`;
+    error.remedy = "Name the file .ts, or write it without types.";
+    return { error };
+  }
+  return { error: (await parses("babel", text, file)) && error };
+}
+
+// What V8 itself compiles as a module (it is never run) needs no second opinion, and costs 0.1 ms for 200 lines.
+function moduleError(text) {
+  return compileError(() => new vm.SourceTextModule(text, { identifier: "rails-file" }));
+}
+
+// So it is with ESLint's own parser, which reads JSX, too, and without what linting needs is several times as fast as
+// Prettier's. What both refuse, or a machine without it, takes the long way.
+function isModule(text) {
+  if (state.espree === undefined) {
+    try {
+      state.espree = createRequire(path.join(state.eslint.folder, "package.json"))("espree");
+    } catch {
+      state.espree = null;
+    }
+  }
+  try {
+    state.espree.parse(text, { ecmaVersion: "latest", sourceType: "module", ecmaFeatures: { jsx: true } });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+// Without a parser package V8 itself reads plain JavaScript; the code is compiled and never run.
+function scriptError(text, file) {
+  if (TYPESCRIPT.test(file) || /\.jsx$/i.test(file)) throw new Error("NO_PARSER");
+  const modules = moduleError(text);
+  if (!modules) return null;
+  const script = compileError(() => new vm.Script(text, { filename: "rails-file" }));
+  if (!script && !/\.mjs$/i.test(file)) return null;
+  if (/<[A-Za-z>]/.test(text) && /Unexpected token '<'/.test(modules.message)) throw new Error("NO_PARSER");
+  // Only a script's error says where it is; so the module's text is read again without what makes it one.
+  const plain = text.replace(/^(\s*)(import\b[^;\n]*;?|export\s+default\b|export\b)/gm, (all) => all.replace(/[^\n]/g, " "));
+  const again = script && script.message === modules.message ? script : located(plain, modules.message);
+  const place = again && /rails-file:(\d+)/.exec(again.stack);
+  const carets = again && again.stack.split("\n").find((line) => /^\s*\^+\s*$/.test(line));
+  const column = carets ? carets.indexOf("^") + 1 : 1;
+  return { message: modules.message, line: place ? Number(place[1]) : 1, column };
+}
+
+function located(text, message) {
+  const error = compileError(() => new vm.Script(`async () => {${text}\n}`, { filename: "rails-file" }));
+  return error && error.message === message ? error : null;
+}
+
+function compileError(compile) {
+  try {
+    compile();
+    return null;
+  } catch (error) {
+    if (error.name !== "SyntaxError") throw error;
+    return error;
+  }
+}
+
+// -- formatting ---------------------------------------------------------------------------------------
+
+async function prettier({ text, path: file, options, ignorePath }) {
+  const engine = state.prettier.require("prettier");
+  // Prettier's own answer takes a thread and 0.3 ms; without a list, and outside of packages, it is known.
+  const asked = fs.existsSync(ignorePath) || file.split(/[\\/]/).includes("node_modules");
+  if (asked && (await engine.getFileInfo(file, { ignorePath, resolveConfig: false })).ignored) return { ignored: true };
+  return { text: await engine.format(text, { ...options, filepath: file, plugins: [] }) };
+}
+
+// Rules that are right in every project; pinned, because ESLint's recommended set changes between releases.
+// Without no-undef: which names exist depends on where the code runs, and nobody said.
+const RULES = `constructor-super for-direction getter-return no-async-promise-executor no-case-declarations no-class-assign
+  no-compare-neg-zero no-cond-assign no-const-assign no-constant-binary-expression no-constant-condition no-control-regex
+  no-debugger no-delete-var no-dupe-args no-dupe-class-members no-dupe-else-if no-dupe-keys no-duplicate-case no-empty
+  no-empty-character-class no-empty-pattern no-empty-static-block no-ex-assign no-extra-boolean-cast no-fallthrough
+  no-func-assign no-global-assign no-import-assign no-invalid-regexp no-irregular-whitespace no-loss-of-precision
+  no-misleading-character-class no-new-native-nonconstructor no-nonoctal-decimal-escape no-obj-calls no-octal
+  no-prototype-builtins no-redeclare no-regex-spaces no-self-assign no-setter-return no-shadow-restricted-names
+  no-sparse-arrays no-this-before-super no-unexpected-multiline no-unreachable no-unsafe-finally no-unsafe-negation
+  no-unsafe-optional-chaining no-unused-labels no-unused-private-class-members no-useless-backreference no-useless-catch
+  no-useless-escape no-with require-yield use-isnan valid-typeof`.split(/\s+/);
+
+// -- linting ------------------------------------------------------------------------------------------
+
+function preset(typescript) {
+  const { builtinRules } = state.eslint.require("eslint/use-at-your-own-risk");
+  const rules = Object.fromEntries(RULES.filter((rule) => builtinRules.has(rule)).map((rule) => [rule, "error"]));
+  rules["no-unused-vars"] = ["error", { args: "none", caughtErrors: "none", vars: "local" }];
+  // Prettier writes the parentheses that would excuse an assignment in a condition.
+  rules["no-cond-assign"] = ["error", "always"];
+  const jsx = { parserOptions: { ecmaFeatures: { jsx: true } } };
+  const javascript = [
+    { files: ["**/*.{js,mjs,jsx}"], languageOptions: { ecmaVersion: "latest", sourceType: "module", ...jsx }, rules },
+    { files: ["**/*.cjs"], languageOptions: { ecmaVersion: "latest", sourceType: "commonjs" }, rules },
+  ];
+  if (!typescript) return javascript;
+  const found = find("typescript-eslint");
+  if (!found) return [];
+  const { parser } = found.require("typescript-eslint");
+  return [{ files: ["**/*.{ts,tsx,mts,cts}"], languageOptions: { parser }, rules: { ...rules, "no-redeclare": "off" } }];
+}
+
+// One for JavaScript and one for TypeScript, whose compiler nobody should load for a project without it.
+function engine(root, own, stamp, file) {
+  const typescript = !own && TYPESCRIPT.test(file);
+  const key = `${own}\0${stamp}\0${root}\0${typescript}`;
+  if (!state.engines.has(key)) {
+    const { ESLint } = state.eslint.require("eslint");
+    const isolated = { overrideConfigFile: true, overrideConfig: own ? [] : preset(typescript) };
+    state.engines.set(key, new ESLint({ cwd: root, fix: false, ...(own ? {} : isolated) }));
+  }
+  return state.engines.get(key);
+}
+
+// Offsets where lines start. ESLint also ends lines where JavaScript does and nobody else: at U+2028 and U+2029.
+const ENDS = /\r\n|\r|\n/g;
+const THEIR_ENDS = /\r\n|[\r\n\u2028\u2029]/g;
+
+function starts(text, ends) {
+  return [0, ...Array.from(text.matchAll(ends), (found) => found.index + found[0].length)];
+}
+
+// Returns what turns an offset of ESLint's, in UTF-16 units, into our line and column.
+function ruler(text) {
+  const lines = starts(text, ENDS);
+  return (offset) => {
+    let [low, high] = [0, lines.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (lines[middle] <= offset) low = middle;
+      else high = middle;
+    }
+    return [low + 1, Array.from(text.slice(lines[low], offset)).length + 1];
+  };
+}
+
+async function eslint({ text, path: file, root, own, stamp }) {
+  const results = await engine(root, own, stamp, file).lintText(text, { filePath: file, warnIgnored: true });
+  if (results.length === 0) return { ignored: "no file was linted" };
+  if (results[0].messages.length === 0) return { messages: [] };
+  const body = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+  const [at, theirs] = [ruler(body), starts(body, THEIR_ENDS)];
+  const place = (line, column) => (line ? at((theirs[line - 1] ?? body.length) + (column || 1) - 1) : [0, 0]);
+  const messages = results[0].messages.map((m) => ({
+    rule: m.ruleId,
+    message: m.message,
+    fatal: m.fatal === true,
+    severity: m.severity,
+    start: place(m.line, m.column),
+    end: place(m.endLine, m.endColumn),
+    fix: m.fix ? { start: at(m.fix.range[0]), end: at(m.fix.range[1]), text: m.fix.text } : null,
+  }));
+  const ignored = messages.find((m) => !m.rule && !m.fatal && /ignored|no matching configuration/i.test(m.message));
+  return ignored ? { ignored: ignored.message } : { messages };
+}
+
+// -- the loop -----------------------------------------------------------------------------------------
+
+const operations = { about, syntax, prettier, eslint };
+// Whatever a package prints must not get between the answers.
+const write = process.stdout.write.bind(process.stdout);
+process.stdout.write = process.stderr.write.bind(process.stderr);
+
+(async () => {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const { op, ...request } = JSON.parse(line);
+    let answer;
+    try {
+      answer = { ok: true, ...(await operations[op](request)) };
+    } catch (error) {
+      answer = { ok: false, error: String((error && error.message) || error).slice(0, 500) };
+    }
+    write(`${JSON.stringify(answer)}\n`);
+  }
+  process.exit(0);
+})();

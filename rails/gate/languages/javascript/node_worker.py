@@ -1,0 +1,81 @@
+"""The Node process that keeps ESLint and Prettier warm, and where it comes from (``node_worker.cjs``)."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Final
+
+from rails.core import limits
+from rails.core.errors import CheckError
+from rails.core.tool_request import Json
+from rails.gate.support.warm_processes import Pipe
+
+#: Syntax trees die young: the collector copies what is left of them the more rarely, the more room there is.
+_YOUNG: Final = ("--min-semi-space-size=48", "--max-semi-space-size=48")
+
+
+def tool_folder() -> Path:
+    """Return the folder of the user's own JavaScript tools, where ``doctor --install javascript`` puts them."""
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("ai-rails")) / "javascript"
+
+
+def find_node(project: Path) -> str | None:
+    """Return Node.js by absolute path, from the user's ``PATH`` without what lies in the project."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    safe = [
+        folder
+        for folder in folders
+        if Path(folder).is_absolute() and project not in Path(folder, "x").resolve().parents
+    ]
+    found = shutil.which("node", path=os.pathsep.join(safe))
+    return str(Path(found).resolve()) if found else None
+
+
+def _line(output: IO[bytes]) -> bytes | None:
+    return output.readline() or None
+
+
+class NodeWorker:
+    """One Node process for one project (``node_worker.cjs``)."""
+
+    def __init__(self, node: str, project: Path) -> None:
+        script = Path(__file__).with_name("node_worker.cjs")
+        flags = ["--no-warnings", "--experimental-vm-modules", "--max-old-space-size=1024", *_YOUNG]
+        self._pipe = Pipe("The Node worker", [node, *flags, str(script)], _line)
+        self.about = self.ask({"op": "about", "roots": [str(project), str(tool_folder())]})
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._pipe.alive
+
+    @property
+    def pid(self) -> int:
+        """The process id, for reports and tests."""
+        return self._pipe.pid
+
+    def ask(self, request: Mapping[str, Json]) -> dict[str, Json]:
+        """Return the worker's answer. Raises CheckError if it crashes, hangs or answers nonsense."""
+        try:
+            self._pipe.send(json.dumps(dict(request)).encode() + b"\n")
+            answer = json.loads(self._pipe.receive(time.monotonic() + limits.CHECK_SECONDS))
+        except CheckError:
+            self.close()
+            raise
+        except ValueError as error:
+            self.close()
+            raise CheckError("The Node worker answered something that is not JSON.") from error
+        if not isinstance(answer, dict):
+            raise CheckError("The Node worker answered something unknown.")
+        return answer
+
+    def close(self) -> None:
+        """Stop the process."""
+        self._pipe.close()

@@ -1,0 +1,1 @@
+"""ruff, black, flake8 and the compiler."""

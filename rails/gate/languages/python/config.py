@@ -1,0 +1,383 @@
+"""Which tools a project wants for its Python files, and with which options: read as data, run nowhere.
+
+Read from the files on disk, which are the last approved state while a change set is being judged. A
+project that configures no Python tool at all gets AI-Rails' own profile: ruff, black and flake8, with
+options that don't contradict each other.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import CheckError
+
+if TYPE_CHECKING:
+    from rails.core.tool_request import Json
+
+#: A configuration file. Larger ones are not configuration.
+_BYTES: Final = 1_000_000
+_TABLES: Final = ("ruff", "black", "flake8", "isort", "pylint", "yapf", "autopep8", "pycodestyle")
+_SECTIONS: Final = ("flake8", "pycodestyle", "pylint", "isort", "yapf")
+_HOOK: Final = r"^\s*-?\s*id:\s*['\"]?([\w-]+)"
+#: What the default profile selects; pinned, because ruff's own defaults change between releases.
+DEFAULT_SELECT: Final = "E,W,F,I,UP,B"
+#: Rules that are right in every project: ruff's classic default, for projects that configure other tools.
+SAFE_SELECT: Final = "E4,E7,E9,F"
+DEFAULT_LINE: Final = 88
+#: black writes what these call wrong (spaces before a slice colon, a body of "..." on the same line,
+#: operators at the start of a line), and long lines are ruff's to judge, which allows long links.
+_FLAKE8_DEFAULT: Final = ("--max-line-length=88", "--extend-ignore=E203,E501,E701,E704,W503,W504")
+_BLACK_KEYS: Final = (
+    "line-length",
+    "target-version",
+    "skip-string-normalization",
+    "skip-magic-trailing-comma",
+    "preview",
+    "unstable",
+    "enable-unstable-feature",
+)
+#: flake8 options that only choose what is reported. Everything else could load code or read files.
+_FLAKE8_SAFE: Final = frozenset(
+    {
+        "select",
+        "extend-select",
+        "ignore",
+        "extend-ignore",
+        "per-file-ignores",
+        "max-line-length",
+        "max-doc-length",
+        "max-complexity",
+        "indent-size",
+        "hang-closing",
+        "disable-noqa",
+        "doctests",
+        "builtins",
+    }
+)
+
+RuffOption = tuple[str, str | int | tuple[str, ...]]
+Formatter = Literal["ruff", "black", "undecided", ""]
+#: What ruff formats: also where nothing says who formats.
+BY_RUFF: Final = ("ruff", "undecided")
+
+
+@dataclass(frozen=True, slots=True)
+class RuffSettings:
+    """How ruff runs on a file: with the project's own configuration, or isolated with ``options``.
+
+    ``digest`` identifies the content of that configuration.
+    """
+
+    project: bool
+    options: tuple[RuffOption, ...] = ()
+    origin: str = ""
+    digest: str = ""
+
+    def arguments(self) -> tuple[str, ...]:
+        """The command-line arguments that mean this."""
+        pairs = [f"--config={key}={_toml(value)}" for key, value in self.options]
+        return tuple(pairs) if self.project else ("--isolated", *pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class PythonSettings:
+    """What the project's configuration says about Python files, apart from ruff's per-folder settings.
+
+    ``default`` is whether the project configures nothing. ``flake8`` are command-line arguments, ``None``
+    when flake8 isn't wanted. ``target`` is the oldest Python the project supports, if it says so.
+    ``digest`` identifies everything that was read.
+    """
+
+    default: bool
+    formatter: Formatter
+    black: Mapping[str, Json] = field(default_factory=dict)
+    black_exclude: tuple[str, ...] = ()
+    flake8: tuple[str, ...] | None = None
+    flake8_exclude: tuple[str, ...] = ()
+    flake8_notes: tuple[str, ...] = ()
+    target: tuple[int, int] | None = None
+    requires_python: str = ""
+    origin: str = ""
+    black_origin: str = ""
+    flake8_origin: str = ""
+    digest: str = ""
+
+
+def read_python_settings(project: Path) -> PythonSettings:
+    """Read the project's configuration. Raises CheckError when a file cannot be understood."""
+    return _Reader(project).settings()
+
+
+def ruff_for(project: Path, path: str, settings: PythonSettings, more_src: str = "") -> RuffSettings:
+    """Return how ruff runs on ``path``: by the nearest configuration inside the project, or by ours.
+
+    ``more_src`` is a further folder whose modules are the project's own (for sorting imports). Raises
+    CheckError for configuration that cannot be read.
+    """
+    folder = project.joinpath(path).parent
+    while True:
+        for name in (".ruff.toml", "ruff.toml", "pyproject.toml"):
+            file = folder / name
+            if file.is_file() and (name != "pyproject.toml" or "ruff" in table(_toml_file(file), "tool")):
+                origin = file.relative_to(project).as_posix()
+                digest, src = _chain(project, file)
+                options = (("src", (*src, more_src)),) if more_src else ()
+                return RuffSettings(True, options, origin, digest)
+        if folder == project or project not in folder.parents:
+            break
+        folder = folder.parent
+    return RuffSettings(False, _own_options(project, settings, more_src), _own_origin(settings))
+
+
+def _own_origin(settings: PythonSettings) -> str:
+    return "AI-Rails' default profile" if settings.default else "AI-Rails' correctness rules"
+
+
+def _own_options(project: Path, settings: PythonSettings, more_src: str) -> tuple[RuffOption, ...]:
+    target = settings.target or (3, 10)
+    src = (str(project), str(project / "src"), *([more_src] if more_src else []))
+    return (
+        ("exclude", ()),
+        ("src", src),
+        ("target-version", f"py3{min(max(target[1], 7), 15)}"),
+        ("line-length", _int(settings.black.get("line-length"), DEFAULT_LINE)),
+        ("lint.select", tuple((DEFAULT_SELECT if settings.default else SAFE_SELECT).split(","))),
+    )
+
+
+def _chain(project: Path, file: Path) -> tuple[str, tuple[str, ...]]:
+    """Return what identifies the content of a ruff configuration and of everything it extends, and its source folders.
+
+    Raises CheckError when it extends a file outside the project: ruff would quote that file's lines.
+    """
+    seen = _Seen()
+    src = [str(file.parent), str(file.parent / "src")]
+    found = False
+    for _ in range(10):
+        data = read_config_file(file)
+        seen.add(file.name, data)
+        whole = parse_toml(data, file.name)
+        options = table(table(whole, "tool"), "ruff") if file.name == "pyproject.toml" else whole
+        extended, folders = options.get("extend"), options.get("src")
+        if isinstance(folders, list) and not found:
+            src, found = [str(file.parent / str(folder)) for folder in folders], True
+        if not isinstance(extended, str):
+            return seen.digest(), tuple(src)
+        file = (file.parent / extended).resolve()
+        if project not in file.parents:
+            raise CheckError(f"ruff's configuration extends {extended}, which is outside the project.")
+    raise CheckError("ruff's configuration extends itself.")
+
+
+class _Seen:
+    """What was read, to tell whether it is still the same: all of it, since loading a hash takes longer."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def add(self, name: str, data: bytes) -> None:
+        """Remember a file."""
+        self._parts += [name, str(len(data)), data.decode("latin-1")]
+
+    def digest(self) -> str:
+        """Return what is different for different files or contents."""
+        return "\0".join(self._parts)
+
+
+class _Reader:
+    """Reads each file once and remembers what it read for the digest."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.seen = _Seen()
+
+    def bytes_of(self, name: str) -> bytes:
+        data = read_config_file(self.project / name)
+        self.seen.add(name, data)
+        return data
+
+    def settings(self) -> PythonSettings:
+        pyproject = parse_toml(self.bytes_of("pyproject.toml"), "pyproject.toml")
+        tool = table(pyproject, "tool")
+        ruff_toml = next((n for n in (".ruff.toml", "ruff.toml") if self.bytes_of(n)), "")
+        ruff_table = (
+            parse_toml(read_config_file(self.project / ruff_toml), ruff_toml) if ruff_toml else table(tool, "ruff")
+        )
+        hooks = _hooks(self.bytes_of(".pre-commit-config.yaml"))
+        section, flake8_file, others = self._ini()
+        configured = bool(
+            ruff_toml
+            or others
+            or section is not None
+            or hooks & {"ruff", "ruff-check", "ruff-format", "black", "flake8"}
+        ) or any(name in tool for name in _TABLES)
+        flake8_table = table(tool, "flake8")
+        if section is None and flake8_table:
+            section, flake8_file = {k: _joined(v) for k, v in flake8_table.items()}, "pyproject.toml"
+        if section is None and "flake8" in hooks:
+            section, flake8_file = {}, ".pre-commit-config.yaml"
+        requires = table(pyproject, "project").get("requires-python")
+        common = {
+            "target": _oldest(requires),
+            "requires_python": requires if isinstance(requires, str) else "",
+            "digest": self.seen.digest(),
+        }
+        if not configured:
+            return PythonSettings(
+                True,
+                "black",
+                black={"line-length": DEFAULT_LINE},
+                flake8=_FLAKE8_DEFAULT,
+                origin="no configuration in the project",
+                black_origin="AI-Rails' default profile",
+                flake8_origin="AI-Rails' default profile",
+                **common,  # type: ignore[arg-type]
+            )
+        black = table(tool, "black")
+        arguments, notes = _flake8_arguments(section or {})
+        return PythonSettings(
+            False,
+            _formatter(ruff_table, tool, hooks),
+            black={key: black[key] for key in _BLACK_KEYS if key in black},
+            black_exclude=tuple(
+                value
+                for key in ("exclude", "extend-exclude", "force-exclude")
+                if isinstance(value := black.get(key), str)
+            ),
+            flake8=arguments if section is not None else None,
+            flake8_exclude=_patterns(section or {}),
+            flake8_notes=notes,
+            origin="the project's configuration",
+            black_origin="pyproject.toml" if black else "black's own defaults",
+            flake8_origin=flake8_file,
+            **common,  # type: ignore[arg-type]
+        )
+
+    def _ini(self) -> tuple[dict[str, str] | None, str, bool]:
+        """Return flake8's section, the file it is in, and whether another tool's section was seen."""
+        others = False
+        found: tuple[dict[str, str] | None, str] = (None, "")
+        for name in ("setup.cfg", "tox.ini", ".flake8"):
+            data = self.bytes_of(name)
+            if not data:
+                continue
+            import configparser
+
+            parser = configparser.RawConfigParser()
+            try:
+                parser.read_string(data.decode("utf-8-sig"), name)
+            except (configparser.Error, UnicodeDecodeError) as error:
+                raise CheckError(f"{name} cannot be read as configuration: {type(error).__name__}.") from error
+            others = others or any(parser.has_section(s) or parser.has_section(f"tool:{s}") for s in _SECTIONS)
+            if found[0] is None and (parser.has_section("flake8") or parser.has_section("flake8:local-plugins")):
+                section = dict(parser.items("flake8")) if parser.has_section("flake8") else {}
+                if parser.has_section("flake8:local-plugins"):
+                    section["local-plugins"] = "yes"
+                found = section, name
+        return (*found, others)
+
+
+def _formatter(ruff: Mapping[str, Json], tool: Mapping[str, Json], hooks: set[str]) -> Formatter:
+    """Decide by evidence: what is configured, then what runs at commit, else left to the files."""
+    if "format" in ruff or "ruff-format" in hooks:
+        return "ruff"
+    if "black" in tool or hooks & {"black", "black-jupyter"}:
+        return "black"
+    if "yapf" in tool or "autopep8" in tool:
+        return ""
+    return "undecided"
+
+
+def _flake8_arguments(section: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Translate flake8's section to arguments for an isolated run; second: what was left out and why."""
+    arguments, notes = [], []
+    for key, value in section.items():
+        name = key.replace("_", "-")
+        if name == "local-plugins":
+            notes.append("local plugins are code of the project and are not executed")
+        elif name not in _FLAKE8_SAFE:
+            continue
+        elif name in ("hang-closing", "disable-noqa", "doctests"):
+            if value.strip().lower() in ("true", "1", "yes", "on"):
+                arguments.append(f"--{name}")
+        else:
+            arguments.append(f"--{name}={_without_comments(value)}")
+    return tuple(arguments), tuple(notes)
+
+
+def _without_comments(value: str) -> str:
+    lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in value.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def _patterns(section: Mapping[str, str]) -> tuple[str, ...]:
+    found = [section.get(key, "") for key in ("exclude", "extend-exclude", "extend_exclude")]
+    return tuple(part for value in found for part in re.split(r"[,\s]+", _without_comments(value)) if part)
+
+
+def _oldest(requires: Json) -> tuple[int, int] | None:
+    """Return the oldest Python that a ``requires-python`` allows (a lower bound only)."""
+    if not isinstance(requires, str):
+        return None
+    found = re.search(r"(?:>=|~=|==)\s*3\.(\d+)", requires)
+    return (3, int(found[1])) if found else None
+
+
+def _hooks(data: bytes) -> set[str]:
+    """Return the names of the hooks that a pre-commit configuration has."""
+    uncommented = re.sub(r"^\s*#.*$", "", data.decode(errors="replace"), flags=re.M) if data else ""
+    return set(re.findall(_HOOK, uncommented, re.M)) if uncommented else set()
+
+
+def read_config_file(path: Path) -> bytes:
+    """Return a configuration file's bytes, none if it is missing or too large to be one."""
+    try:
+        if not path.is_file() or path.stat().st_size > _BYTES:
+            return b""
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _toml_file(path: Path) -> Mapping[str, Json]:
+    return parse_toml(read_config_file(path), path.name)
+
+
+@lru_cache(maxsize=16)
+def parse_toml(data: bytes, name: str) -> Mapping[str, Json]:
+    """Parse a configuration file; the result is shared, so nobody changes it. Raises CheckError."""
+    if not data.strip():
+        return {}
+    import tomllib
+
+    try:
+        return tomllib.loads(data.removeprefix(codecs.BOM_UTF8).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CheckError(f"{name} is not valid TOML: {error}") from error
+
+
+def table(value: Mapping[str, Json], key: str) -> Mapping[str, Json]:
+    """Return the table called ``key``, an empty one if there is none."""
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _joined(value: Json) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _int(value: Json, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+
+def _toml(value: str | int | tuple[str, ...]) -> str:
+    """Write a string, number or list of strings as TOML; JSON's form of these is TOML too."""
+    import json
+
+    return json.dumps(value)

@@ -1,0 +1,111 @@
+"""ruff, asked about text that is not on disk: findings with their fixes, and formatted text.
+
+The JSON that ``ruff check --output-format json`` prints is documented at
+https://docs.astral.sh/ruff/settings/#output-format ; rows and columns are 1-based, columns count characters.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rails.core.dataclass import dataclass
+from rails.core.errors import CheckError
+from rails.core.text import one_line
+from rails.gate.languages.python.config import RuffSettings
+from rails.gate.support.diagnostics import (
+    SYNTAX,
+    Diagnostic,
+    FixEdit,
+)
+from rails.processes import programs
+
+if TYPE_CHECKING:
+    from rails.core.tool_request import Json
+
+
+@dataclass(frozen=True, slots=True)
+class RuffCli:
+    """ruff as a command, started for each text. Files of the workspace are only ever read."""
+
+    tool: programs.Tool
+    project: Path
+
+    def lint(self, path: str, data: bytes, settings: RuffSettings) -> list[Diagnostic]:
+        """Return what ruff finds in ``data`` as the content of ``path``. Raises CheckError."""
+        ran = self._run("check", path, data, settings, "--output-format=json")
+        if ran.code not in (0, 1):
+            raise CheckError(f"ruff ended with code {ran.code}: {ran.complaint}")
+        return parse_diagnostics(ran.out)
+
+    def format(self, path: str, data: bytes, settings: RuffSettings) -> bytes:
+        """Return ``data`` formatted. Raises CheckError, also when the text does not parse."""
+        ran = self._run("format", path, data, settings)
+        if ran.code != 0:
+            raise CheckError(f"ruff format ended with code {ran.code}: {ran.complaint}")
+        return ran.out
+
+    def _run(self, verb: str, path: str, data: bytes, settings: RuffSettings, *more: str) -> programs.ToolRun:
+        options = [a for a in settings.arguments() if verb == "check" or not a.startswith("--config=lint.")]
+        name = str(self.project / path)
+        return programs.run_tool(
+            [*self.tool.argv, verb, "--no-cache", "--force-exclude", *options, *more, "--stdin-filename", name, "-"],
+            data=data,
+        )
+
+
+def parse_diagnostics(out: bytes) -> list[Diagnostic]:
+    """Read ruff's JSON. Raises CheckError when it is something else."""
+    try:
+        items = json.loads(out)
+        return [_diagnostic(item) for item in items]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckError(f"ruff printed something that is not its JSON: {one_line(repr(out[:80]))}") from error
+
+
+def _diagnostic(item: Mapping[str, Json]) -> Diagnostic:
+    fix = item.get("fix")
+    edits: tuple[FixEdit, ...] = ()
+    safe, remedy = False, ""
+    if isinstance(fix, dict):
+        edits = tuple(
+            FixEdit(_place(edit["location"]), _place(edit["end_location"]), str(edit["content"]))
+            for edit in _dicts(fix["edits"])
+        )
+        safe, remedy = fix.get("applicability") == "safe", str(fix.get("message") or "")
+    rule = item["code"] or item.get("name") or SYNTAX  # some rules of the preview have a name only
+    return Diagnostic(
+        str(rule), str(item["message"]), _place(item["location"]), _place(item["end_location"]), edits, safe, remedy
+    )
+
+
+def _dicts(value: Json) -> Sequence[Mapping[str, Json]]:
+    if not isinstance(value, list):
+        raise TypeError("edits")
+    return [item for item in value if isinstance(item, dict)]
+
+
+def _place(value: Json) -> tuple[int, int]:
+    if not isinstance(value, dict):
+        raise TypeError("location")
+    row, column = value["row"], value["column"]
+    if not isinstance(row, int) or not isinstance(column, int):
+        raise TypeError("location")
+    return row, column
+
+
+def code_of(tool: programs.Tool, reported: str) -> str:
+    """Return the code of the rule that ruff ``reported`` by its code or its name. Raises CheckError."""
+    return reported if reported[:1].isupper() else _codes(tool).get(reported, reported)
+
+
+@cache
+def _codes(tool: programs.Tool) -> Mapping[str, str]:
+    ran = programs.run_tool([*tool.argv, "rule", "--all", "--output-format=json"])
+    try:
+        return {rule["name"]: rule["code"] for rule in json.loads(ran.out) if rule["code"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise CheckError("ruff did not list its rules as JSON.") from error

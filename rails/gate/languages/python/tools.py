@@ -1,0 +1,435 @@
+"""ruff, black and flake8 behind one interface: each answer is kept, and each answer has evidence behind it.
+
+"No findings" is what a linter prints for a clean file and for a file it did not look at. So each file is
+also linted and formatted with a canary in its place; a tool that says nothing about the canary is not
+looking at that file, and the file is "not checked".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fnmatch
+import re
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, TypeVar, cast
+
+from rails.core.errors import CheckError
+from rails.core.text import decode_text
+from rails.core.verdict import Finding
+from rails.gate.languages.python import config as settings
+from rails.gate.languages.python import syntax
+from rails.gate.languages.python.config import PythonSettings, RuffSettings
+from rails.gate.languages.python.ruff_client import Ruff
+from rails.gate.languages.python.ruff_server import RuffRequest, RuffTask
+from rails.gate.languages.python.syntax import Compiled, same_statements, still_compiles
+from rails.gate.support import diagnostics, suppressions
+from rails.gate.support.advice import REMEDIES
+from rails.gate.support.check import CheckContext, CheckJob
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain_text
+from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.processes import programs
+from rails.processes.programs import Tool
+
+#: Breaks at least one rule of nearly every family a project can select.
+LINT_CANARY: Final = b"""import sys,os
+from os.path import *
+import re, collections
+def F(a, B = [], l=1):
+    x = 1
+    if a == None: return not a in B
+    try:
+        eval("1")
+    except:
+        pass
+    print("%s" % a)  # TODO
+    assert a
+    return dict([(i, i) for i in a]);
+class c(object):
+    def M(self): return undefined_name
+password = 'hunter2'
+# x = 1
+"""
+FORMAT_CANARY: Final = b"x = {  'a':1 }\n"
+#: ruff reports this whatever rules are selected, unless it does not look at the file.
+BROKEN_CANARY: Final = b"x = (\n"
+
+
+if TYPE_CHECKING:
+    from rails.core.tool_request import Json
+
+T = TypeVar("T")
+
+
+class InWorkers:
+    """The tools that are kept warm for one project; ``None`` is one that is not installed."""
+
+    def __init__(self, context: CheckContext, config: PythonSettings, black: Tool | None, flake8: Tool | None) -> None:
+        self.context, self.config = context, config
+        self._black, self._flake8 = black, flake8
+
+    def black(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` as black formats it. Raises CheckError, NotCheckedError or ExcludedError."""
+        if self._black is None:
+            raise CheckError("black is not installed beside AI-Rails; install it with: pip install black")
+        if any(_searches(pattern, f"/{path}") for pattern in self.config.black_exclude):
+            raise ExcludedError
+        decoded = decode_text(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        options = {**self.config.black, "requires-python": self.config.requires_python}
+        request: dict[str, Json] = {"op": "black", "text": decoded.text, "path": path, "options": options}
+        key = ("black", self._black.version, repr(options), path.endswith(".pyi"), data)
+        return self._slowly(key, lambda: decoded.encode(str(self._asked(request)["text"])))
+
+    def flake8(self, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return flake8's findings in ``data``. Raises CheckError, NotCheckedError or ExcludedError."""
+        if self._flake8 is None:
+            raise CheckError("flake8 is not installed beside AI-Rails; install it with: pip install flake8")
+        if any(_excludes(pattern, path) for pattern in self.config.flake8_exclude):
+            raise ExcludedError
+        if not self._found(path, LINT_CANARY.decode()):
+            raise NotCheckedError("the project's configuration selects no flake8 code for this file")
+        decoded = decode_text(data)
+        if decoded is None:
+            raise NotCheckedError("it is not UTF-8 text")
+        return self._found(path, decoded.text)
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        return tuple(("flake8", reason) for reason in self._missing())
+
+    def _missing(self) -> tuple[str, ...]:
+        wanted = [
+            a.partition("=")[2] for a in self.config.flake8 or () if a.startswith(("--select=", "--extend-select="))
+        ]
+        codes = [code for part in wanted for code in re.split(r"[,\s]+", part) if code]
+        known = self.context.known.get(("flake8 codes", self.config.flake8), ())
+        missing = [code for code in codes if known and not any(code.startswith(k) or k.startswith(code) for k in known)]
+        if not missing:
+            return self.config.flake8_notes
+        words = f"no installed plugin reports {', '.join(missing)}, which the project selects"
+        return (*self.config.flake8_notes, words)
+
+    def _found(self, path: str, text: str) -> tuple[Finding, ...]:
+        arguments = list(self.config.flake8 or ())
+        request: dict[str, Json] = {
+            "op": "flake8",
+            "text": text,
+            "path": path,
+            "arguments": cast("list[Json]", arguments),
+        }
+        version = self._flake8.version if self._flake8 else ""
+        key = ("flake8", version, tuple(arguments), path, text)
+        return self._slowly(key, lambda: self._looked(path, request))
+
+    def _looked(self, path: str, request: Mapping[str, Json]) -> tuple[Finding, ...]:
+        answer = self._asked(request)
+        if answer.get("skipped"):
+            raise NotCheckedError(str(answer["skipped"]))
+        found = answer["findings"]
+        self.context.known["flake8 codes", self.config.flake8] = answer["codes"]
+        if not isinstance(found, list):
+            raise CheckError("flake8 answered something unknown.")
+        return tuple(
+            Finding(path, line, column, code, text, "flake8", end_line=line, remedy=REMEDIES.get(code, ""))
+            for code, line, column, text in found
+        )
+
+    def _slowly(self, key: tuple[object, ...], work: Callable[[], T]) -> T:
+        """Return a known result, or wait for it as long as it matters."""
+        if key in self.context.known:
+            return self.context.once(key, work)
+        return self.context.deadline.wait_for(lambda: self.context.once(key, work))
+
+    def _asked(self, request: Mapping[str, Json]) -> Mapping[str, object]:
+        answer = self.context.pool.ask(request)
+        if not answer.get("ok"):
+            raise CheckError(f"{request['op']} failed: {answer.get('error')}")
+        return answer
+
+
+def _searches(pattern: str, path: str) -> bool:
+    """Whether black's exclude pattern matches; black writes them verbose when they span lines."""
+    try:
+        return bool(re.search(pattern, path, re.VERBOSE if "\n" in pattern else 0))
+    except re.error as error:
+        raise CheckError(f"black's exclude pattern is not a regular expression: {error}") from error
+
+
+def _excludes(pattern: str, path: str) -> bool:
+    """Whether flake8's exclude pattern matches the path, one of its folders or one of its names."""
+    clean = pattern.strip().removeprefix("./").rstrip("/")
+    parts = path.split("/")
+    above = ["/".join(parts[: i + 1]) for i in range(len(parts))]
+    return any(fnmatch.fnmatch(text, clean) for text in (*above, *parts))
+
+
+#: So many lines, of both texts together, are parsed sooner than ruff formats the whole texts.
+_SMALL: Final = 120
+
+
+class PythonTools:
+    """The tools for one project and one state of its configuration."""
+
+    parser: str = "python"
+    linter: str = "ruff"
+
+    def __init__(self, context: CheckContext, config: PythonSettings) -> None:
+        self.context, self.config = context, config
+        self.ruff_tool = programs.find_ruff()
+        self.black_tool = programs.find_module("black") if config.formatter == "black" else None
+        self.flake8_tool = programs.find_module("flake8") if config.flake8 is not None else None
+        self._ruff_settings: dict[str, RuffSettings] = {}
+        self._linted: set[str] = set()
+
+    @property
+    def uses_workers(self) -> bool:
+        """Whether black or flake8 run for this project."""
+        return self.config.formatter == "black" or self.config.flake8 is not None
+
+    # -- parsing ----------------------------------------------------------------------------------
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return what keeps the file from compiling, in CPython's words.
+
+        Syntax newer than the Python that runs AI-Rails is left to ruff, if the project is for such a Python.
+        """
+        key = ("statements", path)
+        known: Compiled | None = self.context.known.get(key)
+        if known is not None and (compiled := still_compiles(known, data)) is not None:
+            self.context.known[key] = compiled
+            return None
+        found = syntax.error_in(path, data)
+        if found is None:
+            self.context.known[key] = Compiled(data)
+        if found is None or not self._newer():
+            return found
+        return None if self._read_by_ruff(path, data) else found
+
+    def excused(self, data: bytes) -> bool:
+        """Whether a comment excuses the whole file from ruff."""
+        return suppressions.excuses_whole_file(data, "ruff")
+
+    def same_program(self, path: str, one: str, other: str) -> bool:
+        """Whether their syntax trees are equal, or ruff's formatter, which is fast to ask, makes the same of both."""
+        known: Compiled | None = self.context.known.get(("statements", path))
+        is_known = known is not None and plain_text(known.data) == one
+        if known is not None and is_known and same_statements(known, other.encode(), _SMALL, syntax.same_program):
+            return True
+        try:
+            if self.ruff_tool and self._same_layout(path, one.encode(), other.encode()):
+                return True
+        except CheckError:
+            pass
+        return syntax.same_program(one, other)
+
+    def shorten(self, text: str, limits: Sequence[tuple[int, int]]) -> str:
+        """Break long comments and strings; all together, or those that leave the program as it is one by one."""
+        from rails.gate.languages.python import long_lines
+
+        body = text.replace("\r\n", "\n")
+        if "\r" in body:
+            return text
+        made = long_lines.shorten(body, limits)
+        if made != body and not syntax.same_program(body, made):
+            made = body
+            for limit in sorted(limits, reverse=True):
+                one = long_lines.shorten(made, [limit])
+                made = one if syntax.same_program(body, one) else made
+        return made.replace("\n", "\r\n") if "\r\n" in text else made
+
+    def _same_layout(self, path: str, one: bytes, other: bytes) -> bool:
+        # Texts that are the same program are linted next.
+        self.prefetch(path, other, to_format=True)
+        return self._ruff_format(path, one) == self._ruff_format(path, other)
+
+    def looks_formatted(self, path: str, data: bytes) -> bool:
+        """Ask ruff's formatter, which agrees with black about nearly every file and takes a hundredth of its time."""
+        return self.ruff_tool is None or self._ruff_format(path, data) == data
+
+    def fixes_outlive_layout(self, _data: bytes) -> bool:
+        """Blank lines, imports and quotes have fixes of their own."""
+        return False
+
+    def _newer(self) -> bool:
+        target = self.config.target
+        return target is not None and target > sys.version_info[:2]
+
+    def _read_by_ruff(self, path: str, data: bytes) -> bool:
+        try:
+            return not any(found.rule == diagnostics.SYNTAX for found in self.lint(path, data).diagnostics)
+        except (CheckError, NotCheckedError):
+            return False
+
+    # -- ruff -------------------------------------------------------------------------------------
+
+    @cached_property
+    def ruff(self) -> Ruff:
+        """The ruff to ask. Raises CheckError when it isn't installed."""
+        if self.ruff_tool is None:
+            raise CheckError("ruff is not installed beside AI-Rails; install it with: pip install ruff")
+        kept = self.context.resources.get("ruff")
+        if isinstance(kept, Ruff) and kept.tool == self.ruff_tool:
+            return kept
+        made = self.context.resources["ruff"] = Ruff(self.ruff_tool, self.context.project)
+        return made
+
+    def ruff_settings(self, path: str) -> RuffSettings:
+        """How ruff runs on ``path``."""
+        folder = path.rpartition("/")[0]
+        if folder not in self._ruff_settings:
+            self._ruff_settings[folder] = settings.ruff_for(
+                self.context.project, path, self.config, self.context.overlay if self.context.modules else ""
+            )
+        return self._ruff_settings[folder]
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return ruff's findings in ``data``. Raises CheckError or NotCheckedError."""
+        how = self.ruff_settings(path)
+        if path not in self._linted:
+            self._must_be_linted(path, how)
+            self._linted.add(path)
+        return self._looked(path, data, how)
+
+    def _must_be_linted(self, path: str, how: RuffSettings) -> None:
+        """Raise NotCheckedError unless ruff finds what is wrong when a canary is in the place of the file."""
+        canary = self._looked(path, LINT_CANARY, how).diagnostics
+        if not canary and not self._looked(path, BROKEN_CANARY, how).diagnostics:
+            raise self._excluded(how)
+        if all(found.rule == diagnostics.SYNTAX for found in canary):
+            raise NotCheckedError("the project's configuration selects no ruff rule for this file")
+
+    def expect(self, jobs: Sequence[CheckJob]) -> None:
+        """Have ruff prepare what these files will be asked about; never fails, and decides nothing."""
+        questions: dict[RuffSettings, list[RuffRequest]] = {}
+        try:
+            for job in jobs:
+                asked = questions.setdefault(self.ruff_settings(job.path), [])
+                for data in (LINT_CANARY, job.before or b"", job.after):
+                    asked += self._unknown("lint", job.path, data) if data else []
+                    asked += self._unknown("format", job.path, data) if data is job.after else []
+                asked += self._unknown("format", job.path, FORMAT_CANARY)
+            for how, some in questions.items():
+                self.ruff.expect(some, how)
+        except (CheckError, NotCheckedError):
+            return  # the caller that asks gets the reason
+
+    def prefetch(self, path: str, data: bytes, to_format: bool) -> None:
+        """Have ruff begin to lint a text, and to format it; never fails, and decides nothing."""
+        with contextlib.suppress(CheckError, NotCheckedError):  # the caller that asks gets the reason
+            questions = self._unknown("lint", path, data)
+            questions += self._unknown("format", path, data) if to_format else []
+            if questions:
+                self.ruff.expect(questions, self.ruff_settings(path))
+
+    def forget(self) -> None:
+        """Discard what ruff prepared for nothing."""
+        kept = self.context.resources.get("ruff")
+        if isinstance(kept, Ruff):
+            kept.forget()
+
+    def _unknown(self, what: RuffTask, path: str, data: bytes) -> list[RuffRequest]:
+        if what == "format" and self.config.formatter not in settings.BY_RUFF:
+            return []
+        how = self.ruff_settings(path)
+        key = self._lint_key(path, data, how) if what == "lint" else self._format_key(path, data, how)
+        return [] if key in self.context.known else [(what, path, data)]
+
+    def _lint_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
+        return "ruff", self.ruff.tool.version, self.config.digest, how, self.context.modules, path, data
+
+    def _format_key(self, path: str, data: bytes, how: RuffSettings) -> tuple[object, ...]:
+        return "ruff format", self.ruff.tool.version, self.config.digest, how, path, data
+
+    def _looked(self, path: str, data: bytes, how: RuffSettings) -> Findings:
+        return self.context.once(self._lint_key(path, data, how), lambda: self._asked_ruff(path, data, how))
+
+    def _asked_ruff(self, path: str, data: bytes, how: RuffSettings) -> Findings:
+        found = tuple(self.ruff.lint(path, data, how))
+        return Findings(_as_findings(path, found), found)
+
+    def _excluded(self, how: RuffSettings) -> NotCheckedError:
+        """Why ruff does not look at a file: a configuration of the project's says so, and ruff itself works."""
+        key = ("ruff canary", self.ruff.tool)
+        if how.project and self.context.once(key, lambda: self.ruff.lint_isolated(BROKEN_CANARY)):
+            return ExcludedError()
+        return NotCheckedError("ruff does not look at this file")
+
+    def seen_settings(self) -> Collection[RuffSettings]:
+        """The settings of every folder that was asked for so far."""
+        return self._ruff_settings.values()
+
+    # -- formatting -------------------------------------------------------------------------------
+
+    @property
+    def formatter_name(self) -> str:
+        """The formatter as reports call it."""
+        names = {"ruff": "ruff format", "undecided": "ruff format", "black": "black"}
+        return names.get(self.config.formatter, "format")
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted. Raises CheckError, NotCheckedError or NotNeededError."""
+        if self.config.formatter == "black":
+            return self.in_workers.black(path, data)
+        if not self.config.formatter:
+            raise NotNeededError("the project uses a formatter that AI-Rails does not run")
+        if self._ruff_format(path, FORMAT_CANARY) == FORMAT_CANARY:
+            raise self._excluded(self.ruff_settings(path))
+        return self._ruff_format(path, data)
+
+    def _ruff_format(self, path: str, data: bytes) -> bytes:
+        how = self.ruff_settings(path)
+        key = self._format_key(path, data, how)
+        return self.context.once(key, lambda: self.ruff.format(path, data, how))
+
+    # -- what the Python workers run ----------------------------------------------------------------
+
+    @cached_property
+    def in_workers(self) -> InWorkers:
+        """Black and flake8, for projects that use them."""
+        return InWorkers(self.context, self.config, self.black_tool, self.flake8_tool)
+
+    def others(self) -> tuple[str, ...]:
+        """flake8, when the project wants it."""
+        return () if self.config.flake8 is None else ("flake8",)
+
+    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return flake8's findings in ``data``. Raises CheckError or NotCheckedError."""
+        if self._newer() and syntax.error_in(path, data):
+            raise NotCheckedError(
+                f"{name} runs on Python {sys.version_info[0]}.{sys.version_info[1]}, which cannot read it"
+            )
+        return self.in_workers.flake8(path, data)
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say what of the project's flake8 configuration cannot be honoured here, and why."""
+        has_something = self.config.flake8 is not None or self.config.flake8_notes
+        return self.in_workers.left_out() if has_something else ()
+
+
+def _as_findings(path: str, diagnostics: Sequence[Diagnostic]) -> tuple[Finding, ...]:
+    """Turn ruff's findings into ours; of many syntax errors only the first is reported."""
+    findings = []
+    seen_syntax = False
+    for found in diagnostics:
+        if found.rule == SYNTAX:
+            if seen_syntax:
+                continue
+            seen_syntax = True
+        findings.append(
+            Finding(
+                path,
+                found.start[0],
+                found.start[1],
+                syntax.RULE if found.rule == SYNTAX else found.rule,
+                found.message,
+                "ruff",
+                end_line=found.end[0],
+                end_column=found.end[1],
+                fixable=found.safe,
+                remedy=found.remedy or REMEDIES.get(found.rule, ""),
+            )
+        )
+    return tuple(findings)

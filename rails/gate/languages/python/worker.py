@@ -1,0 +1,243 @@
+"""The process that holds black and flake8: one JSON line in, one JSON line out, until its input ends.
+
+Requests: ``{"op": "ping"}``, ``{"op": "compile", "texts": [[path, text], …]}``,
+``{"op": "schema", "schema", "base", "root", "value"}``,
+``{"op": "black", "text", "path", "options"}``, ``{"op": "flake8", "text", "path", "arguments"}``.
+Answers: ``{"ok": true, …}`` or ``{"ok": false, "error"}``.
+A private protocol between this file and ``rails.gate.support.warm_processes``, run as ``python -I``.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import json
+import sys
+import warnings
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from black.mode import Mode
+    from flake8.violation import Violation
+
+
+def answer_requests() -> None:
+    """Answer requests until standard input ends, which it does when the parent dies."""
+    source, sink = sys.stdin.buffer, sys.stdout.buffer
+    # Whatever a plugin prints must not get between the answers.
+    sys.stdout = sys.stderr
+    warnings.simplefilter("ignore")
+    known: set[str] = set()
+    for line in source:
+        request = json.loads(line)
+        op = request.pop("op")
+        try:
+            answer = _OPERATIONS[op](**request)
+        except Exception as error:
+            answer = {"ok": False, "error": f"{type(error).__name__}: {error}"[:500]}
+        sink.write(json.dumps(answer).encode() + b"\n")
+        sink.flush()
+        del request, answer
+        # The syntax trees of a text are megabytes of cycles. What was imported is not looked at again.
+        gc.collect()
+        if op not in known:
+            known.add(op)
+            gc.freeze()
+
+
+def _ping() -> dict[str, Any]:
+    return {"ok": True}
+
+
+def _black(text: str, path: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    from black import format_str
+    from black.parsing import InvalidInput
+
+    newline = "\r\n" if text[: text.find("\n")].endswith("\r") else "\n"
+    source = io.StringIO(text, newline=None).read()
+    try:
+        done = format_str(source, mode=_mode(json.dumps(options, sort_keys=True), path.endswith(".pyi")))
+    except InvalidInput as error:
+        return {"ok": False, "error": f"black cannot parse it: {str(error)[:200]}"}
+    return {"ok": True, "text": done if newline == "\n" else done.replace("\n", newline)}
+
+
+@cache
+def _mode(options: str, is_pyi: bool) -> Mode:
+    from black.const import DEFAULT_LINE_LENGTH
+    from black.files import infer_target_version
+    from black.mode import Mode, Preview, TargetVersion
+
+    table = json.loads(options)
+    versions = {TargetVersion[name.upper()] for name in _list(table.get("target-version"))}
+    if not versions and table.get("requires-python"):
+        inferred = infer_target_version({"project": {"requires-python": table["requires-python"]}})
+        versions = set(inferred or ())
+    return Mode(
+        target_versions=versions,
+        line_length=int(table.get("line-length", DEFAULT_LINE_LENGTH)),
+        is_pyi=is_pyi,
+        string_normalization=not table.get("skip-string-normalization", False),
+        magic_trailing_comma=not table.get("skip-magic-trailing-comma", False),
+        preview=bool(table.get("preview", False)),
+        unstable=bool(table.get("unstable", False)),
+        enabled_features={Preview[name] for name in _list(table.get("enable-unstable-feature"))},
+    )
+
+
+def _list(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def _compile(texts: list[tuple[str, str]]) -> dict[str, Any]:
+    return {"ok": True, "fine": [_compiles(path, text) for path, text in texts]}
+
+
+def _compiles(path: str, text: str) -> bool:
+    try:
+        # Bytes, as they are in the file: a declared encoding and a byte-order mark count.
+        compile(text.encode(), path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return False
+    return True
+
+
+#: Values of libraries without types, or whose stubs are behind them.
+_Anything = Any
+#: Errors reported for one document; more of them mean one mistake.
+_ERRORS = 50
+
+
+def _schema(schema: str, base: str, root: str, value: _Anything) -> dict[str, Any]:
+    """Validate ``value``; an empty ``schema`` means that it is a schema itself. Nothing is fetched."""
+    import itertools
+
+    from jsonschema import validators
+    from jsonschema.exceptions import SchemaError
+    from referencing.exceptions import Unresolvable
+
+    try:
+        rules = json.loads(schema) if schema else None
+        if rules is None:
+            kind = validators.validator_for(value, default=validators.Draft202012Validator)
+            found = kind(kind.META_SCHEMA).iter_errors(value)
+        else:
+            kind = validators.validator_for(rules, default=validators.Draft202012Validator)
+            kind.check_schema(rules)
+            found = kind(_located(rules, base), registry=_registry(root)).iter_errors(value)
+        errors = sorted(itertools.islice(found, _ERRORS), key=lambda error: list(map(str, error.absolute_path)))
+    except SchemaError as error:
+        return {"ok": False, "error": f"its schema is not a JSON Schema: {error.message[:120]}"}
+    except ValueError as error:
+        return {"ok": False, "error": f"its schema is not JSON: {error}"}
+    except Unresolvable as error:
+        return {
+            "ok": False,
+            "error": f"its schema refers to {error.ref}, which is not in the project; nothing is fetched",
+        }
+    return {"ok": True, "errors": [_error(error) for error in errors]}
+
+
+def _located(rules: _Anything, base: str) -> _Anything:
+    """Give a schema its file's address, against which it names others."""
+    if isinstance(rules, dict) and not str(rules.get("$id", "")).partition(":")[2]:
+        import pathlib
+
+        return {**rules, "$id": pathlib.Path(base).as_uri()}
+    return rules
+
+
+def _registry(root: str) -> _Anything:
+    import pathlib
+    from urllib.parse import unquote
+
+    from jsonschema_specifications import REGISTRY
+    from referencing import Registry, Resource
+    from referencing.exceptions import NoSuchResource
+    from referencing.jsonschema import DRAFT202012
+
+    def retrieve(uri: str) -> _Anything:
+        """Read another schema of the project."""
+        place = pathlib.Path(unquote(uri.removeprefix("file://").partition("#")[0])).resolve()
+        if not uri.startswith("file:///") or pathlib.Path(root) not in place.parents or not place.is_file():
+            raise NoSuchResource(uri)
+        return Resource.from_contents(json.loads(place.read_text("utf-8")), default_specification=DRAFT202012)
+
+    make: _Anything = Registry
+    return REGISTRY.combine(make(retrieve=retrieve))
+
+
+def _error(error: _Anything) -> dict[str, Any]:
+    """Return what is wrong; of the branches of a choice, the one that fits best is reported."""
+    from jsonschema.exceptions import best_match
+
+    best = best_match([error]) or error
+    path = list(best.absolute_path)
+    if best.validator in ("additionalProperties", "unevaluatedProperties") and isinstance(best.instance, dict):
+        known = best.schema.get("properties", {})
+        extra = [key for key in best.instance if key not in known]
+        path += extra[:1]
+    says = best.schema.get("description", "") if isinstance(best.schema, dict) else ""
+    return {"path": path, "message": best.message, "keyword": best.validator, "says": str(says)}
+
+
+class _Collector:
+    """Takes the place of flake8's formatter: keeps what would have been printed."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[str, int, int, str]] = []
+
+    def handle(self, violation: Violation) -> None:
+        self.found.append((violation.code, violation.line_number, violation.column_number, violation.text))
+
+    def beginning(self, filename: str) -> None:
+        """Part of the formatter's interface."""
+
+    def finished(self, filename: str) -> None:
+        """Part of the formatter's interface."""
+
+
+def _flake8(text: str, path: str, arguments: list[str]) -> dict[str, Any]:
+    app, codes = _application(tuple(arguments))
+    from flake8.checker import FileChecker
+    from flake8.processor import FileProcessor
+    from flake8.style_guide import StyleGuideManager
+
+    class _TextChecker(FileChecker):  # type: ignore[misc]
+        """A checker whose file is the text at hand."""
+
+        def _make_processor(self) -> FileProcessor:
+            return FileProcessor(self.filename, self.options, lines=io.StringIO(text, newline="").readlines())
+
+    checker = _TextChecker(filename=path, plugins=app.plugins.checkers, options=app.options)
+    if not checker.should_process:
+        return {"ok": True, "skipped": "the file says flake8: noqa", "findings": [], "codes": codes}
+    _, results, _ = checker.run_checks()
+    collector = _Collector()
+    guide = StyleGuideManager(app.options, collector)
+    with guide.processing_file(path):
+        for code, line, column, message, physical in sorted(results, key=lambda found: (found[0], found[1])):
+            guide.handle_error(code, path, line, column, message, physical)
+    return {"ok": True, "findings": sorted(set(collector.found), key=lambda f: f[1:3]), "codes": codes}
+
+
+@cache
+def _application(arguments: tuple[str, ...]) -> tuple[Any, list[str]]:
+    """Return an initialised flake8 and the code prefixes that its plugins can report."""
+    from flake8.main.application import Application
+
+    app = Application()
+    app.initialize(["--isolated", *arguments])
+    checkers = app.plugins.checkers
+    loaded = [*checkers.tree, *checkers.logical_line, *checkers.physical_line]
+    return app, sorted({plugin.entry_name for plugin in loaded})
+
+
+_OPERATIONS: Any = {"ping": _ping, "compile": _compile, "schema": _schema, "black": _black, "flake8": _flake8}
+
+if __name__ == "__main__":
+    answer_requests()

@@ -1,0 +1,1 @@
+"""The forms of a verdict for people and programs."""

@@ -1,0 +1,195 @@
+"""A verdict in the formats of other programs: SARIF 2.1.0, GitHub annotations, JUnit XML, rdjson."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+import rails
+from rails.core.text import printable
+from rails.core.tool_request import Json
+from rails.core.verdict import Finding, NotChecked, Verdict
+from rails.gate.baseline import without_numbers
+
+_SARIF_SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
+_GITHUB: Final = {"error": "error", "warning": "warning", "info": "notice"}
+_RDJSON: Final = {"error": "ERROR", "warning": "WARNING", "info": "INFO"}
+_URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
+
+
+def sarif(verdict: Verdict) -> str:
+    """Return SARIF 2.1.0 (OASIS standard with errata 01): one run, checks that did not run as notifications."""
+    rules = sorted({finding.rule for finding in verdict.findings})
+    driver: Json = {
+        "name": "AI-Rails",
+        "version": rails.__version__,
+        "rules": [_sarif_rule(rule, verdict.findings) for rule in rules],
+    }
+    invocation: Json = {
+        "executionSuccessful": verdict.status != "error",
+        "toolExecutionNotifications": [_notification(miss) for miss in verdict.not_checked],
+    }
+    run: Json = {
+        "tool": {"driver": driver, "extensions": [_extension(r.name, r.version) for r in verdict.checks]},
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"PROJECT": {"description": {"text": "The project folder."}}},
+        "results": [_result(finding, rules.index(finding.rule)) for finding in verdict.findings],
+    }
+    return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
+
+
+def _sarif_rule(rule: str, findings: Sequence[Finding]) -> Json:
+    first = next(finding for finding in findings if finding.rule == rule)
+    if first.tool == "n8n":
+        from rails.n8n.rules.all_rules import RULES
+
+        about, help_text = RULES[rule].reason, f"For example: {RULES[rule].example}"
+    else:
+        about, help_text = without_numbers(first.message), first.remedy
+    described: dict[str, Json] = {"id": rule, "shortDescription": {"text": about or rule}}
+    if help_text:
+        described["help"] = {"text": help_text}
+    return described
+
+
+def _extension(name: str, version: str) -> Json:
+    return {"name": name, "version": version} if version else {"name": name}
+
+
+def _notification(miss: NotChecked) -> Json:
+    where: Json = [{"physicalLocation": {"artifactLocation": _artifact(miss.path)}}]
+    level = "error" if miss.required else "note"
+    return {"level": level, "message": {"text": f"{miss.check} did not check it: {miss.reason}"}, "locations": where}
+
+
+def _artifact(path: str) -> Json:
+    return {"uri": _uri(path), "uriBaseId": "PROJECT"}
+
+
+def _result(finding: Finding, rule_index: int) -> Json:
+    place: dict[str, Json] = {"artifactLocation": _artifact(finding.path)}
+    if finding.line > 0:
+        place["region"] = _region(finding)
+    source = "".join(finding.source.split())
+    print_of = hashlib.sha256(
+        f"{finding.path}\0{finding.rule}\0{without_numbers(finding.message)}\0{source}".encode()
+    ).hexdigest()
+    return {
+        "ruleId": finding.rule,
+        "ruleIndex": rule_index,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": finding.message},
+        "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {"aiRailsIdentity/v1": print_of},
+        "baselineState": "new" if finding.new else "unchanged",
+    }
+
+
+def _region(finding: Finding) -> Json:
+    region: dict[str, Json] = {"startLine": finding.line}
+    if finding.column > 0:
+        region["startColumn"] = finding.column
+    if finding.end_line > finding.line:
+        region["endLine"] = finding.end_line
+    if finding.end_column > 0 and (finding.end_line > finding.line or finding.end_column > finding.column):
+        region["endColumn"] = finding.end_column
+    return region
+
+
+def _uri(path: str) -> str:
+    return "".join(chr(byte) if byte in _URI_SAFE else f"%{byte:02X}" for byte in path.encode())
+
+
+def github(verdict: Verdict) -> str:
+    """Return GitHub Actions workflow commands, one annotation on each line."""
+    lines = [_annotation(finding) for finding in verdict.findings]
+    for miss in verdict.not_checked:
+        kind = "error" if miss.required else "notice"
+        message = _data(f"{miss.check} did not check it: {miss.reason}")
+        lines.append(f"::{kind} title=not checked,file={_property(miss.path)}::{message}")
+    return "\n".join(lines)
+
+
+def _annotation(finding: Finding) -> str:
+    properties = {"title": finding.rule, "file": finding.path}
+    places = {"line": finding.line, "endLine": finding.end_line, "col": finding.column, "endColumn": finding.end_column}
+    words = [f"{name}={_property(value)}" for name, value in properties.items()]
+    words += [f"{name}={value}" for name, value in places.items() if value > 0]
+    message = f"{finding.rule} {finding.message}"
+    if finding.remedy and finding.remedy not in finding.message:
+        message = f"{message.rstrip('.')}. {finding.remedy}"
+    return f"::{_GITHUB[finding.severity]} {','.join(words)}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def junit(verdict: Verdict) -> str:
+    """Return JUnit XML: a test case for each file with findings or misses, and one for the verdict."""
+    cases = list(_cases(verdict))
+    failures = sum(1 for case in cases if "<failure" in case)
+    errors = sum(1 for case in cases if "<error" in case)
+    seconds = sum(run.duration_ms for run in verdict.checks) / 1000
+    counts = f'tests="{len(cases)}" failures="{failures}" errors="{errors}" time="{seconds:.3f}"'
+    head = (
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites {counts}>\n  <testsuite name="ai-rails gate" {counts}>\n'
+    )
+    return head + "\n".join(cases) + "\n  </testsuite>\n</testsuites>"
+
+
+def _cases(verdict: Verdict) -> Iterator[str]:
+    parts: list[tuple[str, str]] = []
+    for finding in verdict.findings:
+        if finding.new and finding.severity == "error":
+            message = f"{finding.line}:{finding.column} {finding.rule} {finding.message}"
+            parts.append((finding.path, f'<failure type="{_xml(finding.rule)}" message="{_xml(message)}"/>'))
+    for miss in verdict.not_checked:
+        if miss.required:
+            message = f"{miss.check} did not check it: {miss.reason}"
+            parts.append((miss.path, f'<error type="not checked" message="{_xml(message)}"/>'))
+    for path, group in groupby(sorted(parts), key=lambda part: part[0]):
+        yield f'    <testcase classname="gate" name="{_xml(path)}">' + "".join(xml for _, xml in group) + "</testcase>"
+    if not parts:
+        yield '    <testcase classname="gate" name="every required check ran and found nothing new"/>'
+
+
+def _xml(text: str) -> str:
+    from html import escape
+
+    return escape(printable(text, keep=""), quote=True)
+
+
+def rdjson(verdict: Verdict) -> str:
+    """Return Reviewdog Diagnostic JSON; its columns count UTF-8 bytes."""
+    diagnostics: list[Json] = [
+        {
+            "message": finding.message,
+            "location": {"path": finding.path, "range": _rd_range(finding)},
+            "severity": _RDJSON[finding.severity],
+            "code": {"value": finding.rule},
+            "source": {"name": finding.tool},
+        }
+        for finding in verdict.findings
+    ]
+    return json.dumps({"source": {"name": "ai-rails"}, "diagnostics": diagnostics}, indent=2)
+
+
+def _rd_range(finding: Finding) -> Json:
+    start: Json = {"line": max(finding.line, 1), "column": _byte_column(finding, finding.column)}
+    if finding.end_line != finding.line or finding.end_column <= finding.column:
+        return {"start": start}
+    return {"start": start, "end": {"line": finding.end_line, "column": _byte_column(finding, finding.end_column)}}
+
+
+def _byte_column(finding: Finding, column: int) -> int:
+    return len(finding.source[: max(column - 1, 0)].encode()) + 1 if finding.source else max(column, 1)

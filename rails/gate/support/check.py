@@ -1,0 +1,111 @@
+"""What a check is given, what it answers, and what checks share.
+
+A check receives which files changed (both texts) and answers with what it found in them, before and
+after, with what it repaired, and with what it could not check. What is *new* is decided in one place,
+``rails.gate.baseline``; nothing here compares.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+from rails.core.dataclass import dataclass, field
+from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
+from rails.gate.support.deadline import Deadline
+from rails.gate.support.settings import GateSettings
+from rails.gate.support.warm_processes import PythonPool
+
+T = TypeVar("T")
+
+
+#: Answers kept: those about a few hundred files. The oldest go first.
+_KNOWN: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class CheckJob:
+    """One file to check. ``before`` is ``None`` for a new file, or when there is nothing to compare with."""
+
+    path: str
+    before: bytes | None
+    after: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What a check says about one file.
+
+    ``after`` is the content with safe fixes and formatting. ``found`` is about ``after``, ``before`` is
+    what the same check finds in the old content; ``before_is_broken`` says that the old content did not
+    parse, so that nothing is known of it. A file with something required in ``not_checked`` never passes.
+    """
+
+    path: str
+    after: bytes
+    found: tuple[Finding, ...] = ()
+    before: tuple[Finding, ...] = ()
+    before_is_broken: bool = False
+    fixed: tuple[Fixed, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What a check says about all its files, and which tools it ran for that."""
+
+    outcomes: tuple[CheckResult, ...]
+    runs: tuple[CheckRun, ...] = ()
+
+
+@dataclass(slots=True)
+class CheckContext:
+    """What checks share: the project, warm tools, and answers that are already known.
+
+    ``fix`` is whether fixes and formatting may change the text. ``deadline`` is how long slow tools are waited
+    for. ``exclusions_stand`` is whether the project's
+    own exclusions were there before what is judged, so that nobody waits for the checks they take away.
+    ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
+    where n8n workflows are to run (import, api, publish, strict). ``options`` are the settings. ``created`` and
+    ``gone`` are the paths that this change set adds and removes; ``overlay`` is a folder outside
+    the workspace with an empty stand-in for each Python file that they bring, ``modules`` are their places.
+    ``known`` holds results by everything they depend on (tool, version, configuration, path, content), so
+    that no text is checked twice.
+    """
+
+    project: Path
+    pool: PythonPool
+    fix: bool = True
+    deadline: Deadline = field(default_factory=Deadline)
+    exclusions_stand: bool = True
+    trusted: bool = False
+    profile: str = "import"
+    options: GateSettings = field(default_factory=GateSettings)
+    created: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()
+    overlay: str = ""
+    modules: tuple[str, ...] = ()
+    known: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    resources: dict[str, Any] = field(default_factory=dict)
+    hits: Counter[object] = field(default_factory=Counter)
+
+    def once(self, key: tuple[object, ...], compute: Callable[[], T]) -> T:
+        """Return the known result for ``key``, or compute and keep it. Failures are not kept."""
+        if key in self.known:
+            self.hits[key[0]] += 1
+            value: T = self.known[key]
+            return value
+        if len(self.known) >= _KNOWN:
+            for old in list(self.known)[: _KNOWN // 4]:
+                self.known.pop(old, None)
+        value = self.known[key] = compute()
+        return value
+
+
+class Check(Protocol):
+    """What a module of this folder offers: one function, with the files and the shared things."""
+
+    def run_check(self, jobs: Sequence[CheckJob], context: CheckContext, /) -> CheckReport:
+        """Check the files. Raises CheckError when the check as a whole cannot run."""

@@ -1,0 +1,333 @@
+"""One source file through its tools: parse, then safe fixes, then the project's formatter, then the linters.
+
+The order matters: nothing repairs a file that does not parse, and what a fix or the formatter removes
+need not be reported. Fixes are only made for findings that the change introduced. What a language
+contributes is a :class:`Language`; the order is the same for all.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable
+from itertools import compress, count
+from typing import Final, TypeVar
+
+from rails.core.dataclass import dataclass, field, replace
+from rails.core.errors import CheckError
+from rails.core.text import Decoded, decode_text
+from rails.core.verdict import Finding, Fixed, NotChecked
+from rails.gate.baseline import lines_of, without_numbers
+from rails.gate.baseline_cache import NewFindings
+from rails.gate.support.check import CheckContext, CheckJob, CheckResult
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic, apply_fixes, plain_text
+from rails.gate.support.language import ExcludedError, Findings, Language, NotCheckedError, NotNeededError
+
+T = TypeVar("T")
+#: Work that stops now and then and has a result in the end.
+Steps = Generator[None, None, T]
+
+
+def taking_turns(works: Iterable[Steps[T]]) -> list[T]:
+    """Do each of ``works`` a step at a time, in turns; return their results in order."""
+    results: dict[int, T] = {}
+    waiting = deque(enumerate(works))
+    while waiting:
+        index, steps = waiting.popleft()
+        try:
+            next(steps)
+            waiting.append((index, steps))
+        except StopIteration as end:
+            results[index] = end.value
+    return [results[index] for index in sorted(results)]
+
+
+#: Fix-and-format rounds. One is enough for nearly every file; a pair of rules can undo each other for ever.
+_ROUNDS: Final = 4
+#: Rounds of fixes inside one of these: fixes that overlap wait for the next.
+_FIX_ROUNDS: Final = 10
+
+#: Rules whose findings mean that the program no longer works; a fix that introduces one is taken back.
+_BREAKS: Final = frozenset({"F821", "F822", "F823", "no-undef", "no-const-assign"})
+
+#: ruff's rule for long lines, and where its message says how many columns there are.
+_LONG: Final = "E501"
+_ROOM: Final = re.compile(r"> (\d+)\)")
+
+#: Families of rules that a formatter or a fix may still settle.
+_LAYOUT: Final = ("E1", "E2", "E3", "E5", "E7", "W", "I", "D", "Q", "COM")
+
+
+def _nothing(_path: str, _data: bytes, _to_format: bool) -> None:
+    """Prefetch nothing."""
+
+
+@dataclass(slots=True)
+class FixAndLint:
+    """One file on its way through the tools. ``clocks`` collects milliseconds by tool.
+
+    ``prefetch`` receives a text that will be linted, and formatted, too, if so; it may start the tools.
+    """
+
+    job: CheckJob
+    tools: Language
+    context: CheckContext
+    clocks: dict[str, list[float]]
+    prefetch: Callable[[str, bytes, bool], None] = _nothing
+    fixed: list[Fixed] = field(default_factory=list)
+    not_checked: list[NotChecked] = field(default_factory=list)
+
+    def outcome(self) -> CheckResult:
+        """Run all steps."""
+        return taking_turns([self.steps()])[0]
+
+    def steps(self) -> Steps[CheckResult]:
+        """Run all steps, and stop wherever a tool has begun with what is asked of it next."""
+        before, after = self.job.before, self.job.after
+        try:
+            broken = self._timed(self.tools.parser, lambda: self._syntax(after))
+        except (CheckError, NotCheckedError) as reason:
+            self._miss(self.tools.parser, str(reason))
+            return self._result(after, (), ())
+        unknown = before is not None and (self._unreadable(before) or self.tools.excused(before))
+        if broken:
+            return self._broken(broken)
+        yield
+        if plain_text(after) is None:
+            self._miss(self.tools.linter, "it is not UTF-8 text")
+            return self._result(after, (), ())
+        old = b"" if before is None or unknown else before
+        before_found = self._lint(old) if old else Findings(())
+        brought = NewFindings(before, before_found.findings, before_is_broken=unknown)
+        decoded = decode_text(after) if self.context.fix else None
+        data = after if decoded is None else (yield from self._repaired(decoded, brought))
+        return self._finish(data, old, before_found, unknown)
+
+    def _finish(self, data: bytes, old: bytes, before: Findings, unknown: bool) -> CheckResult:
+        if self.tools.excused(data):
+            self._miss(self.tools.linter, "a comment excuses the whole file from it")
+        findings, earlier = self._lint(data).findings, before.findings
+        if not self.context.fix:
+            findings += self._unformatted(data)
+        for name in self.tools.others():
+            findings += _without_doubles(self._other(name, data), findings)
+            earlier += _without_doubles(self._other(name, old), earlier) if old else ()
+        for check, reason in self.tools.left_out():
+            self._miss(check, reason, required=False)
+        return replace(self._result(data, findings, earlier), before_is_broken=unknown)
+
+    def _broken(self, error: Finding) -> CheckResult:
+        """One finding, whatever the linters would say about the rest of the file."""
+        self.context.deadline.start()
+        was = self._syntax(self.job.before) if self.job.before is not None else None
+        if was is not None:
+            self._miss(self.tools.linter, "the file does not parse, as before this change")
+        return self._result(self.job.after, (error,), (was,) if was else ())
+
+    def _result(self, data: bytes, found: tuple[Finding, ...], before: tuple[Finding, ...]) -> CheckResult:
+        fixed, missed = tuple(self.fixed), tuple(self.not_checked)
+        return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed)
+
+    # -- repairs ----------------------------------------------------------------------------------
+
+    def _repaired(self, decoded: Decoded, brought: NewFindings) -> Steps[bytes]:
+        """Fix and format until neither changes anything; keep the agent's text when that does harm."""
+        if (laid_out := self._only_laid_out(brought)) is not None:
+            return laid_out
+        data = self.job.after
+        seen, settled = {data}, False
+        for _ in range(_ROUNDS):
+            fixed = yield from self._fixes(data, decoded, brought)
+            self._start_deadline(fixed, brought)
+            if settled and fixed == data:
+                break  # it is what the formatter wrote
+            formatted = self._formatted(fixed)
+            yield from self._begun(formatted, known=fixed)
+            made = self._shortened(formatted, brought)
+            settled = made == formatted
+            if made == data:
+                break
+            data = made
+            if data in seen:
+                self._miss("format", "fixes and formatter undo each other; the text is as the formatter left it")
+                break
+            seen.add(data)
+        if data != self.job.after and (harm := self._regression(data)):
+            self.fixed.clear()
+            self._miss("fix", f"{harm}, so the text is as the agent wrote it")
+            return self.job.after
+        return data
+
+    def _only_laid_out(self, brought: NewFindings) -> bytes | None:
+        """Return the formatted text when layout is all there is to repair: then one look of the linter is enough."""
+        if not self.tools.fixes_outlive_layout(self.job.after):
+            return None
+        wanted = self._wanted(self.job.after)
+        if any(found.edits or found.rule in _BREAKS for found in self._lint(wanted).diagnostics):
+            return None
+        self._note_format(self.job.after, wanted)
+        self._start_deadline(wanted, brought)
+        return wanted
+
+    def _regression(self, data: bytes) -> str:
+        """Say what the repairs broke, if anything: every fix was parsed when made, formatting is read here."""
+        after = self._lint(data).diagnostics
+        if any(found.rule == SYNTAX for found in after):
+            return "a fix or the formatter broke the file"
+        was = Counter(_meaning(found) for found in self._lint(self.job.after).diagnostics)
+        worse = Counter(_meaning(found) for found in after) - was
+        broken = sorted({rule for rule, _ in worse if rule in _BREAKS})
+        return f"a fix brought {', '.join(broken)}" if broken else ""
+
+    def _begun(self, data: bytes, known: bytes, *, to_format: bool = False) -> Steps[None]:
+        """Have the tools begin with a text that is new, and let the other files go on meanwhile."""
+        if data != known:
+            self.prefetch(self.job.path, data, to_format)
+            yield
+
+    def _fixes(self, data: bytes, decoded: Decoded, brought: NewFindings) -> Steps[bytes]:
+        counts: Counter[str] = Counter()
+        for _ in range(_FIX_ROUNDS):
+            chosen = self._new_and_safe(data, brought)
+            text, applied = self._applied(plain_text(data) or "", chosen) if chosen else ("", [])
+            if not applied:
+                break
+            counts.update(diagnostic.rule for diagnostic in applied)
+            data, was = decoded.encode(text), data
+            yield from self._begun(data, known=was, to_format=True)
+        self.fixed += [Fixed(self.job.path, rule, self.tools.linter, count) for rule, count in sorted(counts.items())]
+        return data
+
+    def _new_and_safe(self, data: bytes, brought: NewFindings) -> list[Diagnostic]:
+        safe = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.safe and diagnostic.edits]
+        return self._new(safe, data, brought)
+
+    def _new(self, some: list[Diagnostic], data: bytes, brought: NewFindings) -> list[Diagnostic]:
+        """Return those of ``some``, diagnostics of ``data``, that the change introduced."""
+        return brought.among(some, data, self._lint(data).findings)
+
+    def _start_deadline(self, data: bytes, brought: NewFindings) -> None:
+        """Say so when it is plain already that the change goes back: what no layout can correct."""
+        wrong = [one for one in self._lint(data).diagnostics if not one.rule.startswith(_LAYOUT)]
+        if wrong and not self.context.deadline.started and self._new(wrong, data, brought):
+            self.context.deadline.start()
+
+    def _shortened(self, data: bytes, brought: NewFindings) -> bytes:
+        """Break the long lines that the change introduced and that neither a fix nor the formatter can break."""
+        long = [diagnostic for diagnostic in self._lint(data).diagnostics if diagnostic.rule == _LONG]
+        decoded = decode_text(data) if long else None
+        if decoded is None:
+            return data
+        new = self._new(long, data, brought)
+        limits = [(one.start[0], int(room[1])) for one in new if (room := _ROOM.search(one.message))]
+        made = decoded.encode(self.tools.shorten(decoded.text, limits)) if limits else data
+        if made == data:
+            return data
+        less = len(long) - sum(one.rule == _LONG for one in self._lint(made).diagnostics)
+        if less <= 0:
+            return data
+        self.fixed.append(Fixed(self.job.path, _LONG, "ai-rails", less))
+        return made
+
+    def _applied(self, text: str, chosen: list[Diagnostic]) -> tuple[str, list[Diagnostic]]:
+        """Apply fixes; when all together break the file (an emptied block), apply the first that does not."""
+        for some in (chosen, *([diagnostic] for diagnostic in chosen)):
+            fixed, applied = apply_fixes(text, some)
+            if fixed != text and not self._unreadable(fixed.encode()):
+                return fixed, applied
+        return text, []
+
+    def _formatted(self, data: bytes) -> bytes:
+        wanted = self._wanted(data)
+        self._note_format(data, wanted)
+        return wanted
+
+    def _note_format(self, data: bytes, wanted: bytes) -> None:
+        if wanted != data and not any(fixed.rule == "format" for fixed in self.fixed):
+            self.fixed.append(Fixed(self.job.path, "format", self.tools.formatter_name))
+
+    def _wanted(self, data: bytes) -> bytes:
+        """Return how ``data`` should be formatted: wholly if the file is new or was formatted, else where touched."""
+        formatted, before = self._format(data), self.job.before
+        if formatted == data or before is None or (decoded := decode_text(data)) is None:
+            return formatted
+        texts = plain_text(before) or "", decoded.text, plain_text(formatted) or ""
+        from rails.gate.support.partial_format import touched_only
+
+        partial = decoded.encode(touched_only(*texts, same=lambda a, b: self.tools.same_program(self.job.path, a, b)))
+        if partial == formatted or self._unreadable(before) or not self._was_formatted(before):
+            return partial
+        return formatted
+
+    def _was_formatted(self, before: bytes) -> bool:
+        guess = self._try(self.tools.formatter_name, lambda: self.tools.looks_formatted(self.job.path, before))
+        return bool(guess) and self._format(before) == before
+
+    def _format(self, data: bytes) -> bytes:
+        formatted = self._try(self.tools.formatter_name, lambda: self.tools.format(self.job.path, data))
+        return data if formatted is None else formatted
+
+    def _unformatted(self, data: bytes) -> tuple[Finding, ...]:
+        wanted = self._wanted(data)
+        if wanted == data:
+            return ()
+        name, lines = self.tools.formatter_name, lines_of(data)
+        first = next(compress(count(1), map(operator.ne, lines, lines_of(wanted))), len(lines))
+        words = f"The file is not formatted as {name} would."
+        return (Finding(self.job.path, first, 1, "format", words, name, fixable=True, end_line=first),)
+
+    # -- tools ------------------------------------------------------------------------------------
+
+    def _syntax(self, data: bytes) -> Finding | None:
+        """What the parser says about ``data``; known from the last turn for the text before this one."""
+        return self.context.once(
+            (self.tools.parser, self.job.path, data), lambda: self.tools.syntax(self.job.path, data)
+        )
+
+    def _unreadable(self, data: bytes) -> bool:
+        try:
+            return self._syntax(data) is not None
+        except (CheckError, NotCheckedError):
+            return True
+
+    def _lint(self, data: bytes) -> Findings:
+        return self._try(self.tools.linter, lambda: self.tools.lint(self.job.path, data)) or Findings(())
+
+    def _other(self, name: str, data: bytes) -> tuple[Finding, ...]:
+        return self._try(name, lambda: self.tools.other(name, self.job.path, data)) or ()
+
+    def _try(self, check: str, work: Callable[[], T]) -> T | None:
+        """Run one tool; what keeps it from running is noted once for the file."""
+        try:
+            return self._timed(check, work)
+        except ExcludedError as reason:
+            self._miss(check, str(reason), required=not self.context.exclusions_stand)
+        except (CheckError, NotCheckedError) as reason:
+            self._miss(check, str(reason))
+        except NotNeededError as reason:
+            self._miss(check, str(reason), required=False)
+        return None
+
+    def _miss(self, check: str, reason: str, *, required: bool = True) -> None:
+        miss = NotChecked(self.job.path, check or "format", reason, required)
+        if miss not in self.not_checked:
+            self.not_checked.append(miss)
+
+    def _timed(self, name: str, work: Callable[[], T]) -> T:
+        start = time.perf_counter()
+        try:
+            return work()
+        finally:
+            self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
+
+
+def _meaning(found: Diagnostic) -> tuple[str, str]:
+    return found.rule, without_numbers(found.message)
+
+
+def _without_doubles(mine: tuple[Finding, ...], told: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return the findings of ``mine`` that are not in ``told`` already (same rule on the same line)."""
+    known = {(found.rule, found.line) for found in told}
+    return tuple(found for found in mine if (found.rule, found.line) not in known)

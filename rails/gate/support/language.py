@@ -1,0 +1,87 @@
+"""What a language brings to the road of a file (``rails.gate.support.fix_and_lint``): its tools behind one face."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from rails.core.dataclass import dataclass
+from rails.core.verdict import Finding
+from rails.gate.support.diagnostics import Diagnostic
+
+#: The reason of a check that was not waited for. Before a human is asked, it is.
+PENDING: Final = "pending: it was not waited for, because the change goes back to the agent anyway"
+
+
+class NotCheckedError(Exception):
+    """A tool did not look at a file, for a reason that lies in the file or the configuration."""
+
+
+class ExcludedError(NotCheckedError):
+    """A tool did not look at a file because the project's configuration excludes it by its path."""
+
+    def __init__(self) -> None:
+        super().__init__("the project's configuration excludes this file")
+
+
+class PendingError(NotCheckedError):
+    """A slow tool has not answered yet; the proposal goes back to the agent for another reason meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__(PENDING)
+
+
+class NotNeededError(Exception):
+    """A tool did not look at a file, and the project does not ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What a linter found in one text, with its fixes where there are any."""
+
+    findings: tuple[Finding, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class Language(Protocol):
+    """The tools for one kind of file. Each method may raise CheckError, NotCheckedError or NotNeededError."""
+
+    parser: str
+    linter: str
+
+    @property
+    def formatter_name(self) -> str:
+        """The formatter as reports call it; what :meth:`format` runs."""
+
+    def syntax(self, path: str, data: bytes) -> Finding | None:
+        """Return what keeps ``data`` from being parsed."""
+
+    def excused(self, data: bytes) -> bool:
+        """Whether a comment excuses the whole file from the linter."""
+
+    def lint(self, path: str, data: bytes) -> Findings:
+        """Return the linter's findings."""
+
+    def format(self, path: str, data: bytes) -> bytes:
+        """Return ``data`` formatted."""
+
+    def shorten(self, text: str, limits: Sequence[tuple[int, int]], /) -> str:
+        """Break lines (number, columns) where the program stays the same; else return ``text``."""
+
+    def looks_formatted(self, path: str, data: bytes, /) -> bool:
+        """A cheap guess whether :meth:`format` would leave ``data`` as it is; True costs a real look."""
+
+    def fixes_outlive_layout(self, data: bytes, /) -> bool:
+        """Whether formatting ``data`` neither introduces nor settles a finding that the linter has a fix for."""
+
+    def others(self) -> tuple[str, ...]:
+        """The names of further linters."""
+
+    def other(self, name: str, path: str, data: bytes) -> tuple[Finding, ...]:
+        """Return the findings of a further linter."""
+
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Say what of the project's configuration was not honoured: check and reason."""
+
+    def same_program(self, path: str, one: str, other: str, /) -> bool:
+        """Whether two texts differ in their layout only."""

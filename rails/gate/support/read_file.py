@@ -1,0 +1,62 @@
+"""Reading a file of the project as it is on disk."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from rails.core import limits
+from rails.core.paths import WorkspacePath
+
+
+def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
+    """Return a file's bytes and permission bits, or why it is not read. Links are not followed."""
+    place = project.joinpath(*path.parts)
+    try:
+        folder = place.parent.resolve(strict=True)
+        if folder != project and project not in folder.parents:
+            return "it is outside the project"
+        handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        return f"it cannot be read: {error.strerror}"
+    with os.fdopen(handle, "rb") as file:
+        facts = os.fstat(handle)
+        if not stat.S_ISREG(facts.st_mode):
+            return "it is not a regular file"
+        if facts.st_size > limits.FILE_BYTES:
+            return f"it is larger than {limits.FILE_BYTES} bytes"
+        return file.read(), stat.S_IMODE(facts.st_mode)
+
+
+class Overlay:
+    """A folder outside the workspace, made when first needed."""
+
+    def __init__(self) -> None:
+        self.folder = ""
+
+    def show(self, created: Iterable[str]) -> tuple[str, ...]:
+        """Make a stand-in for each Python file among ``created`` paths; return their places."""
+        places = sorted(path.removeprefix("src/") for path in created if path.endswith((".py", ".pyi")))
+        if not places and not self.folder:
+            return ()
+        import shutil
+        import tempfile
+
+        if not self.folder:
+            self.folder = tempfile.mkdtemp(prefix="ai-rails-overlay-")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for path in places:
+            place = Path(self.folder, path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.touch()
+        return tuple(places)
+
+    def close(self) -> None:
+        """Remove the folder."""
+        if self.folder:
+            import shutil
+
+            shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder = ""

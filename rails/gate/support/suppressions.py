@@ -1,0 +1,93 @@
+"""Comments that switch a check off. A new one is a finding of its own: an agent may not excuse itself."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from rails.core.text import one_line
+from rails.core.verdict import Finding
+from rails.gate.baseline import split_lines
+from rails.gate.support.diagnostics import plain_text
+
+_PYTHON: Final = (
+    r"#\s*(?:(?:ruff|flake8)\s*:\s*(?:noqa|disable|ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"
+    r"|pyright:\s*(?:ignore|basic|off)|pyre-(?:ignore|fixme)|pylint:\s*(?:disable|skip)|fmt:\s*(?:off|skip)|yapf:\s*disable"
+    r"|isort:\s*(?:skip|off)|nosec\b|bandit:\s*skip)"
+)
+_SCRIPT: Final = (
+    r"(?:eslint-disable(?:-next-line|-line)?|eslint-env\b|@ts-(?:ignore|nocheck|expect-error)|prettier-ignore|biome-ignore(?:-all)?"
+    r"|oxlint-disable|jshint\s+ignore|istanbul\s+ignore)"
+)
+_SCRIPTS: Final = frozenset({".js", ".jsx", ".mjs", ".cjs", ".ts", ".tsx", ".mts", ".cts", ".vue", ".svelte"})
+_FILE_LEVEL: Final = re.compile(r"#\s*(?:ruff|flake8)\s*[:=]\s*noqa\s*(?:#.*)?$", re.I)
+
+
+def new_ones(path: str, before: bytes | None, after: bytes) -> list[Finding]:
+    """Return a finding for each suppression of ``after`` that ``before`` has not, moved ones excepted."""
+    known = Counter(_key(comment) for _, _, comment in _all(path, before or b""))
+    findings = []
+    for line, column, comment in _all(path, after):
+        if known[_key(comment)]:
+            known[_key(comment)] -= 1
+            continue
+        findings.append(
+            Finding(
+                path,
+                line,
+                column,
+                "new-suppression",
+                f"This comment switches a check off: {one_line(comment, 80)}",
+                "gate",
+                end_line=line,
+                end_column=column + len(comment),
+                remedy="Solve what it hides and remove it, or ask the human to allow it.",
+            )
+        )
+    return findings
+
+
+def excuses_whole_file(data: bytes, tool: str) -> bool:
+    """Whether a comment excuses the whole file from ``tool`` ("ruff" or "flake8"); ruff honours both."""
+    if b"noqa" not in data.lower():
+        return False
+    for _, _, comment in _all("x.py", data):
+        if _FILE_LEVEL.match(comment) and (tool == "ruff" or "flake8" in comment.lower()):
+            return True
+    return False
+
+
+def _key(comment: str) -> str:
+    return "".join(comment.split()).lower()
+
+
+def _all(path: str, data: bytes) -> Iterator[tuple[int, int, str]]:
+    """Yield line, column (1-based) and text of each suppression comment."""
+    text = plain_text(data)
+    if text is None:
+        return
+    suffix = f".{path.rpartition('.')[2].lower()}"
+    if suffix in (".py", ".pyi"):
+        yield from _python(text)
+    elif suffix in _SCRIPTS and re.search(_SCRIPT, text, re.I):
+        for number, line in enumerate(split_lines(text), 1):
+            for found in re.finditer(_SCRIPT, line, re.I):
+                yield number, found.start() + 1, line[found.start() :].rstrip("*/ ")
+
+
+def _python(text: str) -> Iterator[tuple[int, int, str]]:
+    if not re.search(_PYTHON, text, re.I):
+        return
+    import tokenize  # here, because most files have no such comment
+
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                found = re.search(_PYTHON, token.string, re.I)
+                if found:
+                    yield token.start[0], token.start[1] + found.start() + 1, token.string[found.start() :]
+    except (tokenize.TokenError, SyntaxError):
+        return

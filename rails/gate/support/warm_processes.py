@@ -1,0 +1,236 @@
+"""Tools that stay warm: processes on pipes, started when first needed, gone when we are gone.
+
+A worker's input ends when this process ends in whatever way, and every worker stops at the end of its
+input; so there is no port, no token, no lock file and nothing stale to find later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Final, TypeVar
+
+from rails.core import limits
+from rails.core.errors import CheckError
+from rails.core.text import one_line
+from rails.processes import programs
+
+#: A worker is replaced after this many requests, so that what a plugin leaks is bounded.
+_REQUESTS: Final = 500
+#: Two fill the two cores of a small machine; more of them cost 40 MB each.
+_WORKERS: Final = 2
+
+#: What an unprivileged process may ask for on Linux.
+_PIPE_BYTES: Final = 1 << 20
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+class Pipe:
+    """A process that is asked over its standard input and answers on its standard output.
+
+    ``frame`` reads one message from the output and returns ``None`` at its end. A thread reads all the
+    time, so that neither side can wait for the other for ever. ``started`` is the process, where it runs already.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        argv: Sequence[str],
+        frame: Callable[[IO[bytes]], bytes | None],
+        started: subprocess.Popen[bytes] | None = None,
+    ) -> None:
+        self.name = name
+        self._process = started or programs.start_tool(argv)
+        self._input, output = programs.pipes(self._process)
+        self._ended = False
+        _widen(self._input)
+        self._errors = bytearray()
+        if self._process.stderr is not None:
+            threading.Thread(
+                target=self._listen, args=(self._process.stderr,), daemon=True, name=f"hear {name}"
+            ).start()
+        self._answers: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        threading.Thread(target=self._read, args=(output, frame), daemon=True, name=f"read {name}").start()
+
+    @property
+    def pid(self) -> int:
+        """The process id, for reports and tests."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still answers: it has neither ended nor closed its output."""
+        return not self._ended and self._process.poll() is None
+
+    @property
+    def listens(self) -> bool:
+        """Whether its output is open. Costs no system call; of a process that just ended it may not be known yet."""
+        return not self._ended
+
+    def send(self, message: bytes) -> None:
+        """Write one framed message. Raises CheckError when the process has gone."""
+        try:
+            self._input.write(message)
+            self._input.flush()
+        except (OSError, ValueError) as error:
+            raise CheckError(f"{self.name} stopped: {self._last_words()}") from error
+
+    def receive(self, deadline: float) -> bytes:
+        """Return the next message. Raises CheckError at ``deadline`` (monotonic seconds) or at the end."""
+        try:
+            message = self._answers.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise CheckError(f"{self.name} did not answer in time and was stopped.") from None
+        if message is None:
+            raise CheckError(f"{self.name} stopped: {self._last_words()}")
+        return message
+
+    def close(self) -> None:
+        """Stop the process and everything it started."""
+        programs.kill_tool(self._process)
+
+    def _read(self, output: IO[bytes], frame: Callable[[IO[bytes]], bytes | None]) -> None:
+        message: bytes | None = b""
+        while message is not None:
+            try:
+                message = frame(output)
+            except (OSError, ValueError):
+                message = None
+            self._ended = message is None
+            self._answers.put(message)
+
+    def _listen(self, complaints: IO[bytes]) -> None:
+        """Keep the end of what the process says on standard error."""
+        with contextlib.suppress(OSError, ValueError):
+            for line in complaints:
+                self._errors = (self._errors + line)[-1000:]
+
+    def _last_words(self) -> str:
+        try:
+            code = self._process.wait(0.2)
+        except subprocess.TimeoutExpired:
+            return "it closed its output."
+        words = one_line(" ".join(bytes(self._errors).decode(errors="replace").split()[-30:]), 200)
+        return f"exit code {code}. {words}".strip()
+
+
+def _widen(pipe: IO[bytes]) -> None:
+    """Make room for a whole turn's texts in a pipe, so that we go on while the other side reads (Linux only)."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+
+
+def _json_line(output: IO[bytes]) -> bytes | None:
+    return output.readline() or None
+
+
+class PythonWorker:
+    """One process with black and flake8 loaded (``languages/python/worker.py``), isolated from the project."""
+
+    def __init__(self) -> None:
+        self._pipe: Pipe | None = None
+        self._requests = 0
+
+    @property
+    def pid(self) -> int:
+        """The process id, or 0 when it isn't running."""
+        return self._pipe.pid if self._pipe and self._pipe.alive else 0
+
+    def ask(self, message: Mapping[str, object], timeout: float | None = None) -> Mapping[str, object]:
+        """Return the worker's answer. Raises CheckError if it crashes, hangs or answers nonsense."""
+        if self._requests >= _REQUESTS:
+            self.close()
+        pipe = self.warm()
+        self._requests += 1
+        try:
+            pipe.send(json.dumps(message).encode() + b"\n")
+            seconds = limits.CHECK_SECONDS if timeout is None else timeout
+            answer = json.loads(pipe.receive(time.monotonic() + seconds))
+        except CheckError:
+            self.close()
+            raise
+        except ValueError as error:
+            self.close()
+            raise CheckError("The Python worker answered something that is not JSON.") from error
+        if not isinstance(answer, dict):
+            raise CheckError("The Python worker answered something unknown.")
+        return answer
+
+    def warm(self) -> Pipe:
+        """Start the process, if it isn't running, and return it."""
+        if self._pipe is None or not self._pipe.alive:
+            self.close()
+            script = Path(__file__).parents[1] / "languages" / "python" / "worker.py"
+            self._pipe = Pipe("The Python worker", [sys.executable, "-I", str(script)], _json_line)
+        return self._pipe
+
+    def close(self) -> None:
+        """Stop the process."""
+        if self._pipe is not None:
+            self._pipe.close()
+        self._pipe, self._requests = None, 0
+
+
+class PythonPool:
+    """A few Python workers that share the work."""
+
+    def __init__(self, size: int = _WORKERS) -> None:
+        self._size = size
+        self._idle: queue.SimpleQueue[PythonWorker] = queue.SimpleQueue()
+        self.workers = tuple(PythonWorker() for _ in range(size))
+        for worker in self.workers:
+            self._idle.put(worker)
+
+    def ask(self, message: Mapping[str, object]) -> Mapping[str, object]:
+        """Ask whichever worker is free, waiting for one if need be."""
+        worker = self._idle.get()
+        try:
+            return worker.ask(message)
+        finally:
+            self._idle.put(worker)
+
+    def close(self) -> None:
+        """Stop all workers."""
+        for worker in self.workers:
+            worker.close()
+
+
+def side_by_side(work: Callable[[J], R], jobs: Sequence[J], threads: int = _WORKERS) -> list[R]:
+    """Return ``work(job)`` for each job, in order, computed on up to ``threads`` threads."""
+    if len(jobs) < 2 or threads < 2:
+        return [work(job) for job in jobs]
+    results: dict[int, R] = {}
+    errors: list[BaseException] = []
+    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for index in range(len(jobs)):
+        waiting.put(index)
+
+    def drain() -> None:
+        while not errors:
+            try:
+                index = waiting.get_nowait()
+                results[index] = work(jobs[index])
+            except queue.Empty:
+                return
+            except BaseException as error:  # raised again below, in the caller's thread
+                errors.append(error)
+
+    crew = [threading.Thread(target=drain, daemon=True) for _ in range(min(threads, len(jobs)))]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return [results[index] for index in range(len(jobs))]

@@ -1,0 +1,226 @@
+"""Changes to the configuration of the checks themselves.
+
+They never count for the change that adds them (configuration is read before it), and a weaker one is a
+finding: an ignored rule more, a selected rule less, a longer line, a table taken away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rails.core.errors import CheckError
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.core.verdict import Finding
+from rails.gate.baseline import split_lines
+from rails.gate.languages.python import config
+from rails.gate.support.diagnostics import plain_text
+
+_TOOLS: Final = (
+    "ruff",
+    "black",
+    "flake8",
+    "isort",
+    "mypy",
+    "pylint",
+    "pyright",
+    "pytest",
+    "coverage",
+    "bandit",
+    "yapf",
+)
+_SECTIONS: Final = re.compile(
+    r"(?:tool:)?(?:flake8|pycodestyle|isort|mypy|pylint|pytest|coverage|yapf|bandit)\b.*", re.I
+)
+_INI: Final = frozenset(
+    {"setup.cfg", "tox.ini", ".flake8", "mypy.ini", ".mypy.ini", "pytest.ini", ".pylintrc", ".coveragerc"}
+)
+#: Tools whose configuration is what makes them run; a formatter that goes away is only a matter of taste.
+_FINDERS: Final = frozenset({"ruff", "flake8", "mypy", "pylint", "pyright", "pytest", "bandit"})
+_RUFF: Final = ("pyproject.toml", "ruff.toml", ".ruff.toml")
+_IGNORE_FILES: Final = frozenset({".eslintignore", ".prettierignore"})
+_CODE: Final = re.compile(
+    r"\.?(?:eslint|prettier)(?:rc)?(?:\.config)?\.[cm]?[jt]s|\.(?:eslint|prettier)rc(?:\.\w+)?|biome\.jsonc?"
+)
+_LOOSER_LISTS: Final = re.compile(
+    r"(?:^|[._-])(?:(?:extend[-_]|per[-_]file[-_])?(?:ignores?|exclude)|force[-_]exclude|disable|omit|skip|unfixable|unsafe)\b"
+)
+_TIGHTER_LISTS: Final = re.compile(r"(?:^|[._-])(?:extend[-_])?(?:select|enable|fixable|testpaths)\b")
+_LIMITS: Final = re.compile(r"(?:^|[._-])(?:max[-_][\w-]+|line[-_]length)$")
+_STRICT: Final = re.compile(
+    r"(?:^|[._-])(?:strict\w*|disallow\w*|warn\w*|check\w*|no[-_]implicit\w*|disable[-_]noqa|force-exclude)$"
+)
+_LENIENT: Final = re.compile(r"(?:^|[._-])(?:ignore[-_](?:errors|missing[-_]imports)|allow\w*|exit[-_]zero)$")
+
+#: Options that take whole files out of the checks.
+_EXCLUDES: Final = re.compile(r"(?:^|[._-])(?:extend[-_]|force[-_])?exclude$")
+
+Flat = dict[str, Json]
+
+
+def config_places(paths: Iterable[str]) -> list[str]:
+    """Return where configuration that excludes one of ``paths`` from its checks could be."""
+    folders = {path[: n + 1] for path in paths for n, sign in enumerate(path) if sign == "/"}
+    nested = (f"{folder}{name}" for folder in ("", *sorted(folders)) for name in _RUFF)
+    return [*nested, *sorted(_INI & {"setup.cfg", "tox.ini", ".flake8"}), *sorted(_IGNORE_FILES)]
+
+
+def findings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield what the change of ``path`` does to the checks' configuration; nothing for any other file."""
+    name = path.rpartition("/")[2].lower()
+    if name in _IGNORE_FILES:
+        added = _lines(after) - _lines(before)
+        if added:
+            words = f"It takes files out of the checks: {one_line(', '.join(sorted(added)), 80)}"
+            yield _finding(path, after, "", words, weaker=True)
+        return
+    if _CODE.fullmatch(name):
+        yield _finding(
+            path, after, "", "It changes how JavaScript is checked; it counts once a human has agreed.", weaker=False
+        )
+        return
+    if name == ".rails.toml":
+        yield from _gate_settings(path, before, after)
+        return
+    try:
+        old, new = _options(name, before), _options(name, after)
+    except (CheckError, ValueError):
+        return
+    if before is None and (excluding := {key: value for key, value in new.items() if _EXCLUDES.search(key)}):
+        yield from _compared(path, after, {}, excluding)
+        return
+    if before is None and new:
+        yield _finding(
+            path, after, "", "It brings configuration for the checks; it counts from the next change on.", weaker=False
+        )
+        return
+    yield from _compared(path, after, old, new)
+
+
+def _gate_settings(path: str, before: bytes | None, after: bytes | None) -> Iterator[Finding]:
+    """Yield what became weaker in our own settings: an entry that checks gone, one that excuses new."""
+    try:
+        old, new = _gate_entries(before), _gate_entries(after)
+    except (CheckError, ValueError):
+        return
+    weaker = [(kind, "excuses more", entry) for kind, entry, excuses in new - old if excuses]
+    weaker += [(kind, "asks for less", entry) for kind, entry, excuses in old - new if not excuses]
+    for kind, words, entry in sorted(weaker):
+        yield _finding(path, after, kind, f"[[gate.{kind}]] {words}: {one_line(entry, 80)}", weaker=True)
+    if old != new and not weaker:
+        yield _finding(path, after, "gate", "It changes how files are checked from the next change on.", weaker=False)
+
+
+def _gate_entries(data: bytes | None) -> set[tuple[str, str, bool]]:
+    """Return the entries of ``[gate]``: kind, content, and whether it lets something through."""
+    import json
+
+    gate = config.table(config.parse_toml(data or b"", ".rails.toml"), "gate")
+    found = set()
+    for kind, entries in gate.items():
+        for entry in entries if isinstance(entries, list) else [entries]:
+            mode = entry.get("mode", "blocking") if isinstance(entry, dict) else ""
+            excuses = kind == "mode" and mode != "blocking"
+            found.add((kind, json.dumps(entry, sort_keys=True, default=str), excuses))
+    return found
+
+
+def _compared(path: str, after: bytes | None, old: Flat, new: Flat) -> Iterator[Finding]:
+    changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    weaker = [(key, words) for key in changed if (words := _weaker(key, old.get(key), new.get(key)))]
+    told = " ".join(key for key, _ in weaker)
+    gone = (tool for tool in sorted(_tools(old) - _tools(new)) if tool not in told)
+    weaker += [(tool, f"{tool} is no longer configured, so it may no longer run") for tool in gone]
+    for key, words in weaker:
+        yield _finding(path, after, key, words, weaker=True)
+    if changed and not weaker:
+        names = one_line(", ".join(sorted(changed)), 80)
+        yield _finding(path, after, changed[0], f"It changes how files are checked: {names}", weaker=False)
+
+
+def _tools(options: Flat) -> set[str]:
+    """Return the tools that find mistakes and that these options configure."""
+    names = (re.split(r"[.:]", key.removeprefix("tool:"))[0].lower() for key in options)
+    return {name for name in names if name in _FINDERS}
+
+
+def _weaker(key: str, old: Json, new: Json) -> str:
+    """Say how an option got weaker, or return an empty string."""
+    more, less = _items(new) - _items(old), _items(old) - _items(new)
+    if _LOOSER_LISTS.search(key) and more and not isinstance(new, bool):
+        return f"{key} lets more through: {one_line(', '.join(sorted(more)), 60)}"
+    if _TIGHTER_LISTS.search(key) and less and old is not None:
+        return f"{key} asks for less: without {one_line(', '.join(sorted(less)), 60)}"
+    if _LIMITS.search(key) and None not in (old, new) and _number(new) > _number(old):
+        return f"{key} allows more: {one_line(str(new), 20)} instead of {one_line(str(old), 20)}"
+    if "complexity" in key and old is not None and new is None:
+        return f"{key} is taken away"
+    if _STRICT.search(key) and _true(old) and not _true(new):
+        return f"{key} was on and is off"
+    if _LENIENT.search(key) and _true(new) and not _true(old):
+        return f"{key} was off and is on"
+    return ""
+
+
+def _number(value: Json) -> float:
+    try:
+        return float(str(value).strip())
+    except ValueError:
+        return 0.0
+
+
+def _true(value: Json) -> bool:
+    return value is True or str(value).strip().lower() in ("true", "1", "yes", "on")
+
+
+def _items(value: Json) -> set[str]:
+    if isinstance(value, list):
+        return {str(item) for item in value}
+    return {part for part in re.split(r"[,\s]+", str(value)) if part} if value is not None else set()
+
+
+def _options(name: str, data: bytes | None) -> Flat:
+    """Return the options of every check in a configuration file, by dotted name."""
+    if not data:
+        return {}
+    if name == "pyproject.toml":
+        tool = config.table(config.parse_toml(data, name), "tool")
+        return {key: value for tool_name in _TOOLS for key, value in _flat(tool_name, tool.get(tool_name))}
+    if name in ("ruff.toml", ".ruff.toml"):
+        return dict(_flat("ruff", dict(config.parse_toml(data, name))))
+    if name in _INI:
+        import configparser
+
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read_string(data.decode("utf-8-sig"))
+        except configparser.Error as error:
+            raise CheckError(f"{name} cannot be read as configuration.") from error
+        wanted = (section for section in parser.sections() if _SECTIONS.fullmatch(section) or name == ".pylintrc")
+        return {f"{section}.{key}": value for section in wanted for key, value in parser.items(section)}
+    return {}
+
+
+def _flat(prefix: str, value: Json) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(f"{prefix}.{key}", inner)
+    elif value is not None:
+        yield prefix, value
+
+
+def _lines(data: bytes | None) -> set[str]:
+    lines = (line.strip() for line in split_lines(plain_text(data or b"") or ""))
+    return {line for line in lines if line and not line.startswith("#")}
+
+
+def _finding(path: str, after: bytes | None, key: str, words: str, *, weaker: bool) -> Finding:
+    option = key.rpartition(".")[2]
+    lines = split_lines(plain_text(after or b"") or "")
+    line = next((n for n, text in enumerate(lines, 1) if option and option in text), 1)
+    if not weaker:
+        return Finding(path, line, 1, "gate-config-changed", words, "gate", severity="warning", end_line=line)
+    remedy = "Leave the rules as they are and correct the code, or ask the human to change them."
+    return Finding(path, line, 1, "gate-config-weakened", words, "gate", end_line=line, remedy=remedy)

@@ -1,0 +1,1 @@
+"""What is asked of git, with nothing of the judged repository run."""

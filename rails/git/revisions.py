@@ -1,0 +1,80 @@
+"""The content that files had at a git revision, read without running anything of the repository's."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from rails.core.errors import CheckError, UsageError
+from rails.core.text import one_line
+from rails.processes import programs
+
+_SAFE: Final = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+#: Instead of a revision: what is staged.
+INDEX: Final = ":"
+#: The tree without a file, which every repository has.
+EMPTY_TREE: Final = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+
+
+def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+    """Return each path's bytes at ``revision`` (or in the :data:`INDEX`), ``None`` where it had no such file.
+
+    Raises UsageError when there is no repository or no such revision, CheckError when git fails.
+    """
+    root, git_dir = _repository(project)
+    prefix = project.resolve().relative_to(root).as_posix()
+    prefix = "" if prefix == "." else f"{prefix}/"
+    if revision != INDEX and (not revision or "\n" in revision):
+        raise UsageError(f"{one_line(revision)!r} is not a git revision.")
+    tree = "" if revision == INDEX else revision
+    names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
+    git = shutil.which("git", path=os.defpath)
+    if git is None:
+        raise CheckError("git is not installed, so there is nothing to compare with.")
+    ran = programs.run_tool(
+        [git, *_SAFE, f"--git-dir={git_dir}", "cat-file", "--batch"],
+        data="".join(f"{name}\n" for name in names).encode(),
+    )
+    if ran.code != 0:
+        raise CheckError(f"git cat-file ended with code {ran.code}: {ran.complaint}")
+    objects = _objects(ran.out, len(names))
+    if objects[0] is None and tree:
+        raise UsageError(f"There is no git revision {one_line(revision)!r} in {root}.")
+    return dict(zip(paths, objects[1:], strict=True))
+
+
+def _repository(project: Path) -> tuple[Path, Path]:
+    """Return the work tree and git folder that ``project`` belongs to."""
+    for folder in (project.resolve(), *project.resolve().parents):
+        entry = folder / ".git"
+        if entry.is_dir():
+            return folder, entry
+        if entry.is_file():
+            target = entry.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
+            return folder, (folder / target).resolve()
+    raise UsageError(f"{project} is not in a git repository, so there is no revision to compare with.")
+
+
+def _objects(out: bytes, count: int) -> list[bytes | None]:
+    """Read the answers of ``git cat-file --batch``: a header line, then the object and a newline."""
+    found: list[bytes | None] = []
+    at = 0
+    for _ in range(count):
+        end = out.find(b"\n", at)
+        header = out[at:end].split()
+        at = end + 1
+        if len(header) == 3 and header[2].isdigit() and header[1] in (b"blob", b"commit"):
+            size = int(header[2])
+            found.append(out[at : at + size])
+            at += size + 1
+        elif len(header) == 3 and header[2].isdigit():
+            found.append(None)
+            at += int(header[2]) + 1
+        else:
+            found.append(None)
+    return found

@@ -1,0 +1,1 @@
+"""Other programs: protocols over which they use our tools, gate and log."""

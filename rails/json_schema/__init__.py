@@ -1,0 +1,1 @@
+"""JSON Schema: which keywords are allowed, what a violation is called, and safe conversion of values."""

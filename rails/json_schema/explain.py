@@ -1,0 +1,217 @@
+"""What is wrong with a value, in words: a place, a sentence, and what is allowed.
+
+One small function for each keyword turns the validator's error into a :class:`SchemaFault`. The sentences end
+up in ``Details: …`` of the feedback that an agent reads, so they quote the value and name the nearest
+thing that is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
+
+from rails.core.dataclass import dataclass, replace
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonPlace
+from rails.json_schema.allowed import did_you_mean, kind_in_words, nearest_name, quoted_json
+
+
+class SchemaError(Protocol):
+    """What is used of ``jsonschema.ValidationError``."""
+
+    message: str
+    validator: Any
+    validator_value: Any
+    instance: Any
+    schema: Any
+
+    @property
+    def absolute_path(self) -> Sequence[str | int]:
+        """Where the value is, from the root."""
+
+    @property
+    def path(self) -> Sequence[str | int]:
+        """Where the value is, from the error around this one."""
+
+    @property
+    def schema_path(self) -> Sequence[str | int]:
+        """Where the rule is, from the error around this one."""
+
+    @property
+    def context(self) -> Sequence[SchemaError]:
+        """The errors of each alternative."""
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaFault:
+    """One way in which a value does not satisfy its schema: where, what is wrong, what is allowed.
+
+    ``keyword`` is the schema keyword that says so, or empty.
+    """
+
+    place: JsonPlace
+    detail: str
+    hint: str = ""
+    keyword: str = ""
+
+
+def place_in_words(place: JsonPlace) -> str:
+    """Return a place as a model reads it: ``edits[0].file_path``."""
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return one_line(text, 120) or "parameters"
+
+
+def explain_schema_error(error: SchemaError, depth: int = 0) -> SchemaFault:
+    """Turn one validation error into a place, a sentence and advice."""
+    place: JsonPlace = tuple(error.absolute_path)
+    maker = _EXPLAINERS.get(str(error.validator))
+    if maker is not None:
+        return maker(error, place)
+    if error.validator in ("anyOf", "oneOf") and error.context and depth < 3:
+        return _no_branch(error, place, depth)
+    return SchemaFault(place, f"`{place_in_words(place)}` {one_line(error.message, 200)}")
+
+
+def _form(schema: Json) -> str:
+    """Say in a few words what a property's schema wants: "string: the whole new text"."""
+    if not isinstance(schema, dict):
+        return ""
+    types = schema.get("type", "")
+    words = " or ".join(map(str, types)) if isinstance(types, list) else str(types)
+    if "enum" in schema:
+        words = f"one of {quoted_json(schema['enum'])}"
+    about = schema.get("description")
+    return f"{words}: {one_line(about, 200)}" if isinstance(about, str) and about else words
+
+
+def _explain_required(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    name = error.message
+    properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
+    form = _form(properties.get(name)) if isinstance(properties, dict) else ""
+    hint = f"Add `{name}`" + (f" ({form})." if form else ".")
+    return SchemaFault((*place, name), f"`{place_in_words((*place, name))}` is missing", hint, "required")
+
+
+def _explain_additional(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    name = error.message
+    properties = error.schema.get("properties", {}) if isinstance(error.schema, dict) else {}
+    known = [str(key) for key in properties]
+    near = nearest_name(name, known)
+    allowed = f"Allowed: {', '.join(f'`{key}`' for key in known)}." if known else "None is allowed."
+    hint = f"Did you mean `{near}`? {allowed}" if near else allowed
+    detail = f"`{place_in_words((*place, name))}` is not a parameter of this tool"
+    return SchemaFault((*place, name), detail, hint, "additionalProperties")
+
+
+def _explain_type(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    wanted = error.validator_value
+    names = [str(name) for name in wanted] if isinstance(wanted, list) else [str(wanted)]
+    need = " or ".join(("an " if name[0] in "aeio" else "a ") + name if name != "null" else name for name in names)
+    found = f"{kind_in_words(error.instance)} ({quoted_json(error.instance)})"
+    detail = f"`{place_in_words(place)}` is {found}; it must be {need}"
+    hint = "Put the object in a list: [ { … } ]." if names == ["array"] and isinstance(error.instance, dict) else ""
+    return SchemaFault(place, detail, hint)
+
+
+def _explain_enum(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    allowed = error.validator_value if isinstance(error.validator_value, list) else []
+    texts = [value for value in allowed if isinstance(value, str)]
+    otherwise = f"Allowed: {quoted_json(allowed)}."
+    hint = did_you_mean(error.instance, texts, "") if isinstance(error.instance, str) else ""
+    detail = f"`{place_in_words(place)}` is {quoted_json(error.instance)}, which is not allowed"
+    return SchemaFault(place, detail, f"{hint} {otherwise}".strip())
+
+
+def _explain_const(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    wanted = quoted_json(error.validator_value)
+    return SchemaFault(
+        place, f"`{place_in_words(place)}` is {quoted_json(error.instance)}; it must be {wanted}", f"Send {wanted}."
+    )
+
+
+def _explain_length(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    units = {"Length": "character", "Items": "item", "Properties": "member"}
+    unit = next(word for ending, word in units.items() if str(error.validator).endswith(ending))
+    bound, size = int(error.validator_value), len(error.instance)
+    if size == 0:
+        return SchemaFault(place, f"`{place_in_words(place)}` is empty", f"At least {_count(bound, unit)}.")
+    word = "at least" if str(error.validator).startswith("min") else "at most"
+    detail = f"`{place_in_words(place)}` has {_count(size, unit)}; {word} {_count(bound, unit)} allowed"
+    return SchemaFault(place, detail, "Split the request into smaller ones." if word == "at most" else "")
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
+_RANGES: Final = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "exclusiveMinimum": "more than",
+    "exclusiveMaximum": "less than",
+}
+
+
+def _explain_range(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    rule = f"{_RANGES[str(error.validator)]} {error.validator_value}"
+    return SchemaFault(place, f"`{place_in_words(place)}` is {quoted_json(error.instance)}; it must be {rule}")
+
+
+def _explain_text(error: SchemaError, place: JsonPlace) -> SchemaFault:
+    """For keywords whose message is already the end of a sentence about the value."""
+    about = error.schema.get("description") if isinstance(error.schema, dict) else ""
+    hint = one_line(about, 200) if isinstance(about, str) else ""
+    return SchemaFault(place, f"`{place_in_words(place)}` ({quoted_json(error.instance)}) {error.message}", hint)
+
+
+def _explain_false(_error: SchemaError, place: JsonPlace) -> SchemaFault:
+    return SchemaFault(place, f"`{place_in_words(place)}` is not allowed here", "Leave it out.")
+
+
+_EXPLAINERS: Final[Mapping[str, Callable[[Any, JsonPlace], SchemaFault]]] = {
+    "required": _explain_required,
+    "additionalProperties": _explain_additional,
+    "type": _explain_type,
+    "enum": _explain_enum,
+    "const": _explain_const,
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"), _explain_length
+    ),
+    **dict.fromkeys(_RANGES, _explain_range),
+    **dict.fromkeys(("pattern", "format", "uniqueItems", "multipleOf"), _explain_text),
+    "None": _explain_false,
+}
+
+
+def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
+    """None of several forms fits: explain the one that fits best."""
+    branches: dict[int, list[SchemaError]] = {}
+    for inner in error.context:
+        branches.setdefault(int(inner.schema_path[0]), []).append(inner)
+    best = min(branches.values(), key=_badness)
+    nearest_fault = explain_schema_error(best[0], depth + 1)
+    count = len(error.validator_value) if isinstance(error.validator_value, list) else len(branches)
+    detail = f"`{place_in_words(place)}` fits none of the {count} allowed forms; nearest: {nearest_fault.detail}"
+    return SchemaFault(nearest_fault.place, detail, nearest_fault.hint)
+
+
+def _badness(errors: Iterable[SchemaError]) -> tuple[int, int]:
+    """A wrong type at the top is the worst fit; otherwise fewer errors are better."""
+    found = list(errors)
+    return sum(1 for error in found if error.validator == "type" and not error.path), len(found)
+
+
+def paired(faults: Sequence[SchemaFault]) -> list[SchemaFault]:
+    """Where one object lacks exactly one parameter and has exactly one unknown one, say that it may be that one."""
+    result = list(faults)
+    for parent in {fault.place[:-1] for fault in faults if fault.keyword == "required"}:
+        inside = [fault for fault in faults if fault.keyword and fault.place[:-1] == parent]
+        missing = [fault for fault in inside if fault.keyword == "required"]
+        unknown = [fault for fault in inside if fault.keyword == "additionalProperties"]
+        if len(missing) == len(unknown) == 1 and "Did you mean" not in unknown[0].hint:
+            hint = f"Did you mean `{missing[0].place[-1]}`? {unknown[0].hint}"
+            result[result.index(unknown[0])] = replace(unknown[0], hint=hint)
+    return result

@@ -1,0 +1,193 @@
+"""A small schema check: enough of JSON Schema to tell whether a repaired value can be what was meant.
+
+It answers one question, "does this value fit?", for type, required, closed keys, enum, const, items and
+the combining keywords. Every other keyword counts as satisfied here: the full check, with messages for
+the model, is ``rails.tools.validate``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Final, TypeAlias, cast
+
+from rails.core.tool_request import Json, json_type
+
+#: A schema, or a part of one; anything that is not a mapping allows everything.
+SchemaValue: TypeAlias = "Mapping[str, Json] | Json"
+
+_DEPTH: Final = 32
+#: Names of parameters that name a file, the first choice first.
+PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "file")
+#: Keywords beside "type" that allow or forbid nothing here: most schemas of a text are like this.
+_SAYS_NOTHING_MORE: Final = frozenset(
+    {"type", "description", "title", "default", "examples", "format", "minLength", "maxLength", "pattern"}
+)
+#: Keywords of an object that the shortcut for lists of flat objects understands.
+_FLAT_KEYWORDS: Final = frozenset(
+    {"type", "properties", "required", "additionalProperties", "description", "title", "default", "examples"}
+)
+
+
+def type_name(value: Json) -> str:
+    """Return the name of a value's type as JSON Schema counts: a number without a fraction is an integer."""
+    return "integer" if isinstance(value, float) and value.is_integer() else json_type(value)
+
+
+def types_of(schema: SchemaValue) -> frozenset[str]:
+    """Return the types that ``schema`` allows; empty when it does not say.
+
+    Read from ``type``, else from ``enum``, ``anyOf``/``oneOf`` and the presence of object or array keywords.
+    """
+    if not isinstance(schema, Mapping):
+        return frozenset()
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return frozenset({declared})
+    if isinstance(declared, list):
+        return frozenset(item for item in declared if isinstance(item, str))
+    choices = schema.get("enum")
+    if isinstance(choices, list):
+        return frozenset(map(type_name, choices))
+    for keyword in ("anyOf", "oneOf"):
+        parts = schema.get(keyword)
+        if isinstance(parts, list) and parts:
+            kinds = [types_of(part) for part in parts]
+            return frozenset().union(*kinds) if all(kinds) else frozenset()
+    if "properties" in schema or "required" in schema:
+        return frozenset({"object"})
+    return frozenset({"array"}) if "items" in schema else frozenset()
+
+
+def properties(schema: SchemaValue) -> Mapping[str, Json]:
+    """Return the named properties of an object schema."""
+    named = schema.get("properties") if type(schema) is dict or isinstance(schema, Mapping) else None
+    return named if isinstance(named, dict) else {}
+
+
+def takes_path(schema: SchemaValue) -> bool:
+    """Return whether one of the properties names a file."""
+    return not properties(schema).keys().isdisjoint(PATH_KEYS)
+
+
+def required(schema: SchemaValue) -> tuple[str, ...]:
+    """Return the required property names of an object schema."""
+    names = schema.get("required") if isinstance(schema, Mapping) else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
+def names(schema: SchemaValue, depth: int = 0) -> frozenset[str]:
+    """Return every property name in ``schema``, at any level."""
+    if depth > _DEPTH:
+        return frozenset()
+    if isinstance(schema, list):
+        return frozenset().union(*(names(part, depth + 1) for part in schema))
+    if not isinstance(schema, Mapping):
+        return frozenset()
+    found = set(properties(schema))
+    for keyword in ("properties", "items", "anyOf", "oneOf", "allOf", "additionalProperties", "$defs", "definitions"):
+        part = schema.get(keyword)
+        inner = (
+            list(part.values())
+            if keyword in ("properties", "$defs", "definitions") and isinstance(part, dict)
+            else part
+        )
+        found |= names(inner, depth + 1)
+    return frozenset(found)
+
+
+def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
+    """Return whether ``value`` satisfies the keywords named above. Too deep a nesting does not fit."""
+    if depth > _DEPTH:
+        return False
+    if type(schema) is not dict and not isinstance(schema, Mapping):
+        return schema is not False
+    if type(value) is str and _is_text(schema):
+        return True
+    return (
+        _fits_type(schema, value)
+        and _fits_choices(schema, value)
+        and (not isinstance(value, dict) or _fits_object(schema, value, depth))
+        and (not isinstance(value, list) or _fits_array(schema, value, depth))
+        and _fits_combined(schema, value, depth)
+    )
+
+
+def _is_text(schema: Mapping[str, Json]) -> bool:
+    """Return whether every text fits ``schema``."""
+    return schema.get("type") == "string" and (len(schema) == 1 or schema.keys() <= _SAYS_NOTHING_MORE)
+
+
+def _fits_type(schema: Mapping[str, Json], value: Json) -> bool:
+    declared = schema.get("type")
+    if not isinstance(declared, str | list):
+        return True
+    kind, allowed = type_name(value), (declared,) if isinstance(declared, str) else declared
+    return kind in allowed or (kind == "integer" and "number" in allowed)
+
+
+def _fits_choices(schema: Mapping[str, Json], value: Json) -> bool:
+    choices = schema.get("enum")
+    if isinstance(choices, list) and not any(_same(value, choice) for choice in choices):
+        return False
+    return "const" not in schema or _same(value, schema["const"])
+
+
+def _same(left: Json, right: Json) -> bool:
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _fits_object(schema: Mapping[str, Json], value: dict[str, Json], depth: int) -> bool:
+    named = properties(schema)
+    if not all(map(value.__contains__, required(schema))):
+        return False
+    others = schema.get("additionalProperties", True)
+    if "patternProperties" in schema:
+        others = True
+    if others is False and not value.keys() <= named.keys():
+        return False
+    return all(fits(named.get(key, others), item, depth + 1) for key, item in value.items())
+
+
+def _fits_array(schema: Mapping[str, Json], value: list[Json], depth: int) -> bool:
+    items = schema.get("items", True)
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    if isinstance(least, int) and len(value) < least:
+        return False
+    if isinstance(most, int) and len(value) > most:
+        return False
+    if not isinstance(items, Mapping | bool):
+        return True
+    flat = _flat(items)
+    if flat is None or depth >= _DEPTH:
+        return all(fits(items, item, depth + 1) for item in value)
+    return _are_flat(value, *flat) or all(fits(items, item, depth + 1) for item in value)
+
+
+def _flat(schema: Mapping[str, Json] | bool) -> tuple[frozenset[str], frozenset[str]] | None:
+    """Return the required keys and the keys of plain texts, if they decide alone whether an object fits."""
+    if isinstance(schema, bool) or schema.get("type") != "object" or not schema.keys() <= _FLAT_KEYWORDS:
+        return None
+    texts = frozenset(key for key, part in properties(schema).items() if isinstance(part, dict) and _is_text(part))
+    return frozenset(required(schema)), texts
+
+
+def _are_flat(items: list[Json], needed: frozenset[str], texts: frozenset[str]) -> bool:
+    """Return whether all ``items`` fit for sure: a shortcut for many small objects."""
+    if set(map(type, items)) != {dict}:
+        return False
+    objects = cast("list[dict[str, Json]]", items)
+    values = chain.from_iterable(map(dict.values, objects))
+    return (
+        texts.issuperset(chain.from_iterable(objects))
+        and all(map(needed.issubset, objects))
+        and set(map(type, values)) <= {str}
+    )
+
+
+def _fits_combined(schema: Mapping[str, Json], value: Json, depth: int) -> bool:
+    for keyword, enough in (("anyOf", any), ("oneOf", any), ("allOf", all)):
+        parts = schema.get(keyword)
+        if isinstance(parts, list) and not enough(fits(part, value, depth + 1) for part in parts):
+            return False
+    return True

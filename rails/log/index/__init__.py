@@ -1,0 +1,1 @@
+"""The search index over session logs; without it only speed changes."""

@@ -1,0 +1,298 @@
+"""A disposable index over all session logs: search by word, session stats, and windows of a session.
+
+Everything in it follows from the logs. It is fed incrementally, from where it stopped in each log;
+deleting the file changes nothing but speed, and whatever is wrong with it (another version, a log that
+was replaced, a damaged file) is answered by building it again. It is never migrated, and what a search
+or a window shows is read from the log itself.
+
+Rows are numbered ``session << 32 | record``, so that "newest first" is the order of the rows and a
+session is a range of them. The full-text table keeps no text (FTS5 "contentless"): it is about as large
+as the log. Ranking is left out on purpose; at a million records it takes seconds where the order of the
+rows takes none. Where SQLite has no FTS5, search goes through the logs (:mod:`rails.log.index.search`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import itertools
+import json
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self
+
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.log import event_codec, files
+from rails.log.index import feed
+from rails.log.index.query import Query, parse_query, to_fts
+from rails.log.index.search import SearchHit, scan, session_ids
+from rails.log.reader import LOG_NAME, SESSION_ID, LogRow, Position, Tail, session_summary
+from rails.log.session_stats import SessionStats
+
+_NAME: Final = "index.db"
+_LOCK: Final = "index.lock"
+_MAKING: Final = "index.making"
+_LAST: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPage:
+    """One page of a search. ``next`` is what to pass as ``before`` for the page after it, "" at the end."""
+
+    hits: tuple[SearchHit, ...]
+    next: str
+
+
+class Index:
+    """The index of the project whose ``.rails`` folder is ``state``; use it in ``with``, from any thread.
+
+    ``words=False`` does without full-text search even where SQLite has it.
+    """
+
+    def __init__(self, state: Path, *, words: bool = True) -> None:
+        self.state = state
+        self.complete = False
+        self._path: Path | None = state / _NAME
+        self._words = words
+        self._lock = threading.RLock()
+        self._db = self._open()
+
+    @property
+    def has_words(self) -> bool:
+        """Whether search by word uses the index."""
+        with self._lock:
+            return feed.has_words(self._db)
+
+    def refresh(self, budget_s: float = float("inf")) -> bool:
+        """Take in what the logs have got since the last time, for about ``budget_s`` seconds.
+
+        Returns, and keeps in ``complete``, whether everything is in. Where another process is at it,
+        nothing is done. Raises LogError for a log that cannot be read.
+        """
+        with self._lock, self._only_one() as mine:
+            deadline = time.monotonic() + budget_s
+            try:
+                self.complete = mine and feed.feed(self._db, self.state, deadline)
+            except (feed.StaleIndexError, FileNotFoundError, sqlite3.DatabaseError):
+                self._rebuild()
+                self.complete = feed.feed(self._db, self.state, deadline)
+            return self.complete
+
+    def cards(self, limit: int = limits.PAGE_ROWS) -> tuple[SessionStats, ...]:
+        """Return the stats of the newest sessions, the newest first.
+
+        A session that is not taken in yet has stats with its task, times and outcome only.
+        """
+        newest = session_ids(self.state)[::-1][:limit]
+        known = dict(self._rows("SELECT session_id, card FROM sessions"))
+        return tuple(
+            SessionStats(**json.loads(known[session_id])) if session_id in known else self._bare_card(session_id)
+            for session_id in newest
+        )
+
+    def card(self, session_id: str) -> SessionStats | None:
+        """Return the stats of one session."""
+        rows = self._rows("SELECT card FROM sessions WHERE session_id = ?", session_id)
+        return SessionStats(**json.loads(rows[0][0])) if rows else None
+
+    def window(self, session_id: str, first: int, count: int = 200) -> tuple[SearchHit, ...]:
+        """Return the records of a session from number ``first`` on, at most ``count``, large values as pointers.
+
+        What is not taken in yet is read from the log.
+        """
+        first, count = max(first, 1), min(count, limits.PAGE_ROWS)
+        hits: list[SearchHit] = []
+        base = self._base(session_id)
+        if base is not None:
+            sql = "SELECT id, offset, length FROM records WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+            hits += self._hits(self._rows(sql, base + first, base + (1 << feed.SHIFT), count))
+        if len(hits) < count:
+            first = hits[-1].record.seq + 1 if hits else first
+            hits += itertools.islice(self._beyond(session_id, first), count - len(hits))
+        return tuple(hits)
+
+    def tail(self, session_id: str, first: int) -> Tail:
+        """Return a reader of a session's log that begins with record ``first``, or behind the last there is."""
+        log = self.state / "sessions" / session_id / LOG_NAME
+        found = self.window(session_id, first, 1) if SESSION_ID.fullmatch(session_id) else ()
+        if found:
+            seq = found[0].record.seq - 1
+            return Tail(log, Position(found[0].offset, seq, seq, found[0].record.prev))
+        rows = self._rows("SELECT offset, line, seq, hash FROM sessions WHERE session_id = ?", session_id)
+        tail = Tail(log, Position(*rows[0]) if rows else None)
+        for _ in tail.read():
+            pass
+        return tail
+
+    def next_failure(self, session_id: str, after: int, *, back: bool = False) -> int | None:
+        """Return the number of the next record behind ``after`` in which something failed; ``back``: before it."""
+        base = self._base(session_id)
+        if base is None:
+            return None
+        low, high = (base, base + after) if back else (base + after, base + (1 << feed.SHIFT))
+        order = "DESC" if back else "ASC"
+        sql = f"SELECT id FROM records WHERE failed AND id > ? AND id < ? ORDER BY id {order} LIMIT 1"  # noqa: S608
+        rows = self._rows(sql, low, high)
+        return int(rows[0][0]) - base if rows else None
+
+    def search(self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2) -> SearchPage:
+        """Return the newest records that match a search line (see :mod:`rails.log.index.query`), from ``before`` on.
+
+        What is new is taken in first, for at most about ``refresh_s`` seconds; if that is not enough, the
+        logs themselves are searched, so that the answer is never short. Raises UsageError for a line that
+        cannot be understood.
+        """
+        query, limit = parse_query(line), min(limit, limits.PAGE_ROWS)
+        if refresh_s > 0 and not query.pieces:
+            self.refresh(refresh_s)
+        hits: list[SearchHit] | None = None
+        if self.complete and self.has_words and not query.pieces:
+            with contextlib.suppress(sqlite3.DatabaseError):
+                hits = self._search(query, limit, before)
+        if hits is None:
+            hits = list(scan(self.state, query, limit=limit, before=before))
+        return SearchPage(tuple(hits), hits[-1].place if hits and len(hits) == limit else "")
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            with self._making():
+                try:
+                    return feed.open_index(self._path, words=self._words)
+                except (feed.StaleIndexError, sqlite3.DatabaseError):
+                    return self._rebuilt()
+        except (OSError, sqlite3.DatabaseError):  # no such folder, or no file to be had: the index lives in memory
+            self._path = None
+            return feed.open_index(None, words=self._words)
+
+    @contextlib.contextmanager
+    def _making(self) -> Iterator[None]:
+        """Wait until nobody else makes or replaces the file: who came second would take the first one's away."""
+        descriptor = os.open(self.state / _MAKING, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def _rebuilt(self) -> sqlite3.Connection:
+        if self._path is not None:
+            feed.remove(self._path)
+        return feed.open_index(self._path, words=self._words)
+
+    def _rebuild(self) -> None:
+        self._db.close()
+        if self._path is None:
+            self._db = self._rebuilt()
+            return
+        with self._making():
+            self._db = self._rebuilt()
+
+    @contextlib.contextmanager
+    def _only_one(self) -> Iterator[bool]:
+        """Hold the feeders' lock, or say that another process does."""
+        if self._path is None:
+            yield True
+            return
+        descriptor = os.open(self.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+        finally:
+            os.close(descriptor)
+
+    def _rows(self, sql: str, *values: int | str) -> list[tuple[Any, ...]]:
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+    def _base(self, session_id: str) -> int | None:
+        rows = self._rows("SELECT number FROM sessions WHERE session_id = ?", session_id)
+        return int(rows[0][0]) << feed.SHIFT if rows else None
+
+    def _search(self, query: Query, limit: int, before: str) -> list[SearchHit]:
+        match = to_fts(query)
+        source, row = ("words w JOIN records r ON r.id = w.rowid", "w.rowid") if match else ("records r", "r.id")
+        where = [f"{row} < ?"]
+        values: list[int | str] = [self._place(before) if before else _LAST]
+        if match:
+            where.append("words MATCH ?")
+            values.append(match)
+        if query.after or query.before:
+            where.append("r.clock >= ? AND r.clock < ?")
+            values += [feed.clock(query.after), feed.clock(query.before) if query.before else _LAST]
+        for takes, sessions in (("", query.sessions), ("NOT ", query.not_sessions)):
+            if sessions:
+                bases = [base for session_id in sessions if (base := self._base(session_id)) is not None]
+                tests = " OR ".join([f"({row} >= ? AND {row} < ?)" for _ in bases] or ["0"])
+                where.append(f"{takes}({tests})")
+                values += [edge for base in bases for edge in (base, base + (1 << feed.SHIFT))]
+        # Only fixed words are put together here; every value is bound.
+        sql = f"SELECT r.id, r.offset, r.length FROM {source} WHERE {' AND '.join(where)} ORDER BY {row} DESC LIMIT ?"  # noqa: S608
+        return list(self._hits(self._rows(sql, *values, limit)))
+
+    def _place(self, before: str) -> int:
+        session_id, _, number = before.rpartition(":")
+        base = self._base(session_id)
+        return base + int(number) if base is not None and number.isdecimal() else _LAST
+
+    def _hits(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[SearchHit]:
+        """Read the records of rows (number, offset, length); what is no longer in its log is left out."""
+        with contextlib.ExitStack() as stack:
+            logs: dict[int, tuple[str, int]] = {}
+            for number, offset, length in rows:
+                base, seq = number >> feed.SHIFT, number & ((1 << feed.SHIFT) - 1)
+                if base not in logs:
+                    logs[base] = self._log(base, stack)
+                session_id, descriptor = logs[base]
+                line = os.pread(descriptor, length, offset) if descriptor >= 0 else b""
+                decoded = event_codec.decode_record(line) if line else ""
+                if not isinstance(decoded, str) and decoded[0].seq == seq:
+                    yield SearchHit(session_id, offset, length, decoded[0], b'"blob":' not in line)
+
+    def _beyond(self, session_id: str, first: int) -> Iterator[SearchHit]:
+        """Yield the records from number ``first`` on that the log has and the index has not."""
+        log = self.state / "sessions" / session_id / LOG_NAME
+        if not SESSION_ID.fullmatch(session_id) or not log.is_file():
+            return
+        rows = self._rows("SELECT offset, line, seq, hash FROM sessions WHERE session_id = ?", session_id)
+        tail = Tail(log, Position(*rows[0]) if rows else None)
+        for item in tail.read():
+            if isinstance(item, LogRow) and item.record.seq >= first:
+                yield SearchHit(session_id, item.offset, item.length, item.record)
+
+    def _bare_card(self, session_id: str) -> SessionStats:
+        found = session_summary(self.state / "sessions" / session_id / LOG_NAME)
+        if found is None:
+            return SessionStats(session_id)
+        outcome = "ended" if found.outcome else ""
+        return SessionStats(session_id, found.started, found.last, found.task, outcome, found.outcome, found.records)
+
+    def _log(self, number: int, stack: contextlib.ExitStack) -> tuple[str, int]:
+        session_id = str(self._rows("SELECT session_id FROM sessions WHERE number = ?", number)[0][0])
+        try:
+            descriptor = files.open_regular(str(self.state / "sessions" / session_id / LOG_NAME), os.O_RDONLY)
+        except OSError:
+            return session_id, -1
+        stack.callback(os.close, descriptor)
+        return session_id, descriptor

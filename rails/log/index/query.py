@@ -1,0 +1,145 @@
+"""The search line: words, ``"phrases"``, ``begin*``, ``-not``, and fields.
+
+    gate E501 tool:edit_file is:failed -session:20261121-232415-7f3a after:2026-11-21
+
+Everything must hold. Fields: ``type role model tool path rule code by is`` (what a record says),
+``session``, ``after`` and ``before`` (UTC date or time; ``after`` includes its moment, ``before`` does
+not). A value may end with ``*``. ``text:"rse_req"`` is any piece of text, letter by letter, also inside
+words; it goes through the logs. What looks like a field and is none is searched as words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.core.errors import UsageError
+from rails.log.index.terms import Words, folded_words
+
+FACETS: Final = ("type", "role", "model", "tool", "path", "rule", "code", "by", "is")
+#: A word that every record has in the index, because FTS5 has no NOT without something before it.
+EVERY_RECORD: Final = "xany"
+_PIECE: Final = re.compile(r'(?P<not>-)?(?:(?P<field>[a-z]+):)?(?:"(?P<quoted>[^"]*)"?|(?P<plain>[^\s"]+))')
+_TIME: Final = re.compile(r"\d{4}-\d\d(-\d\d(T\d\d(:\d\d(:\d\d(\.\d{1,6})?)?)?)?)?Z?")
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words that must follow each other; with ``begin``, the last one need only begin so."""
+
+    words: tuple[str, ...]
+    begin: bool = False
+    negative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """A field and its value, lower-case; with ``begin``, the value need only begin so."""
+
+    name: str
+    value: str
+    begin: bool = False
+    negative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A search line, understood."""
+
+    phrases: tuple[Phrase, ...] = ()
+    facets: tuple[Facet, ...] = ()
+    sessions: tuple[str, ...] = ()
+    not_sessions: tuple[str, ...] = ()
+    after: str = ""
+    before: str = ""
+    pieces: tuple[str, ...] = ()
+
+    def takes_session(self, session_id: str) -> bool:
+        """Whether records of this session may match."""
+        return session_id not in self.not_sessions and (not self.sessions or session_id in self.sessions)
+
+    def takes_time(self, timestamp: str) -> bool:
+        """Whether a record of this time may match."""
+        return self.after <= timestamp and (not self.before or timestamp < self.before)
+
+    def matches(self, words: Words) -> bool:
+        """Whether a record with these words matches, apart from its session and time."""
+        return all(_has_phrase(words, p) is not p.negative for p in self.phrases) and all(
+            _has_facet(words, f) is not f.negative for f in self.facets
+        )
+
+
+def parse_query(line: str) -> Query:
+    """Understand a search line. Raises UsageError for a time that is none, and for a line that is too long."""
+    if len(line) > limits.QUERY_CHARS:
+        raise UsageError(f"The search has {len(line)} characters; {limits.QUERY_CHARS} are allowed.")
+    phrases: list[Phrase] = []
+    facets: list[Facet] = []
+    times = {"after": "", "before": ""}
+    sessions: dict[bool, list[str]] = {False: [], True: []}
+    pieces: list[str] = []
+    for piece in _PIECE.finditer(line):
+        negative, field = piece["not"] is not None, piece["field"]
+        value = piece["plain"] if piece["quoted"] is None else piece["quoted"]
+        begin = piece["quoted"] is None and value.endswith("*")
+        value = value.rstrip("*") if begin else value
+        if field in FACETS:
+            facets.append(Facet(field, value.lower(), begin, negative))
+        elif field == "session":
+            sessions[negative].append(value)
+        elif field in times:
+            times[field] = _time(field, value)
+        elif field == "text" and not negative and value:
+            pieces.append(f"{value}*" if begin else value)
+        else:
+            phrases += _phrases(f"{field} {value}" if field else value, begin, negative)
+    return Query(
+        tuple(phrases), tuple(facets), tuple(sessions[False]), tuple(sessions[True]), **times, pieces=tuple(pieces)
+    )
+
+
+def _phrases(text: str, begin: bool, negative: bool) -> Iterator[Phrase]:
+    if words := folded_words(text):
+        yield Phrase(tuple(words), begin, negative)
+
+
+def _time(field: str, value: str) -> str:
+    if not _TIME.fullmatch(value):
+        raise UsageError(f"{field}:{value} is no time. Write it as {field}:2026-11-21 or {field}:2026-11-21T23:30.")
+    return value.rstrip("Z")
+
+
+def _has_phrase(words: Words, phrase: Phrase) -> bool:
+    needle = f" {' '.join(phrase.words)}{'' if phrase.begin else ' '}"
+    return needle in words.body or needle in words.parts
+
+
+def _has_facet(words: Words, facet: Facet) -> bool:
+    if not facet.begin:
+        return (facet.name, facet.value) in words.facets
+    return any(name == facet.name and value.startswith(facet.value) for name, value in words.facets)
+
+
+def facet_word(name: str, value: str) -> str:
+    """Return a facet as one word that no text contains: the value in hexadecimal keeps beginnings comparable."""
+    return f"x{name}{value.encode('utf-8', 'surrogatepass').hex()}"
+
+
+def to_fts(query: Query) -> str:
+    """Return the words and facets of ``query`` as an FTS5 expression, every part quoted; "" if there are none."""
+    items: tuple[Phrase | Facet, ...] = (*query.phrases, *query.facets)
+    wanted = [_fts(item) for item in items if not item.negative]
+    unwanted = [_fts(item) for item in items if item.negative]
+    if unwanted and not wanted:
+        wanted = [f'({{facets}} : "{EVERY_RECORD}")']
+    return " NOT ".join([" AND ".join(wanted), *unwanted]) if wanted else ""
+
+
+def _fts(item: Phrase | Facet) -> str:
+    star = " *" if item.begin else ""
+    if isinstance(item, Facet):
+        return f'({{facets}} : "{facet_word(item.name, item.value)}"{star})'
+    return f'({{body parts}} : "{" ".join(item.words)}"{star})'

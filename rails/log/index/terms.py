@@ -1,0 +1,142 @@
+"""What of a record can be searched: its words, and its facets (``tool:edit_file``, ``is:failed``).
+
+The same words feed the index and the scan without an index, so both give the same answers. Text is
+folded (compatibility forms, case, accents); an identifier counts whole and in its parts, so that
+``WorkspacePath`` is found by ``workspace`` and ``edit_file`` by ``edit``; Chinese, Japanese and Korean
+characters count one by one, because those scripts put no spaces between words.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.core.events import Record
+from rails.core.tool_request import Json
+
+#: Words longer than this are hashes and encoded data; nobody types them.
+_WORD_CHARS: Final = 48
+_WORD: Final = re.compile(r"\w+")
+_EAST_ASIAN: Final = re.compile("([\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
+_CAMEL: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W_A-Za-z0-9]+")
+_SEAM: Final = re.compile(r"[A-Za-z0-9]_+[A-Za-z0-9]|[a-z][A-Z]")
+
+#: Which member names carry which facet, wherever they stand in the details.
+_FACETS: Final = {
+    "tool_name": "tool",
+    "toolType": "tool",
+    "tool": "tool",
+    "tools": "tool",
+    "path": "path",
+    "paths": "path",
+    "file_path": "path",
+    "rule": "rule",
+    "by": "by",
+    "code": "code",
+    "codes": "code",
+    "agent": "role",
+}
+#: Members that are not text for people.
+_SILENT: Final = frozenset({"before_sha256", "after_sha256", "digest", "definition_digest", "blob"})
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A record as search sees it. ``body`` and ``parts`` are words with a space before, between and after."""
+
+    body: str
+    parts: str
+    facets: frozenset[tuple[str, str]]
+
+
+def folded_text(text: str) -> str:
+    """Return ``text`` as search compares it."""
+    if text.isascii():
+        return text.lower()
+    plain = unicodedata.normalize("NFKD", text)
+    return _EAST_ASIAN.sub(r" \1 ", _marks().sub("", plain).casefold())
+
+
+@functools.cache
+def _marks() -> re.Pattern[str]:
+    """Return a pattern for combining marks; one pattern is ten times as fast as asking for every character."""
+    return re.compile(f"[{''.join(filter(unicodedata.combining, map(chr, range(0x300, 0x10000))))}]")
+
+
+def folded_words(text: str) -> list[str]:
+    """Return the folded words of ``text`` in order."""
+    return [word for word in _WORD.findall(folded_text(text)) if len(word) <= _WORD_CHARS]
+
+
+def searchable_words(record: Record, load: Callable[[str], str] | None = None) -> Words:
+    """Return what of ``record`` can be searched. ``load`` reads a blob's beginning by its name."""
+    texts: list[str] = [record.message]
+    facets = {("type", record.event_type.lower())}
+    facets |= {("role", record.agent_role.lower())} if record.agent_role else set()
+    facets |= {("model", record.llm_model_used.lower())} if record.llm_model_used else set()
+    _walk(record.details, "", texts, facets, load)
+    facets |= {("is", state) for state in _states(record)}
+    text = "\n".join(texts)[: limits.INDEX_CHARS]
+    compounds = [
+        word
+        for word in dict.fromkeys(_WORD.findall(text))
+        if not (word.islower() and "_" not in word) and len(word) <= 99 and _SEAM.search(word)
+    ]
+    # A bar between them, so that no phrase reaches from one identifier into the next.
+    parts = " _ ".join(" ".join(folded_words(" ".join(_CAMEL.findall(compound)))) for compound in compounds)
+    return Words(f" {' '.join(folded_words(text))} ", f" {parts} ", frozenset(facets))
+
+
+def _walk(
+    value: Json | Mapping[str, Json],
+    name: str,
+    texts: list[str],
+    facets: set[tuple[str, str]],
+    load: Callable[[str], str] | None,
+) -> None:
+    if isinstance(value, str):
+        texts.append(value)
+        if (facet := _FACETS.get(name)) and len(value) <= limits.PATH_CHARS:
+            facets.add((facet, value.lower()))
+    elif isinstance(value, Mapping):
+        if load and isinstance(value.get("blob"), str) and "head" in value:
+            texts.append(load(str(value["blob"])))
+            return
+        for key, member in value.items():
+            if key not in _SILENT:
+                _walk(member, key, texts, facets, load)
+    elif isinstance(value, list):
+        for item in value:
+            _walk(item, name, texts, facets, load)
+
+
+def _states(record: Record) -> Iterator[str]:
+    """Yield the words that may stand behind ``is:``."""
+    details = record.details
+    match record.event_type:
+        case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED" | "OUTPUT_REFUSED":
+            yield from ("failed", "refused")
+        case "ESCALATION":
+            yield "escalated"
+        case "LLM_ERROR" | "ERROR":
+            yield from ("failed", "error")
+        case "GATE_VERDICT":
+            status = details.get("status")
+            yield "passed" if status == "pass" else "failed"
+            if details.get("fixed"):
+                yield "fixed"
+        case "TOOL_EXECUTION_RESULT":
+            yield "failed" if details.get("ok") is False else "done"
+        case "HUMAN_DECISION":
+            yield "approved" if details.get("answer") == "approve" else "denied"
+        case "UNDO":
+            yield "undone"
+        case "LOG_RECOVERED":
+            yield "recovered"
+    if details.get("repairs") or details.get("coerced"):
+        yield "repaired"

@@ -1,0 +1,154 @@
+"""Secrets are masked once, before the bytes of a record exist.
+
+Two kinds are found: exact values that were registered (the environment's keys always are), in plain, JSON, URL
+and Base64 form; and shapes so specific that nothing else has them: prefixes of providers' keys, private
+key blocks, authorization headers, passwords in URLs. Not found: a secret without such a shape that
+nobody registered.
+
+A mask reads ``«secret:kind:fingerprint»``. The fingerprint is a keyed hash: the same secret shows as the
+same mark all over a project, and nobody without the project's key can test a guess against it.
+
+Shapes: the key formats that the providers document for secret scanners.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+from urllib.parse import quote
+
+from rails.core import limits
+from rails.core.tool_request import Json
+
+# Kind, texts of which one must occur (a quick test), and the shape. A group "secret" is the part to mask.
+_SHAPES: Final[Sequence[tuple[str, tuple[str, ...], re.Pattern[str]]]] = [
+    ("anthropic", ("sk-ant-",), re.compile(r"sk-ant-[A-Za-z0-9_-]{20,}")),
+    ("openai", ("sk-",), re.compile(r"\bsk-(?:proj-|svcacct-|admin-)[A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{40,}")),
+    ("openrouter", ("sk-or-",), re.compile(r"sk-or-v1-[0-9a-f]{32,}")),
+    (
+        "github",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
+        re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_[A-Za-z0-9_]{22,}"),
+    ),
+    ("gitlab", ("glpat-",), re.compile(r"\bglpat-[A-Za-z0-9_-]{20,}")),
+    ("aws", ("AKIA", "ASIA"), re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b")),
+    ("google", ("AIza",), re.compile(r"\bAIza[0-9A-Za-z_-]{35}")),
+    ("slack", ("xox",), re.compile(r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}")),
+    ("stripe", ("k_live_",), re.compile(r"\b[rs]k_live_[A-Za-z0-9]{16,}")),
+    ("npm", ("npm_",), re.compile(r"\bnpm_[A-Za-z0-9]{36}\b")),
+    ("pypi", ("pypi-",), re.compile(r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{40,}")),
+    ("huggingface", ("hf_",), re.compile(r"\bhf_[A-Za-z0-9]{30,}\b")),
+    ("jwt", ("eyJ",), re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")),
+    (
+        "private-key",
+        ("PRIVATE KEY",),
+        re.compile(
+            r"-----BEGIN (?P<type>[A-Z ]{0,30})PRIVATE KEY-----"
+            r"(?:(?:(?!-----)[\s\S]){0,20000}-----END (?P=type)PRIVATE KEY-----|[A-Za-z0-9+/=\s\\]{0,20000})"
+        ),
+    ),
+    (
+        "header",
+        ("uthorization", "UTHORIZATION"),
+        re.compile(
+            r"(?i:authorization)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?:(?i:bearer|basic|token)\s+)?"
+            r"(?P<secret>[A-Za-z0-9._~+/=-]{8,})"
+        ),
+    ),
+    (
+        "header",
+        ("-key", "-Key", "-KEY"),
+        re.compile(r"(?i:x-api-key|api-key)[\"'\\]*\s*[:=,]\s*[\"'\\]*(?P<secret>[A-Za-z0-9._~+/=-]{12,})"),
+    ),
+    ("password", ("://",), re.compile(r"://[^/\s:@\"']{1,256}:(?P<secret>[^/\s:@\"'«]{3,256})@")),
+]
+
+
+#: What a masked secret looks like. Text that holds one is not what was said and must not be carried out.
+MARK: Final = re.compile(r"«secret:[a-z-]+:[0-9a-f]{8}»")
+_SECRET_NAME: Final = re.compile(r"(?i)(?:^|_)(?:key|token|secret|password|passwd|passphrase|pat|credentials?)$")
+
+
+def of_environment(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the values of the variables whose names say that they are secret; paths and numbers are none."""
+    return tuple(
+        value
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and len(value) >= limits.SECRET_CHARS and not value.startswith(("/", "~"))
+        if not value.isdecimal()
+    )
+
+
+_TRIGGERS: Final = tuple(dict.fromkeys(trigger for _, triggers, _ in _SHAPES for trigger in triggers))
+
+
+class Masker:
+    """Replaces secrets in texts and JSON values. ``key`` keys the fingerprints; ``values`` are exact secrets."""
+
+    def __init__(self, key: bytes, values: Iterable[str] = ()) -> None:
+        self._key = key
+        forms = {form for value in values if len(value) >= limits.SECRET_CHARS for form in _forms(value)}
+        self._forms: dict[str, str] = dict(sorted(forms, key=lambda form: -len(form[0])))
+        self._exact = re.compile("|".join(map(re.escape, self._forms))) if self._forms else None
+
+    def may_touch(self, text: str) -> bool:
+        """Whether there could be a secret in ``text``, which may be JSON: a quick test, wrong only towards yes."""
+        for trigger in _TRIGGERS:
+            if trigger in text:
+                return True
+        return self._exact is not None and self._exact.search(text) is not None
+
+    def text(self, text: str) -> str:
+        """Return ``text`` with every secret in it replaced by its mark."""
+        if not self.may_touch(text):
+            return text
+        if self._exact is not None:
+            text = self._exact.sub(lambda found: self._mark("registered", self._forms[found[0]]), text)
+        for kind, triggers, shape in _SHAPES:
+            if any(trigger in text for trigger in triggers):
+                text = shape.sub(lambda found, kind=kind: self._replace(kind, found), text)  # type: ignore[misc]
+        return text
+
+    def value(self, value: Json) -> Json:
+        """Return a JSON value with every string in it masked, the names of members included."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.text(name): self.value(member) for name, member in value.items()}
+        if isinstance(value, Sequence):
+            return [self.value(item) for item in value]
+        return value
+
+    def data(self, data: bytes) -> bytes:
+        """Return ``data`` masked; bytes that are not UTF-8 keep their places and are masked around."""
+        text = data.decode("utf-8", "surrogateescape")
+        masked = self.text(text)
+        return data if masked == text else masked.encode("utf-8", "surrogateescape")
+
+    def _replace(self, kind: str, found: re.Match[str]) -> str:
+        if "secret" not in found.re.groupindex:
+            return self._mark(kind, found[0])
+        start, end = found.start("secret") - found.start(), found.end("secret") - found.start()
+        return found[0][:start] + self._mark(kind, found["secret"]) + found[0][end:]
+
+    def _mark(self, kind: str, secret: str) -> str:
+        fingerprint = hmac.digest(self._key, secret.encode("utf-8", "surrogatepass"), "sha256").hex()[:8]
+        return f"«secret:{kind}:{fingerprint}»"
+
+
+def _forms(value: str) -> Iterable[tuple[str, str]]:
+    """Yield the ways in which a secret may be written, each with the plain value."""
+    data = value.encode("utf-8", "replace")
+    for form in (
+        value,
+        json.dumps(value)[1:-1],
+        json.dumps(value, ensure_ascii=False)[1:-1],
+        quote(value, safe=""),
+        base64.b64encode(data).decode().rstrip("="),
+        base64.urlsafe_b64encode(data).decode().rstrip("="),
+    ):
+        yield form, value

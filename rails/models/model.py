@@ -1,0 +1,54 @@
+"""The protocol of a language model.
+
+A model gets the whole conversation at every call and keeps nothing between calls, so that a session
+can be resumed from its log alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from rails.core import limits
+from rails.core.conversation import Delta, Message, ToolSpec
+from rails.core.dataclass import dataclass
+
+
+class Model(Protocol):
+    """Something that answers a conversation."""
+
+    @property
+    def name(self) -> str:
+        """The name for log and screen, for example ``claude-sonnet-5-5``."""
+        ...
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Answer ``messages``: pieces of text as they come, and last, exactly once, an ``Answer``.
+
+        The answer holds every tool call's arguments as the text that the model sent. Raises
+        ModelRetryable for a passing fault and ModelError for one that another try will not cure;
+        pieces that were already given out stay valid.
+        """
+        ...
+
+    def for_agent(self, role: str) -> Model:
+        """Return the model that plays ``role``: itself, unless roles have answers of their own."""
+        ...
+
+    def steady(self) -> Model:
+        """Return the model at the lowest temperature that its provider lets one choose; itself if none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """What one may choose about a model; every provider takes what concerns it.
+
+    ``base_url`` is the server to use instead of the provider's own. ``max_tokens`` bounds one answer.
+    ``pause_s`` (seconds) and ``chunk_chars`` shape the replay of a recording.
+    """
+
+    base_url: str | None = None
+    max_tokens: int = limits.ANSWER_TOKENS
+    pause_s: float = 0.0
+    chunk_chars: int = 24

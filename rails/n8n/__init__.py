@@ -1,0 +1,1 @@
+"""n8n workflows as data: reading, rules, editing, comparison and pictures."""

@@ -1,0 +1,226 @@
+"""Two versions of a workflow, node by node and wire by wire. Pure, linear, and for any JSON.
+
+A node is the same one where its name and type are the same, else its id, else its name; what is left over
+is the same under another name where type and parameters, or type and place, agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import Final, Literal
+
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
+from rails.n8n import model
+from rails.n8n.model import Node, Workflow
+
+DifferenceKind = Literal["add", "remove", "change", "same"]
+#: Where a value is: keys and list indexes.
+_Path = tuple[str | int, ...]
+
+#: Keys of a node that are reported otherwise (name, place) or are no facts of its own.
+_TOLD_APART: Final = frozenset({"name", "position", "id", "webhookId"})
+#: Keys of a workflow that are reported otherwise, or that n8n writes by itself.
+_NOT_TOLD: Final = frozenset({"nodes", "connections", "versionId", "updatedAt", "createdAt", "id", "meta"})
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One value that differs. ``path`` starts at its owner: a node or the workflow."""
+
+    kind: DifferenceKind
+    path: _Path
+    before: Json = None
+    after: Json = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeChange:
+    """A node before and after; one of them is ``None`` for a node that is added or removed."""
+
+    kind: DifferenceKind
+    before: Node | None
+    after: Node | None
+    details: tuple[Detail, ...] = ()
+    moved: bool = False
+
+    @property
+    def node(self) -> Node:
+        """The node as it is, or was."""
+        found = self.after or self.before
+        assert found is not None, "a change has a node"
+        return found
+
+    @property
+    def renamed(self) -> bool:
+        """Whether the node goes by another name now."""
+        return self.before is not None and self.after is not None and self.before.name != self.after.name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WireChange:
+    """A wire, by the names that its ends have now (a removed node's: had)."""
+
+    source: str
+    type: str
+    output: int
+    target: str
+    target_type: str
+    input: int
+    kind: DifferenceKind = "same"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowComparison:
+    """Everything that differs between two versions. ``settings`` are the workflow's own values."""
+
+    nodes: tuple[NodeChange, ...]
+    wires: tuple[WireChange, ...]
+    settings: tuple[Detail, ...]
+    is_new: bool
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing differs that n8n looks at."""
+        nodes = any(node.kind != "same" or node.moved for node in self.nodes)
+        return not (nodes or self.settings or any(wire.kind != "same" for wire in self.wires))
+
+
+def compare_workflows(before: Json, after: Json) -> WorkflowComparison:
+    """Compare two workflows; ``None`` stands for no file. What is malformed in them is left out. Never raises."""
+    old, new = (model.build(value if isinstance(value, dict) else {}) for value in (before, after))
+    pairs = _pairs(old.nodes, new.nodes)
+    kept = {id(now): then for then, now in pairs}
+    nodes = [_node_change(kept.get(id(node)), node) for node in new.nodes]
+    gone = {id(then) for then, _ in pairs}
+    nodes += [NodeChange("remove", node, None) for node in old.nodes if id(node) not in gone]
+    renamed = {then.name: now.name for then, now in pairs}
+    around = tuple(_values(_own(old.raw), _own(new.raw), ())) if isinstance(before, dict) else ()
+    return WorkflowComparison(tuple(nodes), tuple(_wires(old, new, renamed)), around, not isinstance(before, dict))
+
+
+def _own(raw: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in raw.items() if name not in _NOT_TOLD}
+
+
+# -- which nodes are the same -------------------------------------------------------------------------
+
+
+def _pairs(old: Iterable[Node], new: Iterable[Node]) -> list[tuple[Node, Node]]:
+    left, right = list(old), list(new)
+    pairs: list[tuple[Node, Node]] = []
+    for key in _KEYS:
+        found = _by_key(left, right, key)
+        pairs += found
+        done = {id(node) for pair in found for node in pair}
+        left = [node for node in left if id(node) not in done]
+        right = [node for node in right if id(node) not in done]
+    return pairs
+
+
+def _by_key(old: list[Node], new: list[Node], key: Callable[[Node], Hashable]) -> list[tuple[Node, Node]]:
+    """Pair the nodes whose key is the same, in their order; nodes without a key stay alone."""
+    waiting: dict[Hashable, list[Node]] = {}
+    for node in reversed(new):
+        if (value := key(node)) is not None:
+            waiting.setdefault(value, []).append(node)
+    pairs = []
+    for node in old:
+        same = waiting.get(key(node))
+        if same:
+            pairs.append((node, same.pop()))
+    return pairs
+
+
+def _node_id(node: Node) -> Hashable:
+    found = node.raw.get("id")
+    return (found, node.type) if isinstance(found, str) and found else None
+
+
+def _content(node: Node) -> Hashable:
+    return (node.type, json.dumps(node.parameters, sort_keys=True)) if node.parameters else None
+
+
+def _place(node: Node) -> Hashable:
+    position = node.raw.get("position")
+    return (node.type, json.dumps(position)) if isinstance(position, list) else None
+
+
+_KEYS: Final[tuple[Callable[[Node], Hashable], ...]] = (
+    lambda node: (node.name, node.type),
+    _node_id,
+    lambda node: node.name,
+    _content,
+    _place,
+)
+
+
+# -- what differs in them -----------------------------------------------------------------------------
+
+
+def _node_change(then: Node | None, now: Node) -> NodeChange:
+    if then is None:
+        return NodeChange("add", None, now)
+    old, new = ({k: v for k, v in node.raw.items() if k not in _TOLD_APART} for node in (then, now))
+    details = tuple(_values(old, new, ()))
+    kind: DifferenceKind = "change" if details or then.name != now.name else "same"
+    return NodeChange(kind, then, now, details, then.raw.get("position") != now.raw.get("position"))
+
+
+def _values(old: Json, new: Json, path: _Path) -> Iterator[Detail]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            yield from _member(old.get(key, _MISSING), new.get(key, _MISSING), (*path, key))
+    elif isinstance(old, list) and isinstance(new, list):
+        yield from _lists(old, new, path)
+    elif not _equal(old, new):
+        yield Detail("change", path, old, new)
+
+
+def _member(old: object, new: object, path: _Path) -> Iterator[Detail]:
+    if old is _MISSING:
+        yield Detail("add", path, None, new)  # type: ignore[arg-type]
+    elif new is _MISSING:
+        yield Detail("remove", path, old, None)  # type: ignore[arg-type]
+    else:
+        yield from _values(old, new, path)  # type: ignore[arg-type]
+
+
+def _lists(old: list[Json], new: list[Json], path: _Path) -> Iterator[Detail]:
+    """Compare what lies between the elements that both lists start and end with."""
+    shortest = min(len(old), len(new))
+    head = next((n for n in range(shortest) if not _equal(old[n], new[n])), shortest)
+    tail = next((n for n in range(shortest - head) if not _equal(old[-1 - n], new[-1 - n])), shortest - head)
+    both = shortest - head - tail
+    for n in range(head, head + both):
+        yield from _values(old[n], new[n], (*path, n))
+    for n in range(head + both, len(old) - tail):
+        yield Detail("remove", (*path, n), old[n], None)
+    for n in range(head + both, len(new) - tail):
+        yield Detail("add", (*path, n), None, new[n])
+
+
+def _equal(one: Json, other: Json) -> bool:
+    """Say whether two values are the same JSON; in Python ``True == 1``."""
+    if one != other or isinstance(one, str) or one is None:
+        return one == other
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True) or isinstance(one, float)
+
+
+def _wires(old: Workflow, new: Workflow, renamed: Mapping[str, str]) -> Iterator[WireChange]:
+    then = {_wire(wire, renamed) for wire in old.wires}
+    now = dict.fromkeys(_wire(wire, {}) for wire in new.wires)
+    for wire in now:
+        yield wire if wire in then else _marked(wire, "add")
+    yield from (_marked(wire, "remove") for wire in sorted(then) if wire not in now)
+
+
+def _wire(wire: model.Wire, renamed: Mapping[str, str]) -> WireChange:
+    source, target = (renamed.get(node.name, node.name) for node in (wire.source, wire.target))
+    return WireChange(source, wire.source_type, wire.output, target, wire.target_type, wire.input)
+
+
+def _marked(wire: WireChange, kind: DifferenceKind) -> WireChange:
+    return WireChange(wire.source, wire.type, wire.output, wire.target, wire.target_type, wire.input, kind)

@@ -1,0 +1,233 @@
+"""A comparison of two workflows in words: what a human reads before the lines of JSON.
+
+Nodes first (added, removed, changed parameter by parameter, renamed), then wires, then the workflow's own
+settings. Bounded: a value is shown around the place where it differs, and what is left out is counted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rails.core.change_summary import ChangeSummary, SummaryLine, SummaryStyle
+from rails.core.changes import unified_diff
+from rails.core.tool_request import Json
+from rails.n8n import json_file
+from rails.n8n.compare.compare import (
+    Detail,
+    DifferenceKind,
+    NodeChange,
+    WireChange,
+    WorkflowComparison,
+    compare_workflows,
+)
+from rails.n8n.draw import picture
+from rails.n8n.model import format_path
+from rails.n8n.recognise import looks_like_workflow
+
+#: Lines of one outline, and of one node's details.
+MOST_LINES: Final = 400
+_MOST_DETAILS: Final = 40
+_MOST_ADDED: Final = 12
+_MOST_TEXT_LINES: Final = 24
+#: Characters of one value, and of it before the place where it differs.
+_VALUE_CHARS: Final = 160
+_BEFORE_CHARS: Final = 30
+_STYLES: Final[dict[DifferenceKind, SummaryStyle]] = {
+    "add": "add",
+    "remove": "remove",
+    "change": "change",
+    "same": "note",
+}
+
+
+def workflow_summary(before: bytes | None, after: bytes | None, path: str) -> ChangeSummary | None:
+    """Return what a change of a workflow file does; ``None`` where neither side is a workflow. Never raises.
+
+    ``before`` and ``after`` are the file's bytes, ``None`` where there is no file. Of a file that holds a
+    list of workflows each is reported, and the first that differs is drawn.
+    """
+    sides = [_workflows(data) for data in (before, after)]
+    if not any(sides) or any(data is not None and not side for data, side in zip((before, after), sides, strict=True)):
+        return None
+    old, new = ([*side, *[None] * (max(map(len, sides)) - len(side))] for side in sides)
+    compared = [compare_workflows(one, other) for one, other in zip(old, new, strict=True)]
+    told = [one for one in compared if not one.is_same] or compared[:1]
+    lines = list(_lines(told[0])) if len(told) == 1 else [line for one in told for line in _titled(one)]
+    kept = lines[:MOST_LINES]
+    return ChangeSummary(path, _title(told), tuple(kept), len(lines) - len(kept), picture.drawing(told[0]))
+
+
+def _workflows(data: bytes | None) -> list[Json]:
+    read = json_file.read_workflow_file(data) if data is not None else None
+    if not isinstance(read, json_file.WorkflowFile):
+        return []
+    if not looks_like_workflow(read.value):
+        return []
+    return [item for item in (read.value if isinstance(read.value, list) else [read.value]) if isinstance(item, dict)]
+
+
+def _titled(comparison: WorkflowComparison) -> Iterator[SummaryLine]:
+    yield SummaryLine("note", _title([comparison]))
+    yield from _lines(comparison)
+
+
+def _title(compared: Iterable[WorkflowComparison]) -> str:
+    nodes: Counter[str] = Counter()
+    wires: Counter[str] = Counter()
+    for one in compared:
+        nodes.update(name for node in one.nodes for name in _counted(node))
+        wires.update(wire.kind for wire in one.wires)
+    words = [_count(nodes, "node", {"add": "added", "remove": "removed", "change": "changed"})]
+    words += [_count(nodes, "", {"renamed": "renamed", "moved": "moved"})]
+    words += [_count(wires, "wire", {"add": "added", "remove": "removed"})]
+    said = "; ".join(word for word in words if word)
+    return said or "nothing that n8n looks at is changed"
+
+
+def _counted(node: NodeChange) -> Iterator[str]:
+    if node.kind != "change" or node.details:
+        yield node.kind
+    if node.renamed:
+        yield "renamed"
+    if node.moved and node.kind != "remove":
+        yield "moved"
+
+
+def _count(counts: Counter[str], what: str, names: dict[str, str]) -> str:
+    """Return "2 nodes added, 1 removed"."""
+    parts: list[str] = []
+    for key, word in names.items():
+        if number := counts[key]:
+            noun = "" if parts or not what else f" {what}{'s' if number > 1 else ''}"
+            parts.append(f"{number}{noun} {word}")
+    return ", ".join(parts)
+
+
+def _lines(comparison: WorkflowComparison) -> Iterator[SummaryLine]:
+    for node in comparison.nodes:
+        yield from _node(node, comparison.is_new)
+    for wire in comparison.wires:
+        if wire.kind != "same":
+            yield SummaryLine(_STYLES[wire.kind], _wire(wire))
+    if comparison.settings:
+        yield SummaryLine("change", "the workflow's own values")
+        yield from _details(comparison.settings)
+    moved = [node.node.name for node in comparison.nodes if node.moved and node.before and node.after]
+    if moved:
+        yield SummaryLine("note", f"moved on the canvas: {_names(moved)}")
+
+
+def _names(names: list[str]) -> str:
+    shown = ", ".join(_short(name) for name in names[:6])
+    return f"{shown} and {len(names) - 6} more" if len(names) > 6 else shown
+
+
+def _node(change: NodeChange, is_new: bool) -> Iterator[SummaryLine]:
+    if change.kind == "same":
+        return
+    node = change.node
+    version = f" {node.version:g}" if node.version is not None else ""
+    off = ", disabled" if node.disabled else ""
+    words = f"node {_short(node.name)}"
+    if change.renamed and change.before is not None:
+        words = f"node {_short(change.before.name)} is now called {_short(node.name)}"
+    yield SummaryLine(_STYLES[change.kind], f"{words} ({node.type}{version}{off})")
+    if change.kind == "add" and not is_new:
+        yield from _given(node.parameters)
+    elif change.kind == "change":
+        yield from _details(change.details)
+
+
+def _given(parameters: object) -> Iterator[SummaryLine]:
+    """Yield the parameters of a new node, in their order."""
+    given = list(parameters.items()) if isinstance(parameters, dict) else []
+    for name, value in given[:_MOST_ADDED]:
+        yield from _value("add", name, "", value)
+    if len(given) > _MOST_ADDED:
+        yield SummaryLine("note", f"and {len(given) - _MOST_ADDED} more parameters", 1)
+
+
+def _details(details: tuple[Detail, ...]) -> Iterator[SummaryLine]:
+    for detail in details[:_MOST_DETAILS]:
+        name = _path(detail.path)
+        if detail.kind == "change":
+            yield from _changed(name, detail.before, detail.after)
+        else:
+            mark = "+ " if detail.kind == "add" else "- "
+            yield from _value(detail.kind, name, mark, detail.after if detail.kind == "add" else detail.before)
+    if len(details) > _MOST_DETAILS:
+        yield SummaryLine("note", f"and {len(details) - _MOST_DETAILS} more values", 1)
+
+
+def _path(path: tuple[str | int, ...]) -> str:
+    """Return where a value is: a parameter by its own path, anything else of a node after "node."."""
+    if path[0] == "parameters" and len(path) > 1:
+        return format_path(path[1:])
+    return format_path(path)
+
+
+def _changed(name: str, old: Json, new: Json) -> Iterator[SummaryLine]:
+    if isinstance(old, str) and isinstance(new, str) and "\n" in old + new:
+        yield SummaryLine("change", f"{name}:", 1)
+        yield from _text_diff(old, new)
+        return
+    before, after = _around(_json(old), _json(new))
+    yield SummaryLine("change", f"{name}: {before} → {after}", 1)
+
+
+def _value(kind: DifferenceKind, name: str, mark: str, value: Json) -> Iterator[SummaryLine]:
+    if isinstance(value, str) and "\n" in value:
+        yield SummaryLine(_STYLES[kind], f"{mark}{name}:", 1)
+        lines = value.split("\n")
+        yield from (SummaryLine(_STYLES[kind], line[:_VALUE_CHARS], 2) for line in lines[:_MOST_TEXT_LINES])
+        if len(lines) > _MOST_TEXT_LINES:
+            yield SummaryLine("note", f"and {len(lines) - _MOST_TEXT_LINES} more lines", 2)
+    else:
+        yield SummaryLine(_STYLES[kind], f"{mark}{name}: {_cut(_json(value))}", 1)
+
+
+def _text_diff(old: str, new: str) -> Iterator[SummaryLine]:
+    before, after = (text.encode("utf-8", "backslashreplace") for text in (old, new))
+    rows = [row for row in unified_diff(before, after, "", 1)[2:] if not row.startswith("@@")]
+    for row in rows[:_MOST_TEXT_LINES]:
+        style: SummaryStyle = "add" if row[:1] == "+" else "remove" if row[:1] == "-" else "note"
+        yield SummaryLine(style, row[: _VALUE_CHARS + 1], 2)
+    if len(rows) > _MOST_TEXT_LINES:
+        yield SummaryLine("note", f"and {len(rows) - _MOST_TEXT_LINES} more lines of it", 2)
+
+
+def _around(old: str, new: str) -> tuple[str, str]:
+    """Return two texts cut to the part where they differ; both start and end with the same where that is cut."""
+    if max(len(old), len(new)) <= _VALUE_CHARS:
+        return old, new
+    shortest = min(len(old), len(new))
+    head = next((n for n in range(shortest) if old[n] != new[n]), shortest)
+    start = max(0, head - _BEFORE_CHARS)
+    return _cut(old[start:], start), _cut(new[start:], start)
+
+
+def _cut(text: str, start: int = 0) -> str:
+    mark = "…" if start else ""
+    return f"{mark}{text[:_VALUE_CHARS]}" + (
+        f"… (+{len(text) - _VALUE_CHARS} characters)" if len(text) > _VALUE_CHARS else ""
+    )
+
+
+def _json(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _short(name: str) -> str:
+    return f'"{name[:80]}"' if len(name) <= 80 else f'"{name[:80]}…"'
+
+
+def _wire(wire: WireChange) -> str:
+    ends = f"wire {_short(wire.source)} → {_short(wire.target)}"
+    if wire.type != "main" or wire.target_type != "main":
+        kinds = wire.type if wire.type == wire.target_type else f"{wire.type} into {wire.target_type}"
+        return f"{ends} ({kinds})"
+    ports = [f"output {wire.output}"] * bool(wire.output) + [f"input {wire.input}"] * bool(wire.input)
+    return f"{ends} ({', '.join(ports)})" if ports else ends

@@ -1,0 +1,1 @@
+"""Operations on a workflow, and where its nodes go."""

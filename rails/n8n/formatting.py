@@ -1,0 +1,197 @@
+"""The canonical text of a workflow file, and the parts that can be filled in without guessing.
+
+The form is the one that n8n's editor downloads: two blanks of indentation, its order of keys, no escapes
+but the necessary ones. Only the order of a workflow's and a node's own keys changes: parameters, pinned
+data and everything else inside keep their order and their values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from rails.core.text import decode_text
+from rails.core.tool_request import Json
+from rails.core.verdict import Fixed
+from rails.n8n import json_file, model
+from rails.n8n.edit import layout
+
+_WORKFLOW_ORDER: Final = (
+    "name",
+    "nodes",
+    "pinData",
+    "connections",
+    "active",
+    "settings",
+    "versionId",
+    "meta",
+    "id",
+    "tags",
+)
+_NODE_ORDER: Final = (
+    "parameters",
+    "type",
+    "typeVersion",
+    "position",
+    "id",
+    "name",
+    "webhookId",
+    "retryOnFail",
+    "maxTries",
+    "waitBetweenTries",
+    "alwaysOutputData",
+    "executeOnce",
+    "notesInFlow",
+    "credentials",
+    "disabled",
+    "notes",
+    "onError",
+)
+#: Types whose node n8n gives a webhook id of its own.
+_WITH_WEBHOOK: Final = frozenset(
+    {
+        "n8n-nodes-base.webhook",
+        "n8n-nodes-base.formTrigger",
+        "n8n-nodes-base.form",
+        "n8n-nodes-base.wait",
+        "@n8n/n8n-nodes-langchain.chatTrigger",
+        "@n8n/n8n-nodes-langchain.mcpTrigger",
+    }
+)
+#: Whole numbers up to here print without an exponent in JavaScript, and are exact as a float.
+_EXACT: Final = 2**53
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
+
+
+def tidied(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return a file completed and in n8n's form, and what was done to it. Values that are there stay."""
+    whole, fixed = complete(data, path)
+    made = canonical(whole)
+    if made == whole or fixed:
+        return made, fixed
+    return made, (Fixed(path, "format", "n8n"),)
+
+
+def canonical(data: bytes) -> bytes:
+    """Return a file of workflows in n8n's form; ``data`` itself where it is none or repeats a key.
+
+    Values never change; line ends, a last line end and a byte-order mark stay as they are. Formatting twice gives
+    the same bytes as formatting once.
+    """
+    read = json_file.read_workflow_file(data)
+    if isinstance(read, json_file.Unreadable):
+        return data
+    if read.repeated_keys or not _holds_objects(read.value):
+        return data
+    try:
+        return _as_before(data, read.value)
+    except ValueError:
+        return data  # a number too large for any JSON writer
+
+
+def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return the file with what is missing filled in, in n8n's form, and what was filled in.
+
+    Node ids and webhook ids (made from the names, so the same file always gets the same ids), positions,
+    and ``settings``. What is there already is never changed, not even when it is wrong.
+    """
+    read = json_file.read_workflow_file(data)
+    if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
+        return data, ()
+    counts = {"id": 0, "webhookId": 0, "position": 0, "settings": 0}
+    made = _each(read.value, lambda workflow: _completed(workflow, counts))
+    fixed = tuple(Fixed(path, f"missing {name}", "n8n", count) for name, count in counts.items() if count)
+    if not fixed:
+        return data, ()
+    try:
+        return _as_before(data, made), fixed
+    except ValueError:
+        return data, ()
+
+
+def _holds_objects(value: Json) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(isinstance(item, dict) for item in value))
+
+
+def _each(value: Json, work: Callable[[Mapping[str, Json]], dict[str, Json]]) -> Json:
+    """Apply ``work`` to a workflow, or to each one of a list."""
+    if isinstance(value, list):
+        return [work(item) if isinstance(item, dict) else item for item in value]
+    return work(value) if isinstance(value, dict) else value
+
+
+def _as_before(data: bytes, value: Json) -> bytes:
+    """Return ``value`` in n8n's form, with the byte-order mark, line ends and last line end of ``data``."""
+    text, decoded = _dump(_each(value, _ordered_workflow)), decode_text(data)
+    if decoded is None:
+        return data
+    whole = text + "\n" if decoded.text.endswith("\n") else text
+    return decoded.encode(whole.replace("\n", decoded.eol) if decoded.eol == "\r\n" else whole)
+
+
+def _completed(value: Mapping[str, Json], counts: dict[str, int]) -> dict[str, Json]:
+    """Return a workflow with what is missing filled in, counted by its name in ``counts``."""
+    workflow = model.build(value)
+    places = layout.missing(workflow)
+    changed: dict[int, dict[str, Json]] = {}
+    for node in workflow.nodes:
+        added = _missing(node, places.get(node.index, (0, 0)), str(value.get("name")))
+        for name in added:
+            counts[name] += 1
+        changed[node.index] = {**node.raw, **added}
+    nodes = value.get("nodes")
+    made: dict[str, Json] = dict(value)
+    if isinstance(nodes, list):
+        made["nodes"] = [changed.get(n, node) for n, node in enumerate(nodes)]
+    if "settings" not in made and isinstance(nodes, list):
+        made["settings"] = {}
+        counts["settings"] += 1
+    return made
+
+
+def _missing(node: model.Node, place: tuple[int, int], workflow_name: str) -> dict[str, Json]:
+    added: dict[str, Json] = {}
+    if "id" not in node.raw:
+        added["id"] = _id(workflow_name, node.name)
+    if node.type in _WITH_WEBHOOK and "webhookId" not in node.raw:
+        added["webhookId"] = _id(workflow_name, node.name, "webhook")
+    if "position" not in node.raw:
+        added["position"] = [*place]
+    return added
+
+
+def _id(*parts: str) -> str:
+    return str(uuid.uuid5(_OURS, json.dumps(parts)))
+
+
+def _ordered_workflow(value: Mapping[str, Json]) -> dict[str, Json]:
+    made = _ordered(value, _WORKFLOW_ORDER)
+    nodes = made.get("nodes")
+    if isinstance(nodes, list):
+        made["nodes"] = [_ordered(node, _NODE_ORDER) if isinstance(node, dict) else node for node in nodes]
+    return made
+
+
+def _ordered(value: Mapping[str, Json], order: tuple[str, ...]) -> dict[str, Json]:
+    known = [name for name in order if name in value]
+    return {name: value[name] for name in [*known, *(name for name in value if name not in known)]}
+
+
+def _dump(value: Json) -> str:
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)
+    return _LONE_SURROGATE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def _plain(value: Json) -> Json:
+    """Return the value with whole floats as integers, as JavaScript prints them."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
+        return int(value)
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return value

@@ -1,0 +1,1 @@
+"""Expressions and code in workflows."""

@@ -1,0 +1,163 @@
+"""n8n expressions: where the code in ``={{ … }}`` is, whether it parses, and which nodes it names.
+
+n8n cuts the text at the first ``}}`` (even one inside a string), takes ``{…}`` as an object, and needs the
+code to begin with an expression. Anchors: ``@n8n/tournament`` 1.x, ``ExpressionSplitter``, ``ExpressionBuilder``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.n8n.javascript import syntax
+from rails.n8n.javascript.syntax import JavaScriptFault, ParsedScript
+
+#: Plain reads such as ``$json.a.b[0]`` are most of all expressions and need no parser.
+_PLAIN: Final = re.compile(r"\s*(?:\$json|\$input|\$node|\$now|\$today|\$env|\$vars|\$binary|\$workflow|\$execution)"
+                           r"(?:\??\.[A-Za-z_]\w*|\[\d+\]|\(\))*\s*")  # fmt: skip
+_REFERENCE: Final = re.compile(
+    r"""\$(?:(?P<call>items)?\s*\(|node\s*(?P<bracket>\[)|node\s*\.\s*(?P<dot>[A-Za-z_$][\w$]*))"""
+    r"""(?(dot)|\s*(?P<quote>['"`])(?P<name>(?:[^'"`\\\n]|\\.|(?!(?P=quote))['"`])*)(?P=quote)\s*[\],)])"""
+)
+_VARIABLE: Final = re.compile(r"(?<![\w$.])\$[A-Za-z_]\w*")
+#: Names that are looked at in one piece of code: each costs a look at the whole piece.
+_MOST_NAMES: Final = 1_000
+_MOST_UNKNOWN: Final = 10
+_SIMPLE_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+_ESCAPE: Final = re.compile(r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+
+#: Every ``$`` name that n8n defines somewhere (expressions, Code nodes, HTTP pagination, declarative nodes).
+VARIABLES: Final = frozenset(
+    (
+        "$agentInfo", "$average", "$binary", "$credentials", "$customData", "$data", "$env", "$evaluateExpression",
+        "$execution", "$executionId", "$feedback", "$fromAI", "$fromAi", "$fromai", "$getNodeParameter",
+        "$getPairedItem", "$getWorkflowStaticData", "$if", "$ifEmpty", "$index", "$input", "$item", "$itemIndex",
+        "$items", "$jmesPath", "$jmespath", "$json", "$llm", "$max", "$min", "$mode", "$node", "$nodeId",
+        "$nodeVersion", "$not", "$now", "$pageCount", "$parameter", "$parent", "$position", "$prevNode",
+        "$rawParameter", "$request", "$response", "$responseItem", "$resumeWebhookUrl", "$runExecutionData",
+        "$runIndex", "$secrets", "$self", "$siblingParameters", "$thisItem", "$thisItemIndex", "$thisRunIndex",
+        "$today", "$tool", "$value", "$vars", "$version", "$webhookId", "$webhookUrl", "$workflow",
+    )
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The code between ``{{`` and ``}}``: offsets into the expression's text, and whether it is closed.
+
+    ``code`` is what n8n evaluates: the text from ``start`` to ``end``, its first ``\\}}`` without the backslash.
+    """
+
+    start: int
+    end: int
+    code: str
+    closed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A node that code names, with the name's character offsets in that code.
+
+    ``caught`` is whether it stands in a ``try`` block that has a ``catch``: then nothing fails if it is missing.
+    """
+
+    name: str
+    start: int
+    end: int
+    caught: bool = False
+
+
+def segments(text: str) -> Iterator[Segment]:
+    """Yield the code segments of an expression (``text`` with its leading ``=``)."""
+    position = 1
+    while True:
+        opened = _unescaped(text, "{{", position)
+        if opened < 0:
+            return
+        closed = _unescaped(text, "}}", opened + 2)
+        end = closed if closed >= 0 else len(text)
+        yield Segment(opened + 2, end, text[opened + 2 : end].replace("\\}}", "}}", 1), closed >= 0)
+        if closed < 0:
+            return
+        position = closed + 2
+
+
+def _unescaped(text: str, mark: str, start: int) -> int:
+    """Return the offset of the next ``mark`` that an even number of backslashes precedes, or -1."""
+    found = text.find(mark, start)
+    while found >= 0:
+        before = found
+        while before > start and text[before - 1] == "\\":
+            before -= 1
+        if (found - before) % 2 == 0:
+            return found
+        found = text.find(mark, found + 2)
+    return -1
+
+
+def syntax_fault(code: str) -> JavaScriptFault | None:
+    """Return why n8n cannot evaluate a segment's code, or ``None``. Needs ``javascript.available``."""
+    if _PLAIN.fullmatch(code):
+        return None
+    shift = 1 if code.lstrip().startswith("{") else 0
+    parsed = syntax.parse_javascript(f"({code})" if shift else code)
+    if parsed is None:
+        return None
+    if parsed.fault is not None:
+        start, end = (min(max(offset - shift, 0), len(code)) for offset in (parsed.fault.start, parsed.fault.end))
+        return JavaScriptFault(start, end, parsed.fault.message)
+    if parsed.first_statement != "expression_statement":
+        what = "there is no expression in it" if not parsed.first_statement else "it is a statement, not an expression"
+        return JavaScriptFault(0, len(code), what)
+    return None
+
+
+def node_references(code: str) -> Iterator[Reference]:
+    """Yield the nodes that ``code`` names by a literal: ``$('A')``, ``$items('A')``, ``$node['A']``, ``$node.A``.
+
+    Names in comments and strings, and template texts with ``${…}``, are left out.
+    """
+    if "$" not in code:
+        return
+    parsed: ParsedScript | None = None
+    for match in islice(_REFERENCE.finditer(code), _MOST_NAMES):
+        if parsed is None and syntax.available():
+            parsed = syntax.parse_javascript(code)
+        if parsed is not None and not parsed.is_code(match.start(), match.start() + 1):
+            continue
+        group = "dot" if match["dot"] else "name"
+        raw = match[group]
+        if match["quote"] == "`" and "${" in raw:
+            continue
+        caught = parsed is not None and "try" in code and parsed.is_caught(match.start())
+        yield Reference(_unescape(raw), match.start(group), match.end(group), caught)
+
+
+def _unescape(raw: str) -> str:
+    if "\\" not in raw:
+        return raw
+    return _ESCAPE.sub(_character, raw)
+
+
+def _character(match: re.Match[str]) -> str:
+    digits = match[1] or match[2] or match[3]
+    if digits:
+        number = int(digits, 16)
+        return chr(number) if number < 0x110000 else match[0]
+    return _SIMPLE_ESCAPES.get(match[4], match[4])
+
+
+def unknown_variables(code: str) -> Iterator[Reference]:
+    """Yield ``$`` names that n8n does not define and the code does not declare."""
+    unknown = (match for match in _VARIABLE.finditer(code) if match.group() not in VARIABLES)
+    for match in islice(unknown, _MOST_UNKNOWN):
+        name = match.group()
+        if re.search(rf"(?:let|const|var|function)\s+{re.escape(name)}\b", code):
+            continue
+        parsed = syntax.parse_javascript(code) if syntax.available() else None
+        if parsed is not None and not parsed.is_code(match.start(), match.end()):
+            continue
+        yield Reference(name, match.start(), match.end())

@@ -1,0 +1,240 @@
+"""A workflow as the rules see it: its nodes and wires, as far as they are well-formed.
+
+Built after ``structure`` has said what is not well-formed, so a malformed node or wire is left out here
+and never reported twice.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from itertools import islice
+from typing import Final, TypeAlias
+
+from rails.core.dataclass import dataclass, field
+from rails.core.text import one_line
+from rails.core.tool_request import Json, json_type
+from rails.core.verdict import Severity
+
+JsonPath: TypeAlias = "tuple[str | int, ...]"
+
+#: Similar names are looked for this often in one document, among this many names: comparing every
+#: wrong name with every right one would make a hostile workflow quadratic.
+_NEAREST_LOOKUPS: Final = 25
+_NEAREST_NAMES: Final = 800
+_SHOWN_CHARS: Final = 80
+_SEPARATORS: Final = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One fault. ``code`` is n8n's own issue code where n8n reports the same fault.
+
+    ``on_key`` puts the finding on the key of the last path segment, not on its value. ``start`` and
+    ``end`` are character offsets inside the string value (``-1``: the whole value).
+    """
+
+    rule: str
+    path: JsonPath
+    message: str
+    remedy: str = ""
+    severity: Severity = "error"
+    code: str = ""
+    on_key: bool = False
+    start: int = -1
+    end: int = -1
+
+
+def format_path(path: JsonPath) -> str:
+    """Return ``path`` as n8n prints it: numbers in brackets, names after a dot."""
+    parts: list[str] = []
+    for segment in path:
+        if isinstance(segment, int):
+            parts.append(f"[{segment}]")
+        else:
+            parts.append(f".{segment}" if parts else segment)
+    # A lone surrogate can be in a JSON text, but in no file that a finding is written to.
+    return "".join(parts).encode("utf-8", "backslashreplace").decode() or "workflow"
+
+
+def shown_value(value: object) -> str:
+    """Return a value in double quotes, printable and short, for use in a message."""
+    return f'"{one_line(value if isinstance(value, str) else str(value), _SHOWN_CHARS)}"'
+
+
+def json_kind(value: object) -> str:
+    """Return the JSON name of a value's type: object, array, string, number, boolean or null."""
+    name = json_type(value)
+    return "number" if name == "integer" else name
+
+
+def listed(names: Iterable[str], limit: int = 12) -> str:
+    """Return names as ``"a", "b" and 3 more``."""
+    items = names if isinstance(names, list | tuple) else list(names)
+    text = ", ".join(shown_value(name) for name in items[:limit])
+    return f"{text} and {len(items) - limit} more" if len(items) > limit else text
+
+
+def _plain(name: str) -> str:
+    return _SEPARATORS.sub("", name.casefold())
+
+
+class Names:
+    """A set of names that can say which of them a wrong name was probably meant to be."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = tuple(names)
+        self._left = _NEAREST_LOOKUPS
+
+    @cached_property
+    def _plain(self) -> dict[str, str]:
+        return {_plain(name): name for name in reversed(self._names)}
+
+    def nearest(self, name: str) -> str | None:
+        """Return the name most like ``name``; ``None`` if there is none or the budget is used up."""
+        same = self._plain.get(_plain(name))
+        if same is not None and same != name:
+            return same
+        if self._left <= 0 or len(name) > 4 * _SHOWN_CHARS:
+            return None
+        self._left -= 1
+        close = difflib.get_close_matches(_plain(name), list(islice(self._plain, _NEAREST_NAMES)), n=1, cutoff=0.6)
+        return self._plain[close[0]] if close else None
+
+    def hint(self, name: str, what: str) -> str:
+        """Return the remedy for a wrong name: the nearest right one, or all of them."""
+        nearest = self.nearest(name)
+        if nearest is not None:
+            return f"Did you mean {shown_value(nearest)}?"
+        return f"The {what} are: {listed(self._names)}." if self._names else f"There are no {what}."
+
+
+STICKY = "n8n-nodes-base.stickyNote"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node. ``version`` is ``None`` where the file leaves it to n8n."""
+
+    index: int
+    name: str
+    type: str
+    version: float | None
+    parameters: Mapping[str, Json]
+    disabled: bool
+    raw: Mapping[str, Json]
+
+    @property
+    def path(self) -> JsonPath:
+        """The node's JSON path."""
+        return ("nodes", self.index)
+
+    @property
+    def is_sticky(self) -> bool:
+        """Whether the node is a note on the canvas, which has no inputs, outputs or run."""
+        return self.type == STICKY
+
+    @property
+    def title(self) -> str:
+        """The node for the start of a sentence; ``str(node)`` is for its middle."""
+        return f"Node {shown_value(self.name)}"
+
+    def __str__(self) -> str:
+        return f"node {shown_value(self.name)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """One connection between two existing nodes. ``position`` is its place in its output's list."""
+
+    source: Node
+    source_type: str
+    output: int
+    position: int
+    target: Node
+    target_type: str
+    input: int
+
+    @property
+    def path(self) -> JsonPath:
+        """The JSON path of the connection's target object."""
+        return ("connections", self.source.name, self.source_type, self.output, self.position)
+
+
+@dataclass(frozen=True, slots=True)
+class Workflow:
+    """Nodes, wires, and both indexed. Where two nodes have one name, wires mean the first."""
+
+    raw: Mapping[str, Json]
+    nodes: tuple[Node, ...]
+    wires: tuple[Wire, ...]
+    by_name: Mapping[str, Node]
+    outgoing: Mapping[str, tuple[Wire, ...]] = field(repr=False)
+    incoming: Mapping[str, tuple[Wire, ...]] = field(repr=False)
+
+    def names(self) -> Names:
+        """Return the names that code and connections may use: all but those of sticky notes."""
+        return Names(node.name for node in self.nodes if not node.is_sticky)
+
+
+def build(value: Mapping[str, Json]) -> Workflow:
+    """Return the well-formed part of a workflow object. Never raises."""
+    nodes = tuple(_nodes(value.get("nodes")))
+    by_name: dict[str, Node] = {}
+    for node in nodes:
+        by_name.setdefault(node.name, node)
+    wires = tuple(_wires(value.get("connections"), by_name))
+    return Workflow(value, nodes, wires, by_name, _index(wires, outgoing=True), _index(wires, outgoing=False))
+
+
+def _nodes(nodes: Json) -> Iterator[Node]:
+    for index, raw in enumerate(nodes if isinstance(nodes, list) else ()):
+        if not isinstance(raw, dict):
+            continue
+        name, node_type, version, parameters = (raw.get(k) for k in ("name", "type", "typeVersion", "parameters"))
+        if not (isinstance(name, str) and name and isinstance(node_type, str) and node_type):
+            continue
+        number = None if isinstance(version, bool) or not isinstance(version, int | float) else float(version)
+        given = parameters if isinstance(parameters, dict) else {}
+        yield Node(index, name, node_type, number, given, raw.get("disabled") is True, raw)
+
+
+def _wires(connections: Json, by_name: Mapping[str, Node]) -> Iterator[Wire]:
+    for name, outputs in _items(connections):
+        source = by_name.get(name)
+        if source is None:
+            continue
+        for source_type, buckets in _items(outputs):
+            for output, bucket in enumerate(buckets if isinstance(buckets, list) else ()):
+                for position, target in enumerate(bucket if isinstance(bucket, list) else ()):
+                    wire = _wire(source, source_type, (output, position), target, by_name)
+                    if wire is not None:
+                        yield wire
+
+
+def _wire(
+    source: Node, source_type: str, place: tuple[int, int], target: Json, by_name: Mapping[str, Node]
+) -> Wire | None:
+    if not isinstance(target, dict):
+        return None
+    name, target_type, number = target.get("node"), target.get("type"), target.get("index")
+    node = by_name.get(name) if isinstance(name, str) else None
+    if node is None or not isinstance(target_type, str) or not target_type or isinstance(number, bool):
+        return None
+    if not isinstance(number, int | float) or not 0 <= number < 1e9 or number != int(number):
+        return None
+    return Wire(source, source_type, *place, node, target_type, int(number))
+
+
+def _items(value: Json) -> Iterator[tuple[str, Json]]:
+    if isinstance(value, dict):
+        yield from value.items()
+
+
+def _index(wires: tuple[Wire, ...], *, outgoing: bool) -> dict[str, tuple[Wire, ...]]:
+    found: dict[str, list[Wire]] = {}
+    for wire in wires:
+        found.setdefault(wire.source.name if outgoing else wire.target.name, []).append(wire)
+    return {name: tuple(group) for name, group in found.items()}

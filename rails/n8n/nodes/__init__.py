@@ -1,0 +1,1 @@
+"""The descriptions of n8n's node types."""

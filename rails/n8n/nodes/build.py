@@ -1,0 +1,357 @@
+"""Build the node catalogue from an n8n that the user has.
+
+Sources: the JSON that ``n8n export:nodes --output=nodes.json`` writes (full type names, tool variants and
+installed community nodes included); a ``dist/types/nodes.json``; an npm package of nodes, unpacked or as
+``.tgz``; or any folder that holds such packages (an n8n installation, a container's copied files).
+Only facts are kept: names, versions, types, flags, defaults, visibility, option values, ports. No prose.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rails.core.dataclass import dataclass
+from rails.core.errors import UsageError
+from rails.n8n.nodes import catalogue
+
+_NODES_FILE: Final = "dist/types/nodes.json"
+#: How deep below a given folder a package may lie: node_modules in node_modules, and pnpm's store.
+_SEARCH_DEPTH: Final = 9
+_MAX_BYTES: Final = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """The node descriptions of one npm package; ``name`` is empty when they carry full names."""
+
+    name: str
+    version: str
+    nodes: Sequence[Mapping[str, Any]]
+
+
+def packages_at(source: Path) -> Iterator[Package]:
+    """Yield the packages at a folder, an archive or a JSON file. Raises UsageError for what is none of them."""
+    if source.is_dir():
+        yield from _in_folder(source)
+    elif source.suffix in {".tgz", ".gz"}:
+        yield from _in_archive(source)
+    elif source.is_file():
+        yield _from_file(source)
+
+
+def _in_folder(folder: Path) -> Iterator[Package]:
+    """Yield each package once, the first copy found counting."""
+    seen: set[str] = set()
+    for file in _nodes_files(folder):
+        package = _from_file(file)
+        if package.name not in seen:
+            seen.add(package.name)
+            yield package
+    for archive in sorted(folder.glob("*.tgz")):
+        for package in _in_archive(archive):
+            if package.name not in seen:
+                seen.add(package.name)
+                yield package
+
+
+def _nodes_files(folder: Path) -> Iterator[Path]:
+    depth = len(folder.parts)
+    for where, folders, _ in os.walk(folder):
+        here = Path(where)
+        file = here / _NODES_FILE
+        if file.is_file():
+            folders.clear()
+            yield file
+        elif len(here.parts) - depth >= _SEARCH_DEPTH:
+            folders.clear()
+        else:
+            folders.sort()
+
+
+def _from_file(file: Path) -> Package:
+    nodes = _parsed(file.read_bytes(), str(file))
+    manifest = file.parent.parent.parent / "package.json"
+    described = _manifest(manifest.read_bytes()) if file.match(f"*/{_NODES_FILE}") and manifest.is_file() else ("", "")
+    return Package(*described, nodes)
+
+
+def _in_archive(archive: Path) -> Iterator[Package]:
+    try:
+        with tarfile.open(archive) as tar:
+            texts = [_member(tar, f"package/{name}") for name in ("package.json", _NODES_FILE)]
+    except (OSError, tarfile.TarError) as error:
+        raise UsageError(f"{archive} cannot be read as an npm package: {error}") from error
+    if texts[1] is not None:
+        yield Package(*_manifest(texts[0] or b"{}"), _parsed(texts[1], str(archive)))
+
+
+def _member(tar: tarfile.TarFile, name: str) -> bytes | None:
+    try:
+        stream = tar.extractfile(name)
+    except KeyError:
+        return None
+    return stream.read(_MAX_BYTES) if stream else None
+
+
+def _manifest(data: bytes) -> tuple[str, str]:
+    try:
+        manifest = json.loads(data)
+        return str(manifest.get("name", "")), str(manifest.get("version", ""))
+    except (ValueError, AttributeError):
+        return "", ""
+
+
+def _parsed(data: bytes, where: str) -> list[Mapping[str, Any]]:
+    try:
+        nodes = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{where} is not JSON: {error}") from error
+    if not isinstance(nodes, list):
+        raise UsageError(f"{where} is not a list of node descriptions.")
+    return [node for node in nodes if isinstance(node, dict) and "name" in node and "properties" in node]
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueInfo:
+    """What a catalogue covers: n8n's version, where it is, where it came from, how many types and versions."""
+
+    n8n: str
+    file: str
+    source: str
+    types: int
+    type_versions: int
+    is_full: bool
+    packages: tuple[str, ...]
+
+
+def catalogue_info() -> CatalogueInfo:
+    """Say which catalogue is in force."""
+    found = catalogue.current()
+    file = catalogue.cache_file() if found.is_full else Path()
+    return _info(found, str(file) if found.is_full else "")
+
+
+def build_catalogue(source: Path) -> CatalogueInfo:
+    """Build the full catalogue from ``source`` into the user's cache folder and say what it covers.
+
+    Raises UsageError when there is no node description at ``source``.
+    """
+    packages = list(packages_at(source))
+    if not any(package.nodes for package in packages):
+        raise UsageError(
+            f"No n8n node descriptions at {source}: give the output of `n8n export:nodes`, "
+            "a folder with the npm packages n8n-nodes-base and @n8n/n8n-nodes-langchain, or their .tgz files."
+        )
+    compacted = compact(packages, str(source))
+    file = catalogue.cache_file()
+    _write(file, compacted)
+    return _info(catalogue.catalogue_from_json(compacted), str(file))
+
+
+def _info(found: catalogue.Catalogue, file: str) -> CatalogueInfo:
+    versions = sum(len(numbers) for numbers in found.versions.values())
+    packages = tuple(sorted(found.packages))
+    return CatalogueInfo(found.n8n, file, found.source, len(found.versions), versions, found.is_full, packages)
+
+
+def _write(file: Path, compacted: Mapping[str, Any]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    data = json.dumps(compacted, separators=(",", ":"), ensure_ascii=False).encode()
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".catalogue-")
+    with os.fdopen(handle, "wb") as stream:
+        stream.write(gzip.compress(data, mtime=0))
+    Path(temporary).replace(file)
+
+
+# -- reducing to facts -----------------------------------------------------------------------------
+
+
+def compact(packages: Iterable[Package], source: str) -> dict[str, Any]:
+    """Reduce descriptions to the JSON value that the catalogue file holds."""
+    interned = _Interned()
+    types: dict[str, list[dict[str, Any]]] = {}
+    tools: set[str] = set()
+    names: set[str] = set()
+    version = ""
+    for package in packages:
+        if package.name in {"", "n8n-nodes-base"} or not version:
+            version = package.version or version
+        for node in package.nodes:
+            full = f"{package.name}.{node['name']}" if package.name else str(node["name"])
+            names.add(full.rpartition(".")[0])
+            types.setdefault(full, []).append(_group(node, interned))
+            if node.get("usableAsTool"):
+                tools.add(full)
+    for full in tools:
+        types.setdefault(f"{full}Tool", [_as_tool(group, interned) for group in types[full]])
+    return {
+        "format": catalogue.FORMAT,
+        "n8n": version or "unknown",
+        "source": source,
+        "packages": sorted(names),
+        "tools": sorted(tools),
+        "types": types,
+        "properties": interned.values,
+    }
+
+
+class _Interned:
+    """Equal properties are kept once: two thirds of them occur several times."""
+
+    def __init__(self) -> None:
+        self.values: list[Mapping[str, Any]] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, value: Mapping[str, Any]) -> int:
+        key = json.dumps(value, sort_keys=True, separators=(",", ":"))
+        number = self._numbers.setdefault(key, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number
+
+
+def _group(node: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
+    version = node.get("version", 1)
+    group = {
+        "versions": version if isinstance(version, list) else [version],
+        "inputs": _ports(node.get("inputs")),
+        "outputs": _ports(node.get("outputs")),
+        "credentials": [
+            {"name": item["name"], "required": bool(item.get("required")), "display": item.get("displayOptions")}
+            for item in node.get("credentials") or ()
+        ],
+        "properties": [_property(item, interned) for item in node["properties"]],
+    }
+    flags = {
+        "trigger": "trigger" in node.get("group", ()),
+        "webhook": bool(node.get("webhooks")),
+        "polling": bool(node.get("polling")),
+        "hidden": bool(node.get("hidden")),
+        "default": node.get("defaultVersion"),
+    }
+    return group | {name: value for name, value in flags.items() if value}
+
+
+def _ports(ports: Any) -> list[Any] | None:  # noqa: ANN401 - a description may hold anything here
+    if not isinstance(ports, list):
+        return None
+    return [_port(port) for port in ports]
+
+
+def _port(port: Any) -> Any:  # noqa: ANN401
+    if not isinstance(port, dict):
+        return str(port)
+    listed = port.get("filter") or {}
+    facts = {
+        "required": bool(port.get("required")),
+        "max": port.get("maxConnections"),
+        "only": listed.get("nodes"),
+        "never": listed.get("excludedNodes"),
+    }
+    return {"type": str(port.get("type"))} | {name: value for name, value in facts.items() if value}
+
+
+_KEPT_OPTIONS: Final = ("multipleValues", "minRequiredFields", "maxAllowedFields", "minValue", "maxValue")
+
+
+def _property(raw: Mapping[str, Any], interned: _Interned) -> int:
+    options = raw.get("typeOptions") or {}
+    kept: dict[str, Any] = {
+        "name": raw["name"],
+        "type": raw.get("type", "string"),
+        "default": raw.get("default"),
+        "required": bool(raw.get("required")),
+        "display": raw.get("displayOptions"),
+        "validate": raw.get("validateType"),
+        "dynamic": bool(options.get("loadOptionsMethod") or options.get("loadOptions")),
+        "free": bool(raw.get("allowArbitraryValues")),
+        "modes": _modes(raw.get("modes")),
+        "mapper": (options.get("resourceMapper") or {}).get("mode"),
+        **{name: options.get(name) for name in _KEPT_OPTIONS},
+    }
+    # A default may be false or empty; whether `multipleValues` is false or absent makes a difference to n8n.
+    kept = {
+        name: value
+        for name, value in kept.items()
+        if value is not None and (value or name in {"default", "multipleValues"})
+    }
+    return interned.number(kept | _children(raw, interned))
+
+
+def _children(raw: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
+    options = raw.get("options")
+    if not isinstance(options, list):
+        return {}
+    if raw.get("type") == "collection":
+        return {"children": [_property(item, interned) for item in options if "name" in item]}
+    if raw.get("type") == "fixedCollection":
+        return {
+            "groups": {
+                item["name"]: [_property(value, interned) for value in item.get("values", ())] for item in options
+            }
+        }
+    values = [item["value"] for item in options if isinstance(item, dict) and "value" in item]
+    hidden = {str(item["value"]): item["displayOptions"] for item in options if item.get("displayOptions")}
+    return {"values": values} | ({"value_display": hidden} if hidden else {})
+
+
+def _modes(modes: Any) -> dict[str, list[str]] | None:  # noqa: ANN401
+    """Return each locator mode's patterns."""
+    if not isinstance(modes, list):
+        return None
+    return {
+        mode["name"]: [
+            rule["properties"]["regex"] for rule in mode.get("validation") or () if rule.get("type") == "regex"
+        ]
+        for mode in modes
+    }
+
+
+def _as_tool(group: Mapping[str, Any], interned: _Interned) -> dict[str, Any]:
+    """Return a node's group as n8n turns it into an agent's tool when it loads the package."""
+    names = [interned.values[number]["name"] for number in group["properties"]]
+    added: list[int] = []
+    if "toolDescription" not in names:
+        text: dict[str, Any] = {"name": "toolDescription", "type": "string", "default": "-", "required": True}
+        if "resource" in names or "operation" in names:
+            kind = {"name": "descriptionType", "type": "options", "default": "auto", "values": ["auto", "manual"]}
+            text["display"] = {"show": {"descriptionType": ["manual"]}}
+            added = [interned.number(kind)]
+        added.append(interned.number(text))
+    made = {**group, "inputs": [], "outputs": ["ai_tool"], "properties": [*added, *group["properties"]]}
+    return {name: value for name, value in made.items() if name not in {"trigger", "webhook", "polling"}}
+
+
+def names_list(source: Path) -> dict[str, Any]:
+    """Return the list of names, versions and ports that ships (``names.json``), made from n8n's packages.
+
+    Ports of one main input and one main output are left out; "*" stands for every version not named.
+    """
+    full = catalogue.catalogue_from_json(compact(packages_at(source), str(source)))
+    types: dict[str, dict[str, list[float]]] = {}
+    ports: dict[str, dict[str, str]] = {}
+    for node_type in sorted(full.versions):
+        package, _, name = node_type.rpartition(".")
+        if catalogue.base_of_tool(node_type) in full.tools:
+            continue
+        versions = full.versions[node_type]
+        types.setdefault(package, {})[name] = [int(one) if one == int(one) else one for one in versions]
+        written = {f"{version:g}": _written(full, node_type, version) for version in versions}
+        newest = written[f"{versions[-1]:g}"]
+        odd = {version: text for version, text in written.items() if text != newest}
+        if odd or newest != "main>main":
+            ports[node_type] = {"*": newest, **odd}
+    return {"n8n": full.n8n.rpartition(".")[0], "types": types, "ports": ports, "tools": sorted(full.tools)}
+
+
+def _written(full: catalogue.Catalogue, node_type: str, version: float) -> str:
+    description = full.describe(node_type, version)
+    sides = (description.inputs, description.outputs) if description else (None, None)
+    return ">".join(catalogue.write_ports(side) for side in sides)

@@ -1,0 +1,261 @@
+"""What n8n knows about its nodes, as facts: types, versions, ports, credentials, parameters.
+
+Two levels. The list of names, versions and ports that ships with AI-Rails is always there. The full catalogue
+is built on the user's machine from an n8n that the user has (``catalogue_build``) and kept in the user's
+cache folder, because n8n's licence lets a user have the descriptions but not us hand them on.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final
+
+#: Counted up when the shape of the file changes; another number means: build it again.
+FORMAT: Final = 1
+#: The packages whose list of types is closed. Everything else is a community node and not judged.
+CORE_PACKAGES: Final = ("n8n-nodes-base", "@n8n/n8n-nodes-langchain")
+
+_NAMES_FILE: Final = Path(__file__).with_name("names.json")
+_FILE_NAME: Final = "catalogue.json.gz"
+#: The catalogue of all of n8n is 4 MB as JSON; this stops a wrong or hostile file.
+_MAX_BYTES: Final = 100_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One input or output. ``filter`` is the closed list of node types that may be connected, if any."""
+
+    type: str
+    required: bool = False
+    max_connections: int | None = None
+    only: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A credential that a node uses. ``display`` is its ``displayOptions``, ``None`` for always."""
+
+    name: str
+    required: bool
+    display: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Description:
+    """One node type at some of its versions. Ports are ``None`` where n8n computes them by code.
+
+    ``is_full`` is whether parameters and credentials are known, or only ports.
+    """
+
+    type: str
+    versions: tuple[float, ...]
+    inputs: tuple[Port, ...] | None
+    outputs: tuple[Port, ...] | None
+    credentials: tuple[Credential, ...]
+    properties: tuple[Mapping[str, Any], ...]
+    is_trigger: bool = False
+    is_full: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """Types and versions, and descriptions where the catalogue is full.
+
+    ``versions`` has every type's versions, ``tools`` the types that exist as ``…Tool`` too.
+    """
+
+    n8n: str
+    versions: Mapping[str, tuple[float, ...]]
+    tools: frozenset[str]
+    source: str = ""
+    packages: frozenset[str] = frozenset(CORE_PACKAGES)
+    _ports: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    _groups: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict, repr=False)
+    _properties: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether parameters and ports are known, not only names."""
+        return bool(self._groups)
+
+    @cached_property
+    def _made(self) -> dict[tuple[str, int], Description]:
+        return {}
+
+    def known_versions(self, node_type: str) -> tuple[float, ...] | None:
+        """Return the versions of a type, tool variants included; ``None`` for an unknown type."""
+        found = self.versions.get(node_type)
+        if found is None:
+            base = base_of_tool(node_type)
+            found = self.versions.get(base) if base in self.tools else None
+        return found
+
+    def describe(self, node_type: str, version: float | None) -> Description | None:
+        """Return the description of a type at a version (``None``: the one that n8n would take)."""
+        groups = self._groups.get(node_type)
+        if not groups:
+            return None if self.is_full else self._ports_only(node_type, version)
+        if version is None:
+            version = groups[0].get("default") or max(max(group["versions"]) for group in groups)
+        for index, group in enumerate(groups):
+            if version in group["versions"]:
+                key = (node_type, index)
+                if key not in self._made:
+                    self._made[key] = self._describe(node_type, group)
+                return self._made[key]
+        return None
+
+    def _ports_only(self, node_type: str, version: float | None) -> Description | None:
+        versions = self.known_versions(node_type)
+        if versions is None or (version is not None and version not in versions):
+            return None
+        if node_type not in self.versions:
+            return Description(node_type, versions, (), (Port("ai_tool"),), (), (), is_full=False)
+        wanted = f"{versions[-1] if version is None else version:g}"
+        found = self._ports.get(node_type, {})
+        inputs, _, outputs = found.get(wanted, found.get("*", "main>main")).partition(">")
+        return Description(node_type, versions, _read_ports(inputs), _read_ports(outputs), (), (), is_full=False)
+
+    def _describe(self, node_type: str, group: Mapping[str, Any]) -> Description:
+        return Description(
+            type=node_type,
+            versions=tuple(group["versions"]),
+            inputs=_ports(group["inputs"]),
+            outputs=_ports(group["outputs"]),
+            credentials=tuple(Credential(c["name"], c["required"], c["display"]) for c in group["credentials"]),
+            properties=tuple(self._property(number) for number in group["properties"]),
+            is_trigger=bool(group.get("trigger")),
+        )
+
+    def _property(self, number: int) -> Mapping[str, Any]:
+        made = self._expanded.get(number)
+        if made is None:
+            raw = dict(self._properties[number])
+            if "children" in raw:
+                raw["children"] = [self._property(child) for child in raw["children"]]
+            if "groups" in raw:
+                raw["groups"] = {
+                    name: [self._property(child) for child in children] for name, children in raw["groups"].items()
+                }
+            made = self._expanded[number] = raw
+        return made
+
+    @cached_property
+    def _expanded(self) -> dict[int, Mapping[str, Any]]:
+        return {}
+
+
+def _ports(raw: Sequence[Any] | None) -> tuple[Port, ...] | None:
+    if raw is None:
+        return None
+    return tuple(
+        Port(port)
+        if isinstance(port, str)
+        else Port(
+            port["type"],
+            bool(port.get("required")),
+            port.get("max"),
+            tuple(port.get("only", ())),
+            tuple(port.get("never", ())),
+        )
+        for port in raw
+    )
+
+
+def _read_ports(written: str) -> tuple[Port, ...] | None:
+    """Read ports as the list that ships writes them: "main,ai_memory/1,ai_languageModel!/1"; "?" is not known."""
+    if written == "?":
+        return None
+    return tuple(_read_port(one) for one in written.split(",") if one)
+
+
+def _read_port(written: str) -> Port:
+    kind, _, most = written.partition("/")
+    return Port(kind.removesuffix("!"), kind.endswith("!"), int(most) if most else None)
+
+
+def write_ports(ports: Sequence[Port] | None) -> str:
+    """Return ports in the form of the list that ships."""
+    if ports is None:
+        return "?"
+    return ",".join(
+        port.type + "!" * port.required + (f"/{port.max_connections}" if port.max_connections else "") for port in ports
+    )
+
+
+def base_of_tool(node_type: str) -> str:
+    """Return the type that a tool variant is made from (``…Tool``, ``…HitlTool``), or an empty text."""
+    for ending in ("HitlTool", "Tool"):
+        if node_type.endswith(ending):
+            return node_type.removesuffix(ending)
+    return ""
+
+
+def cache_file() -> Path:
+    """Return where the full catalogue of this user is kept; ``AI_RAILS_N8N_CATALOGUE`` names another place."""
+    import platformdirs
+
+    named = os.environ.get("AI_RAILS_N8N_CATALOGUE")
+    return Path(named) if named else platformdirs.user_cache_path("ai-rails", appauthor=False) / "n8n" / _FILE_NAME
+
+
+def current() -> Catalogue:
+    """Return the user's full catalogue if there is a readable one, else the list of names."""
+    file = cache_file()
+    try:
+        stat = file.stat()
+    except OSError:
+        return names_only()
+    return _cached(file, stat.st_mtime_ns, stat.st_size) or names_only()
+
+
+@cache
+def names_only() -> Catalogue:
+    """Return the list of types, versions and ports that ships with AI-Rails."""
+    raw = json.loads(_NAMES_FILE.read_text(encoding="utf-8"))
+    versions = {
+        f"{package}.{name}": tuple(float(version) for version in numbers)
+        for package, types in raw["types"].items()
+        for name, numbers in types.items()
+    }
+    return Catalogue(raw["n8n"], versions, frozenset(raw["tools"]), source="names only", _ports=raw["ports"])
+
+
+@cache
+def _cached(file: Path, _changed: int, _size: int) -> Catalogue | None:
+    return load_catalogue(file)
+
+
+def load_catalogue(file: Path) -> Catalogue | None:
+    """Read a catalogue file. Returns ``None`` for one that is damaged or of another format."""
+    try:
+        with gzip.open(file) as stream:
+            raw = json.loads(stream.read(_MAX_BYTES))
+        return catalogue_from_json(raw) if raw["format"] == FORMAT else None
+    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def catalogue_from_json(raw: Mapping[str, Any]) -> Catalogue:
+    """Make a catalogue of the JSON value that ``catalogue_build.compact`` returns."""
+    versions = {
+        node_type: tuple(sorted(float(version) for group in groups for version in group["versions"]))
+        for node_type, groups in raw["types"].items()
+    }
+    return Catalogue(
+        raw["n8n"],
+        versions,
+        frozenset(raw["tools"]),
+        raw["source"],
+        frozenset(raw["packages"]),
+        _groups=raw["types"],
+        _properties=raw["properties"],
+    )

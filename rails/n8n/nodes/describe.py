@@ -1,0 +1,108 @@
+"""What an agent should know of a node type before it writes one: asked for, instead of invented."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rails.core.text import head_and_tail
+from rails.core.tool_request import Json
+from rails.n8n.model import Names, listed, shown_value
+from rails.n8n.nodes import catalogue, ports
+from rails.n8n.nodes.catalogue import Catalogue, Description, Port
+from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, filled, levels
+
+#: What a model reads with profit; the rest is one more question with `parameters` given.
+_MOST_CHARS: Final = 8_000
+_MOST_FOUND: Final = 20
+
+
+def describe_node(
+    node_type: str,
+    version: float | None = None,
+    parameters: Mapping[str, Json] | None = None,
+    *,
+    known: Catalogue | None = None,
+) -> str:
+    """Return a node type's versions, ports, credentials and parameters as text for an agent.
+
+    Only parameters that show with ``parameters`` (such as resource and operation) are listed, so a second
+    question narrows down the first. For an unknown type the text says which types are like it.
+    """
+    found = known or catalogue.current()
+    versions = found.known_versions(node_type)
+    if versions is None:
+        return _unknown(node_type, found)
+    chosen = versions[-1] if version is None else version
+    lines = [f"{node_type} (n8n {found.n8n})", f"typeVersion: {chosen:g}; all: {listed(f'{v:g}' for v in versions)}"]
+    description = found.describe(node_type, chosen)
+    if description is None:
+        lines.append("There is no such version." if chosen not in versions else "Nothing more is known of it.")
+    else:
+        lines += _described(description, chosen, dict(parameters or {}))
+    return head_and_tail("\n".join(lines), _MOST_CHARS)[0]
+
+
+def find_nodes(words: str, *, known: Catalogue | None = None) -> list[str]:
+    """Return the types whose names hold all of ``words``, shortest first."""
+    found = known or catalogue.current()
+    parts = words.casefold().split()
+    hits = [name for name in found.versions if parts and all(part in name.casefold() for part in parts)]
+    return sorted(hits, key=lambda name: (len(name), name))[:_MOST_FOUND]
+
+
+def _unknown(node_type: str, found: Catalogue) -> str:
+    short = node_type.rpartition(".")[2]
+    like = find_nodes(short, known=found) or [name for name in [Names(found.versions).nearest(node_type)] if name]
+    return f"n8n {found.n8n} has no node type {shown_value(node_type)}. Like it: {listed(like) if like else 'none'}."
+
+
+def _described(description: Description, version: float, parameters: dict[str, Any]) -> Iterator[str]:
+    values: Mapping[str, Any] = ports.with_defaults(description.type, parameters)
+    level = levels(description) if description.is_full else None
+    context = Context(version, description.type.endswith("Tool"))
+    if level is not None:
+        try:
+            values = filled(level, parameters, context)
+        except Malformed as fault:
+            yield f"With these parameters n8n cannot open it: `{fault.path[-1]}` must be a list."
+    yield f"inputs: {_ports(ports.inputs(description, values, version))}"
+    yield f"outputs: {_ports(ports.outputs(description, values, version))}"
+    if description.credentials:
+        yield f"credentials: {listed(item.name for item in description.credentials)}"
+    if level is None:
+        yield "Parameters are not known: there is no full catalogue of nodes here."
+        return
+    yield "parameters (those that show with what is given; * is required):"
+    yield from _level(level, values, values, context, "  ")
+
+
+def _ports(found: tuple[Port, ...] | None) -> str:
+    if found is None:
+        return "depend on the parameters"
+    return ", ".join(port.type + (" (required)" if port.required else "") for port in found) or "none"
+
+
+def _level(level: Level, here: Any, root: Any, context: Context, indent: str) -> Iterator[str]:  # noqa: ANN401
+    for item in level.properties:
+        hidden = item.display is not None and not item.display.visible(here, root, context.version, context.is_tool)
+        if hidden or item.type in {"notice", "callout", "button", "hidden"}:
+            continue
+        yield f"{indent}{item.name}{'*' if item.required else ''}: {_kind(item)}"
+        if item.children is not None:
+            yield from _level(item.children, {}, root, context, indent + "  ")
+        for name, below in item.groups.items():
+            yield f"{indent}  {name}: {'list of' if item.multiple else 'one'}"
+            yield from _level(below, {}, root, context, indent + "    ")
+
+
+def _kind(item: Property) -> str:
+    values = item.raw.get("values")
+    if values:
+        return " | ".join(json.dumps(value, ensure_ascii=False) for value in values[:60])
+    if item.modes:
+        return f'{{"__rl": true, "mode": {" | ".join(json.dumps(mode) for mode in item.modes)}, "value": …}}'
+    default = item.raw.get("default")
+    plain = isinstance(default, str | int | float | bool) and default != ""
+    return f"{item.type}, default {json.dumps(default, ensure_ascii=False)}" if plain else item.type

@@ -1,0 +1,180 @@
+"""Which parameters are visible: n8n's ``displayOptions``, condition by condition.
+
+Anchor: n8n-workflow 2.41, ``node-helpers`` (``displayParameter``, ``checkConditions``,
+``getPropertyValues``). Every ``show`` key must match, any ``hide`` key hides, an expression in a
+controlling value shows the parameter at once, and keys are looked at in their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from rails.core.dataclass import dataclass
+
+#: What JavaScript calls ``undefined``: a value that is not there, as opposed to ``null``.
+UNDEFINED: Final = object()
+
+_Test = Callable[[Any], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """One key of ``show`` or ``hide``: where its value is, the plain values that match, other conditions."""
+
+    kind: str
+    path: tuple[str, ...]
+    plain: frozenset[Any]
+    tests: tuple[tuple[str, _Test], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """A compiled ``displayOptions``."""
+
+    show: tuple[_Key, ...]
+    hide: tuple[_Key, ...]
+    depends_on: tuple[str, ...]
+
+    def visible(self, values: Mapping[str, Any], root: Mapping[str, Any], version: float, is_tool: bool) -> bool:
+        """Say whether the parameter shows, given its own level's values and the node's."""
+        for key in self.show:
+            found = _values(key, values, root, version, is_tool)
+            for value in found:
+                if type(value) is str and value[:1] == "=":
+                    return True
+            if not _matches(key, found):
+                return False
+        for key in self.hide:
+            found = _values(key, values, root, version, is_tool)
+            if found and _matches(key, found):
+                return False
+        return True
+
+
+def compiled(options: Mapping[str, Any] | None) -> Display | None:
+    """Compile ``displayOptions``; ``None`` stands for "always visible"."""
+    if not options:
+        return None
+    show, hide = (options.get(name) or {} for name in ("show", "hide"))
+    depends = dict.fromkeys(key for rule in (show, hide) for key in rule if key[:1] != "@")
+    return Display(tuple(map(_key, show, show.values())), tuple(map(_key, hide, hide.values())), tuple(depends))
+
+
+def _key(name: str, conditions: Sequence[Any]) -> _Key:
+    plain, tests = set(), []
+    for condition in conditions if isinstance(conditions, list) else [conditions]:
+        if isinstance(condition, dict) and len(condition) == 1 and condition.get("_cnd"):
+            (operator, wanted), *_ = condition["_cnd"].items()
+            tests.append((operator, _test(operator, wanted)))
+        elif not isinstance(condition, dict | list):
+            plain.add(token(condition))
+    kind = name if name in {"@version", "@tool", "@feature"} else "root" if name[:1] == "/" else "level"
+    return _Key(
+        kind, tuple(part for part in re.split(r"[.\[\]]", name.lstrip("/")) if part), frozenset(plain), tuple(tests)
+    )
+
+
+def token(value: Any) -> Any:  # noqa: ANN401 - any JSON value comes in
+    """Return a hashable stand-in that is equal exactly when JavaScript's ``===`` holds."""
+    if value is True or value is False:
+        return ("bool", value)
+    return id(value) if isinstance(value, dict | list) else value
+
+
+def _values(key: _Key, values: Any, root: Any, version: float, is_tool: bool) -> Sequence[Any]:  # noqa: ANN401
+    if key.kind == "level":
+        path = key.path
+        if len(path) == 1 and type(values) is dict:
+            found = values.get(path[0], UNDEFINED)
+        else:
+            found = get(values, path)
+    elif key.kind == "root":
+        found = get(root, key.path)
+    elif key.kind == "@version":
+        found = version
+    elif key.kind == "@tool":
+        found = is_tool
+    else:
+        return ()
+    if type(found) is dict and found.get("__rl"):
+        found = found.get("value", UNDEFINED)
+    return found if type(found) is list else (found,)
+
+
+def get(values: Any, path: Sequence[str]) -> Any:  # noqa: ANN401
+    """Return the value at a path of keys and list indexes, ``UNDEFINED`` where there is none."""
+    for part in path:
+        if type(values) is dict:
+            values = values.get(part, UNDEFINED)
+        elif type(values) is list and part.isdigit() and int(part) < len(values):
+            values = values[int(part)]
+        else:
+            return UNDEFINED
+    return values
+
+
+def _matches(key: _Key, found: Sequence[Any]) -> bool:
+    plain = key.plain
+    for value in found:
+        if (value if type(value) is str else token(value)) in plain:
+            return True
+    for operator, test in key.tests:
+        if not found:
+            if operator == "not":
+                return True
+        elif all(test(value) for value in found):
+            return True
+    return False
+
+
+def _test(operator: str, wanted: Any) -> _Test:  # noqa: ANN401
+    make = _TESTS.get(operator)
+    return make(wanted) if make else lambda _: False
+
+
+def _compare(check: Callable[[float, float], bool]) -> Callable[[Any], _Test]:
+    def make(wanted: Any) -> _Test:  # noqa: ANN401
+        return lambda value: _is_number(value) and _is_number(wanted) and check(value, wanted)
+
+    return make
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _between(wanted: Any) -> _Test:  # noqa: ANN401
+    return lambda value: _is_number(value) and bool(wanted["from"] <= value <= wanted["to"])
+
+
+def _regex(wanted: Any) -> _Test:  # noqa: ANN401
+    pattern = pattern_of(wanted)
+    return lambda value: pattern is not None and type(value) is str and bool(pattern.search(value[:2000]))
+
+
+@lru_cache(maxsize=1024)
+def pattern_of(text: str) -> re.Pattern[str] | None:
+    """Compile a JavaScript regular expression; ``None`` where Python cannot read it."""
+    try:
+        return re.compile(re.sub(r"\(\?<([A-Za-z_]\w*)>", r"(?P<\1>", text).replace(r"\/", "/"))
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+_TESTS: Final[Mapping[str, Callable[[Any], _Test]]] = {
+    "eq": lambda wanted: lambda value: token(value) == token(wanted),
+    "not": lambda wanted: lambda value: token(value) != token(wanted),
+    "gte": _compare(lambda a, b: a >= b),
+    "lte": _compare(lambda a, b: a <= b),
+    "gt": _compare(lambda a, b: a > b),
+    "lt": _compare(lambda a, b: a < b),
+    "between": _between,
+    "includes": lambda wanted: lambda value: type(value) is str and str(wanted) in value,
+    "startsWith": lambda wanted: lambda value: type(value) is str and value.startswith(str(wanted)),
+    "endsWith": lambda wanted: lambda value: type(value) is str and value.endswith(str(wanted)),
+    "regex": _regex,
+    "exists": lambda _: lambda value: value is not None and value is not UNDEFINED and value != "",
+}

@@ -1,0 +1,227 @@
+"""A node's parameters as n8n holds them: defaults filled in, hidden and unknown ones dropped.
+
+Anchor: n8n-workflow 2.41, ``getNodeParameters`` with defaults and without hidden parameters, as the
+``Workflow`` constructor calls it. n8n throws where a list is needed and something else is given;
+:class:`Malformed` says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from rails.core.dataclass import dataclass
+from rails.n8n.nodes.catalogue import Description
+from rails.n8n.nodes.display import UNDEFINED, Display, compiled
+
+_KEEPS_FALSY: Final = frozenset({"boolean", "number", "options"})
+#: For these n8n reads nothing, not even defaults.
+_JS_FALSE: Final = (None, "", 0, False)
+_NESTED: Final = frozenset({"collection", "fixedCollection"})
+
+
+class Malformed(Exception):
+    """n8n cannot read this value: it is no list where it iterates. ``path`` leads to the value."""
+
+    def __init__(self, path: tuple[str | int, ...]) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Property:
+    """One parameter of a node type. ``children`` are those of a collection, ``groups`` of a fixedCollection."""
+
+    name: str
+    type: str
+    default: Any
+    required: bool
+    display: Display | None
+    multiple: bool | None
+    children: Level | None
+    groups: Mapping[str, Level]
+    modes: Mapping[str, Sequence[str]]
+    raw: Mapping[str, Any]
+
+
+class Level:
+    """The properties of one level, in the order in which n8n resolves them."""
+
+    __slots__ = ("by_name", "duplicates", "judged", "order", "properties")
+
+    def __init__(self, properties: Sequence[Property]) -> None:
+        self.properties = tuple(properties)
+        self.by_name: dict[str, list[Property]] = {}
+        for item in self.properties:
+            self.by_name.setdefault(item.name, []).append(item)
+        self.duplicates = frozenset(name for name, items in self.by_name.items() if len(items) > 1)
+        self.order = tuple(_resolved(self.properties, self.by_name))
+        #: Those that ``requirements`` may have something to say about: a small part of all.
+        self.judged = tuple(item for item in self.properties if _is_judged(item))
+
+
+def _is_judged(item: Property) -> bool:
+    raw = item.raw
+    if item.required or item.modes or raw.get("validate") or item.type == "resourceMapper":
+        return True
+    if raw.get("minRequiredFields") or raw.get("maxAllowedFields"):
+        return True
+    below = [item.children] if item.children else list(item.groups.values())
+    return any(level.judged for level in below)
+
+
+def choices(level: Level) -> Mapping[str, frozenset[str]]:
+    """Return the values of all lists of choices in a level and below it, by the parameters' names."""
+    found: dict[str, set[str]] = {}
+    todo = [level]
+    while todo:
+        here = todo.pop()
+        for item in here.properties:
+            if item.type in {"options", "multiOptions"}:
+                found.setdefault(item.name, set()).update(v for v in item.raw.get("values", ()) if isinstance(v, str))
+            todo += [*item.groups.values(), *([item.children] if item.children else [])]
+    return {name: frozenset(values) for name, values in found.items()}
+
+
+def level_of(properties: Sequence[Mapping[str, Any]]) -> Level:
+    """Compile the properties of one level and all below it."""
+    return Level([_property(raw) for raw in properties])
+
+
+def _property(raw: Mapping[str, Any]) -> Property:
+    return Property(
+        name=raw["name"],
+        type=raw["type"],
+        default=raw.get("default", UNDEFINED),
+        required=bool(raw.get("required")),
+        display=compiled(raw.get("display")),
+        multiple=raw.get("multipleValues"),
+        children=level_of(raw["children"]) if "children" in raw else None,
+        groups={name: level_of(items) for name, items in raw.get("groups", {}).items()},
+        modes=raw.get("modes") or {},
+        raw=raw,
+    )
+
+
+def _resolved(properties: Sequence[Property], by_name: Mapping[str, Sequence[Property]]) -> Iterator[Property]:
+    """Yield properties so that what a visibility depends on comes first; cycles keep their order."""
+    depends: dict[str, set[str]] = {}
+    for item in properties:
+        names = item.display.depends_on if item.display else ()
+        depends.setdefault(item.name, set()).update(name for name in names if name in by_name and name != item.name)
+    waiting, resolved = list(properties), set[str]()
+    while waiting:
+        ready = [item for item in waiting if depends[item.name] <= resolved] or waiting
+        yield from ready
+        resolved.update(item.name for item in ready)
+        done = set(map(id, ready))
+        waiting = [item for item in waiting if id(item) not in done]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What visibility may ask of the node beside its parameters."""
+
+    version: float
+    is_tool: bool
+
+
+def levels(description: Description) -> Level:
+    """Return the compiled properties of a description; compiled once for each description."""
+    made = _COMPILED.get(id(description))
+    if made is None or made[0] is not description:
+        made = _COMPILED[id(description)] = (description, level_of(description.properties))
+    return made[1]
+
+
+_COMPILED: Final[dict[int, tuple[Description, Level]]] = {}
+
+
+def filled(level: Level, values: Mapping[str, Any], context: Context) -> dict[str, Any]:
+    """Return a node's parameters as n8n would hold them. Raises :class:`Malformed`."""
+    return _Filler(context).fill(level, values, None, "", ())
+
+
+class _Filler:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def shows(self, item: Property, values: Any, root: Any) -> bool:  # noqa: ANN401
+        display = item.display
+        return display is None or display.visible(values, root, self._context.version, self._context.is_tool)
+
+    def simple(self, level: Level, values: Any, root: Any, parent: str) -> dict[str, Any]:  # noqa: ANN401
+        """Return the simple values of a level, hidden ones included: what visibility is judged by."""
+        made: dict[str, Any] = {}
+        if values in _JS_FALSE:
+            return made
+        given = values if type(values) is dict else {}
+        root = made if root is None else root
+        for item in level.order:
+            value = given.get(item.name, UNDEFINED)
+            if (value is UNDEFINED and parent == "collection") or item.type in _NESTED:
+                continue
+            if item.name not in level.duplicates or self.shows(item, made, root):
+                made[item.name] = _simple_value(item, value)
+        return made
+
+    def fill(self, level: Level, values: Any, root: Any, parent: str, path: tuple[str | int, ...]) -> dict[str, Any]:  # noqa: ANN401
+        judged_by = self.simple(level, values, root, parent)
+        root = judged_by if root is None else root
+        made: dict[str, Any] = {}
+        if values in _JS_FALSE:
+            return made
+        given = values if type(values) is dict else {}
+        for item in level.order:
+            value = given.get(item.name, UNDEFINED)
+            if (value is UNDEFINED and parent == "collection") or not self.shows(item, judged_by, root):
+                continue
+            if item.type == "collection":
+                found = self._collection(item, value, root, (*path, item.name))
+            elif item.type == "fixedCollection":
+                found = self._fixed(item, value, root, (*path, item.name))
+            else:
+                found = _simple_value(item, value)
+            if found is not UNDEFINED:
+                made[item.name] = found
+        return made
+
+    def _collection(self, item: Property, value: Any, root: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401
+        if item.multiple is True:
+            return value if value is not UNDEFINED else item.default if type(item.default) is list else []
+        if value is UNDEFINED or item.children is None:
+            return item.default
+        return self.fill(item.children, value, root, "collection", path)
+
+    def _fixed(self, item: Property, value: Any, root: Any, path: tuple[str | int, ...]) -> Any:  # noqa: ANN401
+        given = item.default if value is UNDEFINED else value
+        made: dict[str, Any] = {}
+        for name, entry in given.items() if type(given) is dict else ():
+            level = item.groups.get(name)
+            if level is None:
+                continue
+            if item.multiple is True:
+                if not isinstance(entry, list | str):
+                    raise Malformed((*path, name))
+                made[name] = [
+                    self.fill(level, one, root, "fixedCollection", (*path, name, index))
+                    for index, one in enumerate(entry)
+                ]
+            else:
+                one = self.fill(level, entry, root, "fixedCollection", (*path, name))
+                if one:
+                    made[name] = one
+        return made
+
+
+def _simple_value(item: Property, value: Any) -> Any:  # noqa: ANN401
+    if item.type in _KEEPS_FALSY:
+        return item.default if value is UNDEFINED else value
+    if item.type == "resourceLocator" and type(item.default) is dict:
+        return {"__rl": True, **item.default} if value is UNDEFINED else value
+    if item.type == "filter" and type(value) is dict:
+        options = value.get("options")
+        given = options if type(options) is dict else {}
+        filler = {"caseSensitive": True, "leftValue": "", "typeValidation": "strict", "version": 1, **given}
+        return {**value, "combinator": value.get("combinator") or "and", "options": filler}
+    return item.default if value is UNDEFINED or value is None else value

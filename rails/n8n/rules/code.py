@@ -1,0 +1,143 @@
+"""Rules for Code nodes: JavaScript and Python parse, and the nodes that they name exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from rails.core.dataclass import dataclass
+from rails.core.verdict import Severity
+from rails.n8n.javascript import expressions, syntax
+from rails.n8n.javascript.syntax import JavaScriptFault
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, listed, shown_value
+
+CodeLanguage = Literal["javaScript", "python"]
+
+_LANGUAGES: Final = ("javaScript", "pythonNative", "python")
+#: Types with a `language` parameter and a field for each language.
+_CODE_TYPES: Final = frozenset({"n8n-nodes-base.code", "n8n-nodes-base.codeTool", "@n8n/n8n-nodes-langchain.toolCode"})
+#: Types whose code is always JavaScript, and where it is.
+_SCRIPT_FIELDS: Final = {
+    "n8n-nodes-base.function": ("functionCode",),
+    "n8n-nodes-base.functionItem": ("functionCode",),
+    "n8n-nodes-base.aiTransform": ("jsCode",),
+}
+_LONGEST: Final = 400_000
+_F_STRING: Final = re.compile(r"""\b[rR]?[fF][rR]?['"]""")
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    language: CodeLanguage
+    path: JsonPath
+    text: str
+
+
+def check(workflow: Workflow) -> Iterator[Issue]:
+    """Yield the issues of all code in enabled nodes."""
+    names = workflow.names()
+    for node in workflow.nodes:
+        if node.disabled:
+            continue
+        yield from _language(node)
+        for code in _codes(node):
+            faults = list(_syntax(node, code))
+            yield from faults or _result(node, code)
+            if code.language == "javaScript":
+                yield from _references(node, code, workflow, names)
+
+
+def _codes(node: Node) -> Iterator[_Code]:
+    path = (*node.path, "parameters")
+    fields: tuple[str, ...] = _SCRIPT_FIELDS.get(node.type, ())
+    language: CodeLanguage = "javaScript"
+    if node.type in _CODE_TYPES:
+        chosen = node.parameters.get("language", "javaScript")
+        if chosen in ("python", "pythonNative"):
+            language, fields = "python", ("pythonCode",)
+        elif chosen == "javaScript":
+            fields = ("jsCode",)
+    for field in fields:
+        text = node.parameters.get(field)
+        if isinstance(text, str) and len(text) <= _LONGEST:
+            yield _Code(language, (*path, field), text)
+
+
+def _language(node: Node) -> Iterator[Issue]:
+    if node.type not in _CODE_TYPES or "language" not in node.parameters:
+        return
+    chosen, path = node.parameters["language"], (*node.path, "parameters", "language")
+    if isinstance(chosen, str) and chosen.startswith("="):
+        return
+    if chosen == "python":
+        message = f'{node.title}: the language "python" (Pyodide) is gone from n8n 2'
+        remedy = 'Use "pythonNative", whose items are `_items` and `_item["json"]`, or "javaScript".'
+        yield Issue("N8N072", path, message, remedy, "warning")
+    elif chosen not in _LANGUAGES:
+        message = f"{node.title}: n8n has no code language {shown_value(chosen)}"
+        yield Issue("N8N072", path, message, f"The languages are {listed(_LANGUAGES[:2])}.")
+
+
+def _syntax(node: Node, code: _Code) -> Iterator[Issue]:
+    fault = _python(code.text) if code.language == "python" else _javascript(code.text)
+    if fault is not None:
+        name = "JavaScript" if code.language == "javaScript" else "Python"
+        rule = "N8N070" if code.language == "javaScript" else "N8N071"
+        line = code.text.count("\n", 0, fault.start) + 1
+        message = f"{node.title}: `{code.path[-1]}` is not valid {name}: line {line}: {fault.message}"
+        remedy = f"Correct the {name}; n8n runs it as the body of an async function."
+        if code.language == "javaScript" and re.search(r"\{\{.*\}\}", code.text):
+            remedy = "Code takes no {{ }}: write the variable itself, for example $json.field."
+        yield Issue(rule, code.path, message, remedy, start=fault.start, end=max(fault.end, fault.start + 1))
+
+
+def _result(node: Node, code: _Code) -> Iterator[Issue]:
+    """Yield a warning for code that gives nothing back: n8n stops at a Code node without items."""
+    if code.text.strip() and "return" not in code.text and node.type == "n8n-nodes-base.code":
+        message = f"{node.title}: the code in `{code.path[-1]}` returns nothing, and n8n needs items"
+        example = "return $input.all();" if code.language == "javaScript" else "return _items"
+        yield Issue("N8N073", code.path, message, f"End it with, for example, {example}", "warning")
+
+
+def _javascript(text: str) -> JavaScriptFault | None:
+    parsed = syntax.parse_javascript(text) if syntax.available() else None
+    return parsed.fault if parsed is not None else None
+
+
+def _python(text: str) -> JavaScriptFault | None:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except SyntaxError as error:
+        return _python_fault(text, error)
+    except (ValueError, RecursionError, MemoryError):
+        return None
+    return None
+
+
+def _python_fault(text: str, error: SyntaxError) -> JavaScriptFault | None:
+    lines = text.splitlines(keepends=True)
+    number = min(max(error.lineno or 1, 1), max(len(lines), 1))
+    line = lines[number - 1] if lines else ""
+    # Since 3.12 an f-string may hold its own quotes; an older parser cannot tell whether it is right.
+    if sys.version_info < (3, 12) and ("f-string" in str(error.msg) or _F_STRING.search(line)):
+        return None
+    start = sum(len(text) for text in lines[: number - 1]) + max((error.offset or 1) - 1, 0)
+    return JavaScriptFault(min(start, len(text)), min(start + 1, len(text)), str(error.msg))
+
+
+def _references(node: Node, code: _Code, workflow: Workflow, names: Names) -> Iterator[Issue]:
+    for found in expressions.node_references(code.text):
+        if found.name not in workflow.by_name:
+            message = f"{node.title}: the code refers to the node {shown_value(found.name)}, which does not exist"
+            remedy, severity = names.hint(found.name, "nodes"), _weight(found)
+            yield Issue("N8N061", code.path, message, remedy, severity, start=found.start, end=found.end)
+
+
+def _weight(found: expressions.Reference) -> Severity:
+    return "warning" if found.caught else "error"

@@ -1,0 +1,187 @@
+"""What the place that a workflow goes to asks of it, and what therefore blocks.
+
+``import``   the editor's or command line's import: structure only.
+``api``      n8n's public API: closed lists of keys, required ``name`` and ``settings``. Anchor: n8n's
+             ``public-api/v1/handlers/workflows/spec/schemas`` (workflow.yml, node.yml, workflowSettings.yml).
+``publish``  import, then activate: a real trigger, no webhook twice.
+``strict``   publish, and every warning blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+from rails.core.dataclass import replace
+from rails.core.tool_request import Json
+from rails.core.verdict import Severity
+from rails.n8n.model import Issue, JsonPath, Names, json_kind, listed, shown_value
+
+PROFILES: Final = ("import", "api", "publish", "strict")
+
+_NAME_CHARS: Final = 128
+
+_WORKFLOW_KEYS: Final = frozenset(
+    (
+        "name",
+        "nodes",
+        "connections",
+        "settings",
+        "staticData",
+        "pinData",
+        "nodeGroups",
+        "description",
+        "externalId",
+        "shared",
+        "meta",
+        "tags",
+        "id",
+        "active",
+        "createdAt",
+        "updatedAt",
+        "isArchived",
+        "versionId",
+        "triggerCount",
+        "activeVersion",
+    )
+)
+_NODE_KEYS: Final = frozenset(
+    (
+        "id",
+        "name",
+        "type",
+        "typeVersion",
+        "position",
+        "parameters",
+        "credentials",
+        "disabled",
+        "notes",
+        "notesInFlow",
+        "webhookId",
+        "executeOnce",
+        "alwaysOutputData",
+        "retryOnFail",
+        "maxTries",
+        "waitBetweenTries",
+        "continueOnFail",
+        "onError",
+        "customTelemetryTags",
+        "createdAt",
+        "updatedAt",
+    )
+)
+_SETTINGS: Final[Mapping[str, str]] = {
+    "saveExecutionProgress": "boolean",
+    "saveManualExecutions": "boolean",
+    "saveDataErrorExecution": "string",
+    "saveDataSuccessExecution": "string",
+    "executionTimeout": "number",
+    "errorWorkflow": "string",
+    "timezone": "string",
+    "executionOrder": "string",
+    "callerPolicy": "string",
+    "callerIds": "string",
+    "timeSavedPerExecution": "number",
+    "timeSavedMode": "string",
+    "redactionPolicy": "string",
+    "availableInMCP": "boolean",
+    "customTelemetryTags": "array",
+    "workerPoolOverrideProduction": "string",
+    "workerPoolOverrideManual": "string",
+    "workerPoolOverrideEvaluation": "string",
+    "binaryMode": "string",
+    "credentialResolverId": "string",
+}
+_SETTING_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
+    "saveDataErrorExecution": ("all", "none"),
+    "saveDataSuccessExecution": ("all", "none"),
+    "callerPolicy": ("any", "none", "workflowsFromAList", "workflowsFromSameOwner"),
+    "redactionPolicy": ("none", "non-manual", "manual-only", "all"),
+    "timeSavedMode": ("fixed", "dynamic"),
+}
+_ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
+#: Rules whose fault stops activation, not import.
+_STOPS_PUBLISHING: Final = frozenset({"N8N080", "N8N081", "N8N082", "N8N092"})
+
+
+def weigh(issues: Iterable[Issue], profile: str) -> Iterator[Issue]:
+    """Give each issue the severity that it has at ``profile``."""
+    for issue in issues:
+        raised = profile == "strict" or (profile == "publish" and issue.rule in _STOPS_PUBLISHING)
+        yield replace(issue, severity="error") if raised and issue.severity == "warning" else issue
+
+
+def check(workflow: Mapping[str, Json], profile: str) -> Iterator[Issue]:
+    """Yield what is missing or not allowed around the nodes and connections of a workflow."""
+    yield from _name(workflow, "error" if profile == "api" else "info")
+    yield from _around(workflow)
+    if profile != "api":
+        return
+    yield from _unknown(workflow, (), _WORKFLOW_KEYS, "the workflow")
+    nodes = workflow.get("nodes")
+    for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
+        if isinstance(node, dict):
+            yield from _unknown(node, ("nodes", index), _NODE_KEYS, "a node")
+    yield from _settings(workflow)
+
+
+def _name(workflow: Mapping[str, Json], severity: Severity) -> Iterator[Issue]:
+    remedy = f'Write "name": "What the workflow does", 1 to {_NAME_CHARS} characters.'
+    name = workflow.get("name")
+    if name is None:
+        yield Issue(
+            "N8N100", ("name",), "The workflow has no `name`: n8n's command line and API refuse it", remedy, severity
+        )
+    elif not isinstance(name, str) or not 1 <= len(name) <= _NAME_CHARS:
+        found = f"{len(name)} characters long" if isinstance(name, str) else json_kind(name)
+        message = (
+            f"The workflow's `name` must be a text of 1 to {_NAME_CHARS} characters; it is {found}: n8n cannot save it"
+        )
+        yield Issue("N8N100", ("name",), message, remedy)
+
+
+def _around(workflow: Mapping[str, Json]) -> Iterator[Issue]:
+    """Yield warnings for pinned data of nodes that do not exist and for unknown ways to handle an error."""
+    nodes = workflow.get("nodes")
+    objects = {n: node for n, node in enumerate(nodes) if isinstance(node, dict)} if isinstance(nodes, list) else {}
+    pinned = workflow.get("pinData")
+    names = {name for node in objects.values() if isinstance(name := node.get("name"), str)}
+    for name in pinned if isinstance(pinned, dict) else ():
+        if name not in names:
+            message = f"`pinData` is for the node {shown_value(name)}, which does not exist"
+            remedy = "Remove it, or use the node's name."
+            yield Issue("N8N104", ("pinData", name), message, remedy, "warning", on_key=True)
+    for index, node in objects.items():
+        chosen = node.get("onError")
+        if chosen is not None and chosen not in _ON_ERROR:
+            message = f"Node {shown_value(node.get('name'))}: n8n has no `onError` {shown_value(chosen)}"
+            remedy = f"Use one of {listed(_ON_ERROR)}."
+            yield Issue("N8N046", ("nodes", index, "onError"), message, remedy, "warning")
+
+
+def _unknown(owner: Mapping[str, Json], path: JsonPath, known: Collection[str], what: str) -> Iterator[Issue]:
+    names: Names | None = None
+    for key in owner:
+        if key not in known:
+            names = names or Names(sorted(known))
+            nearest = names.nearest(key)
+            remedy = f"Did you mean {shown_value(nearest)}?" if nearest else f"Remove {shown_value(key)}."
+            message = f"The public API does not know the key {shown_value(key)} of {what} and refuses the workflow"
+            yield Issue("N8N102", (*path, key), message, remedy, on_key=True)
+
+
+def _settings(workflow: Mapping[str, Json]) -> Iterator[Issue]:
+    settings = workflow.get("settings")
+    if not isinstance(settings, dict):
+        yield Issue("N8N101", ("settings",), "The public API needs `settings`, an object", 'Add "settings": {}.')
+        return
+    yield from _unknown(settings, ("settings",), _SETTINGS, "the settings")
+    for key, value in settings.items():
+        wanted, allowed = _SETTINGS.get(key), _SETTING_VALUES.get(key)
+        if wanted is not None and json_kind(value) != wanted:
+            message = f"Setting `{key}` must be a {wanted}, not {json_kind(value)}"
+            remedy = f"Write a {wanted}, or remove the setting."
+            yield Issue("N8N103", ("settings", key), message, remedy)
+        elif allowed is not None and value not in allowed:
+            message = f"Setting `{key}` cannot be {shown_value(value)}"
+            yield Issue("N8N103", ("settings", key), message, f"Use one of {listed(allowed)}.")

@@ -1,0 +1,164 @@
+"""Rules for expressions: they parse, the nodes that they name exist and ran before, the ``=`` is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rails.core.tool_request import Json
+from rails.core.verdict import Severity
+from rails.n8n.javascript import expressions, syntax
+from rails.n8n.javascript.expressions import Reference, Segment
+from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, shown_value
+from rails.n8n.rules import parameters
+
+#: ``{{ $json… }}`` in a text that does not start with "=".
+_LITERAL: Final = re.compile(r"\{\{\s*\$[A-Za-z_(]")
+#: Nodes and fields that replace ``{{ … }}`` themselves, with or without "=".
+_RESOLVES_ITSELF: Final = frozenset({"html", "query", "jsCode", "pythonCode", "functionCode", "jsonOutput", "code"})
+#: Fields that hold code: n8n takes a leading "=" off them and evaluates nothing.
+_CODE_FIELDS: Final = frozenset({"jsCode", "pythonCode", "functionCode"})
+_RESOLVING_TYPES: Final = re.compile(r"(?i)\.(?:html|form|formTrigger|ldap|merge|postgres|mySql|microsoftSql|snowflake|"
+                                     r"googleBigQuery|oracleDatabase|stickyNote)$")  # fmt: skip
+#: Ancestors are searched for in graphs up to this size: the search is one walk for each node that refers.
+_MAX_NODES_FOR_ORDER: Final = 600
+
+
+class Upstream:
+    """Which nodes can have run before a node does."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self._workflow = workflow
+        self._known: dict[str, frozenset[str]] = {}
+
+    def of(self, name: str) -> frozenset[str]:
+        """Return the nodes before ``name``. A sub-node has what its root node has, and its root's sub-nodes."""
+        if name not in self._known:
+            self._known[name] = self._search(name)
+        return self._known[name]
+
+    def _search(self, name: str) -> frozenset[str]:
+        found: set[str] = set()
+        todo = [name]
+        while todo:
+            here = todo.pop()
+            before = [wire.source.name for wire in self._workflow.incoming.get(here, ())]
+            roots = [wire.target.name for wire in self._workflow.outgoing.get(here, ()) if wire.source_type != "main"]
+            new = {*before, *roots} - found
+            found |= new
+            todo.extend(new)
+        return frozenset(found)
+
+
+def check(workflow: Workflow, held: Mapping[int, Mapping[str, Any]], *, whole: bool) -> Iterator[Issue]:
+    """Yield the issues of all expressions. Disabled nodes and sticky notes are left out.
+
+    ``held`` has the parameters that n8n keeps, by the node's index, where they are known: what is dropped
+    is never evaluated. ``whole`` is whether the structure is sound; the order of nodes is judged only then.
+    """
+    if workflow.nodes and not syntax.available():
+        message = "The JavaScript of expressions and Code nodes was not checked: its parser is not installed"
+        yield Issue("N8N066", (), message, "Install the packages tree-sitter and tree-sitter-javascript.", "info")
+    names = workflow.names()
+    ordered = whole and len(workflow.nodes) <= _MAX_NODES_FOR_ORDER
+    upstream = Upstream(workflow) if ordered else None
+    for node in workflow.nodes:
+        if not node.disabled and not node.is_sticky:
+            checker = _Checker(node, workflow, names, upstream)
+            kept = held.get(node.index)
+            for path, text in parameter_texts(node):
+                if kept is None or "{{" not in text or parameters.is_kept(kept, path[3:]):
+                    yield from checker.text(path, text)
+
+
+def parameter_texts(node: Node) -> Iterator[tuple[JsonPath, str]]:
+    """Yield every string of the node's parameters with its path, in the order of the file."""
+    todo: list[tuple[JsonPath, Json]] = [((*node.path, "parameters"), dict(node.parameters))]
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, str):
+            yield path, value
+        elif isinstance(value, dict):
+            todo.extend(((*path, key), child) for key, child in reversed(value.items()))
+        elif isinstance(value, list):
+            todo.extend(((*path, index), child) for index, child in reversed(list(enumerate(value))))
+
+
+class _Checker:
+    """The rules on one node's texts."""
+
+    def __init__(self, node: Node, workflow: Workflow, names: Names, upstream: Upstream | None) -> None:
+        self._node = node
+        self._workflow = workflow
+        self._names = names
+        self._upstream = upstream
+
+    def text(self, path: JsonPath, text: str) -> Iterator[Issue]:
+        if not text.startswith("="):
+            yield from self._missing_sign(path, text)
+            return
+        if "{{" not in text or path[-1] in _CODE_FIELDS:
+            return
+        for segment in expressions.segments(text):
+            yield from self._segment(path, segment)
+
+    def _missing_sign(self, path: JsonPath, text: str) -> Iterator[Issue]:
+        found = _LITERAL.search(text)
+        if not found or path[-1] in _RESOLVES_ITSELF or _RESOLVING_TYPES.search(self._node.type):
+            return
+        message = f'{self._node.title}: `{path[-1]}` has an expression but no leading "=", so n8n keeps it as text'
+        remedy = f'Start the value with "=": {shown_value("=" + text[:50])}'
+        yield Issue("N8N063", path, message, remedy, "warning", start=found.start(), end=len(text))
+
+    def _segment(self, path: JsonPath, segment: Segment) -> Iterator[Issue]:
+        fault = expressions.syntax_fault(segment.code) if syntax.available() else None
+        if fault is not None:
+            message = f"{self._node.title}: the expression in `{path[-1]}` is not valid JavaScript: {fault.message}"
+            start = segment.start + fault.start
+            remedy = _remedy(segment)
+            yield Issue(
+                "N8N060", path, message, remedy, start=start, end=segment.start + max(fault.end, fault.start + 1)
+            )
+            return
+        if not segment.closed:
+            message = f"{self._node.title}: an expression in `{path[-1]}` has no closing braces"
+            yield Issue("N8N064", path, message, 'Close it with "}}".', "warning", start=segment.start - 2)
+        for reference in expressions.node_references(segment.code):
+            yield from self.reference(path, reference, segment.start)
+        for variable in expressions.unknown_variables(segment.code) if "$" in segment.code else ():
+            yield self._variable(path, variable, segment.start)
+
+    def reference(self, path: JsonPath, found: Reference, shift: int) -> Iterator[Issue]:
+        """Yield the issue of a node name, if it has one."""
+        start, end = shift + found.start, shift + found.end
+        severity: Severity = "warning" if found.caught else "error"
+        if found.name not in self._workflow.by_name:
+            message = (
+                f"{self._node.title}: `{path[-1]}` refers to the node {shown_value(found.name)}, which does not exist"
+            )
+            remedy = self._names.hint(found.name, "nodes")
+            yield Issue("N8N061", path, message, remedy, severity, start=start, end=end)
+        elif self._upstream is not None and found.name not in self._upstream.of(self._node.name):
+            if found.name == self._node.name:
+                return
+            message = (
+                f"{self._node.title}: `{path[-1]}` refers to {shown_value(found.name)}, which does not run before it"
+            )
+            remedy = f"Connect {shown_value(found.name)} so that it leads to this node, or refer to a node that does."
+            yield Issue("N8N062", path, message, remedy, "warning", start=start, end=end)
+
+    def _variable(self, path: JsonPath, found: Reference, shift: int) -> Issue:
+        message = f"{self._node.title}: n8n has no variable {found.name} (in `{path[-1]}`)"
+        remedy = Names(sorted(expressions.VARIABLES)).hint(found.name, "variables")
+        return Issue("N8N065", path, message, remedy, "warning", start=shift + found.start, end=shift + found.end)
+
+
+def _remedy(segment: Segment) -> str:
+    if not segment.closed:
+        return 'The expression has no end: close it with "}}".'
+    if "{{" in segment.code:
+        return "Do not nest {{ }}: write one expression."
+    if segment.code.count("{") > segment.code.count("}"):
+        return 'n8n ends an expression at the first "}}": put a space between two closing braces.'
+    return "Write one JavaScript expression between {{ and }}."

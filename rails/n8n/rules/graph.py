@@ -1,0 +1,281 @@
+"""Rules about the graph that need no catalogue: ports by name, triggers, reach, cycles, webhooks.
+
+Loops, fan-out, ``null`` outputs, sub-nodes on ``ai_*`` outputs, disabled nodes and lone sticky notes are
+normal in n8n and never reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from rails.n8n.model import Issue, Names, Node, Wire, Workflow, listed, shown_value
+from rails.n8n.nodes.catalogue import CORE_PACKAGES
+
+#: Core types that can send items elsewhere or hold them back. A community node may do so too.
+_CAN_STOP: Final = frozenset(
+    f"n8n-nodes-base.{name}"
+    for name in (
+        "code",
+        "compareDatasets",
+        "evaluation",
+        "filter",
+        "function",
+        "functionItem",
+        "if",
+        "limit",
+        "removeDuplicates",
+        "splitInBatches",
+        "splitOut",
+        "stopAndError",
+        "switch",
+    )
+) | frozenset(
+    f"@n8n/n8n-nodes-langchain.{name}" for name in ("code", "guardrails", "sentimentAnalysis", "textClassifier")
+)
+
+
+def check_cycles(workflow: Workflow) -> Iterator[Issue]:
+    """Yield a warning for each self-connection and each cycle without an exit."""
+    for wire in workflow.wires:
+        if wire.source is wire.target and wire.source_type == "main" and not wire.source.disabled:
+            message = f"{wire.source.title} is connected to itself"
+            remedy = "Remove the connection, or put a node with an exit between (If, Loop Over Items)."
+            yield Issue("N8N036", wire.path, message, remedy, "warning")
+    following = {
+        name: [wire.target.name for wire in wires if wire.source_type == "main"]
+        for name, wires in workflow.outgoing.items()
+    }
+    for cycle in components(following):
+        if not _has_exit(workflow, cycle):
+            first = min((workflow.by_name[name] for name in cycle), key=lambda node: node.index)
+            message = f"The cycle of {listed(sorted(cycle), 5)} has no exit: it runs until the time-out"
+            remedy = "Let one node of the cycle choose between two outputs (If, Switch, Loop Over Items)."
+            yield Issue("N8N038", first.path, message, remedy, "warning")
+
+
+def _has_exit(workflow: Workflow, cycle: set[str]) -> bool:
+    """Whether a node of the cycle uses several outputs, or is of a type that can hold items back."""
+    for name in cycle:
+        node = workflow.by_name[name]
+        outputs = [wire.output for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main"]
+        is_core = node.type.rpartition(".")[0] in CORE_PACKAGES
+        if max(outputs, default=0) > 0 or node.disabled or node.type in _CAN_STOP or not is_core:
+            return True
+    return False
+
+
+def components(following: Mapping[str, Iterable[str]]) -> Iterator[set[str]]:
+    """Yield the strongly connected components of two or more names.
+
+    Tarjan's algorithm (1972) with an explicit stack: linear, and safe on a chain of any length.
+    """
+    search = _Tarjan(following)
+    for start in following:
+        if start not in search.order:
+            yield from search.run(start)
+
+
+class _Tarjan:
+    def __init__(self, following: Mapping[str, Iterable[str]]) -> None:
+        self._following = following
+        self.order: dict[str, int] = {}
+        self._low: dict[str, int] = {}
+        self._open: dict[str, None] = {}
+        self._work: list[tuple[str, Iterator[str]]] = []
+
+    def run(self, start: str) -> Iterator[set[str]]:
+        self._visit(start)
+        while self._work:
+            name, rest = self._work[-1]
+            new = self._advance(name, rest)
+            if new is not None:
+                self._visit(new)
+                continue
+            self._work.pop()
+            if self._work:
+                above = self._work[-1][0]
+                self._low[above] = min(self._low[above], self._low[name])
+            if self._low[name] == self.order[name]:
+                component = self._close(name)
+                if len(component) > 1:
+                    yield component
+
+    def _visit(self, name: str) -> None:
+        self.order[name] = self._low[name] = len(self.order)
+        self._open[name] = None
+        self._work.append((name, iter(self._following.get(name, ()))))
+
+    def _advance(self, name: str, rest: Iterator[str]) -> str | None:
+        """Look at the next targets of ``name``; return the first that was not seen before."""
+        for target in rest:
+            if target not in self.order:
+                return target
+            if target in self._open:
+                self._low[name] = min(self._low[name], self.order[target])
+        return None
+
+    def _close(self, name: str) -> set[str]:
+        taken = set()
+        while name not in taken:
+            taken.add(self._open.popitem()[0])
+        return taken
+
+
+#: n8n's ``NodeConnectionTypes``.
+PORT_TYPES: Final = (
+    "main",
+    "ai_agent",
+    "ai_chain",
+    "ai_document",
+    "ai_embedding",
+    "ai_languageModel",
+    "ai_memory",
+    "ai_outputParser",
+    "ai_reranker",
+    "ai_retriever",
+    "ai_textSplitter",
+    "ai_tool",
+    "ai_vectorStore",
+)
+
+#: Core triggers whose names do not end in "Trigger".
+_TRIGGERS: Final = frozenset(
+    f"n8n-nodes-base.{name}" for name in ("cron", "emailReadImap", "interval", "start", "webhook")
+)
+
+
+def is_trigger(node: Node) -> bool:
+    """Whether a node can start a workflow, judged by its type's name."""
+    return node.type in _TRIGGERS or node.type.lower().endswith("trigger")
+
+
+def check(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
+    """Yield every issue of the graph.
+
+    ``whole`` is whether the structure is sound. If it is not, nothing is said about reach: one broken
+    connection would be reported again as every node that it no longer leads to.
+    """
+    yield from _ports(workflow)
+    yield from _sticky_notes(workflow.wires)
+    yield from _starts(workflow, whole=whole)
+    yield from check_cycles(workflow)
+    yield from _webhooks(workflow.nodes)
+
+
+def _ports(workflow: Workflow) -> Iterator[Issue]:
+    names = Names(PORT_TYPES)
+    told: set[tuple[str, str]] = set()
+    for wire in workflow.wires:
+        source = (wire.source.name, wire.source_type)
+        if wire.source_type not in PORT_TYPES:
+            if source not in told:
+                yield _unknown_output(wire, names)
+            told.add(source)
+        elif wire.target_type != wire.source_type:
+            yield _other_type(wire)
+
+
+def _unknown_output(wire: Wire, names: Names) -> Issue:
+    given = wire.source_type
+    message = f"Output type {shown_value(given)} of {wire.source} is not one that n8n knows: it drops these connections"
+    if given.isdigit():
+        remedy = (
+            f'The number of an output is a place in the list: write "main" with the targets in its element {given}.'
+        )
+    elif given.lower() in {"error", "output", "true", "false", "success", "done", "loop"}:
+        remedy = 'All data outputs are elements of "main", the first at 0; an error output is the last one.'
+    else:
+        remedy = names.hint(given, "connection types")
+    return Issue("N8N030", wire.path[:3], message, remedy, on_key=True)
+
+
+def _other_type(wire: Wire) -> Issue:
+    path = (*wire.path, "type")
+    given, wanted = wire.target_type, wire.source_type
+    ends = f"from {wire.source} to {wire.target}"
+    remedy = f'Write "type": {shown_value(wanted)}.'
+    if given not in PORT_TYPES:
+        message = f"Connection type {shown_value(given)} {ends} is not one that n8n knows"
+        return Issue("N8N030", path, message, remedy)
+    kinds = f"leaves a {shown_value(wanted)} output but enters a {shown_value(given)} input"
+    message = f"The connection {ends} {kinds}: n8n drops it"
+    return Issue("N8N031", path, message, remedy)
+
+
+def _sticky_notes(wires: Iterable[Wire]) -> Iterator[Issue]:
+    for wire in wires:
+        note = next((node for node in (wire.source, wire.target) if node.is_sticky), None)
+        if note is not None:
+            message = f"Sticky note {shown_value(note.name)} is connected, but a note has no inputs or outputs"
+            yield Issue("N8N035", (*wire.path, "node"), message, "Remove the connection.")
+
+
+def _starts(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
+    runnable = [node for node in workflow.nodes if not node.is_sticky]
+    if not runnable:
+        return
+    triggers = [node for node in runnable if is_trigger(node) and not node.disabled]
+    if not triggers:
+        message = "No enabled trigger: nothing can start this workflow"
+        remedy = 'Add one, for example "n8n-nodes-base.manualTrigger", "scheduleTrigger" or "webhook".'
+        yield Issue("N8N080", ("nodes",), message, remedy, "warning")
+        return
+    if not whole:
+        return
+    reached = reached_from(workflow, triggers)
+    for node in runnable:
+        if node.name not in reached and not node.disabled and not is_trigger(node):
+            message = f"No trigger leads to {node}: it never runs"
+            yield Issue("N8N037", node.path, message, "Connect it to the flow, disable it or remove it.", "warning")
+
+
+def never_runs(workflow: Workflow) -> set[int]:
+    """Return the indexes of the nodes that no enabled trigger leads to; none where there is no trigger."""
+    triggers = [node for node in workflow.nodes if is_trigger(node) and not node.disabled]
+    reached = reached_from(workflow, triggers)
+    return {node.index for node in workflow.nodes if triggers and node.name not in reached}
+
+
+def reached_from(workflow: Workflow, triggers: Iterable[Node]) -> set[str]:
+    """Return the names of the nodes that run: forward along main, and from a node to its sub-nodes."""
+    todo = [node.name for node in triggers]
+    reached = set(todo)
+    while todo:
+        name = todo.pop()
+        forward = [wire.target.name for wire in workflow.outgoing.get(name, ()) if wire.source_type == "main"]
+        sub_nodes = [wire.source.name for wire in workflow.incoming.get(name, ()) if wire.source_type != "main"]
+        for found in (*forward, *sub_nodes):
+            if found not in reached:
+                reached.add(found)
+                todo.append(found)
+    return reached
+
+
+def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
+    """Yield a warning for each method and path that an earlier enabled webhook has already."""
+    served: dict[tuple[str, str], Node] = {}
+    for node in nodes:
+        if node.disabled:
+            continue
+        for method, path in _routes(node):
+            first = served.setdefault((method, path), node)
+            if first is not node:
+                message = (
+                    f"{node.title} and {first} both serve {method} {shown_value(path)}: n8n activates only one of them"
+                )
+                remedy = "Give one of them another path or method."
+                yield Issue("N8N081", (*node.path, "parameters", "path"), message, remedy, "warning")
+
+
+def _routes(node: Node) -> Iterator[tuple[str, str]]:
+    path = node.parameters.get("path")
+    if not isinstance(path, str) or path.startswith("=") or ":" in path or not path.strip("/"):
+        return
+    if node.type == "n8n-nodes-base.webhook":
+        methods = node.parameters.get("httpMethod", "GET")
+        for method in methods if isinstance(methods, list) else [methods]:
+            if isinstance(method, str) and not method.startswith("="):
+                yield method.upper(), path.strip("/")
+    elif node.type == "n8n-nodes-base.formTrigger":
+        yield from (("GET", path.strip("/")), ("POST", path.strip("/")))

@@ -1,0 +1,100 @@
+"""Node types and their versions: known, misspelt, gone, or of a community package that is not judged."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Final
+
+from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown_value
+from rails.n8n.nodes.catalogue import Catalogue
+
+#: What n8n loads: community packages must be named so; ``CUSTOM`` are a user's own files.
+_COMMUNITY: Final = re.compile(r"(?:@[^/]+/)?n8n-nodes-.+|CUSTOM")
+
+#: Old node types, and what n8n says to use.
+_REPLACED: Final[Mapping[str, str]] = {
+    "n8n-nodes-base.start": "n8n-nodes-base.manualTrigger",
+    "n8n-nodes-base.function": "n8n-nodes-base.code",
+    "n8n-nodes-base.functionItem": "n8n-nodes-base.code",
+    "n8n-nodes-base.cron": "n8n-nodes-base.scheduleTrigger",
+    "n8n-nodes-base.interval": "n8n-nodes-base.scheduleTrigger",
+    "n8n-nodes-base.itemLists": "n8n-nodes-base.splitOut, aggregate, limit, removeDuplicates, sort or summarize",
+    "n8n-nodes-base.htmlExtract": "n8n-nodes-base.html",
+    "n8n-nodes-base.iCal": "n8n-nodes-base.convertToFile",
+    "n8n-nodes-base.moveBinaryData": "n8n-nodes-base.convertToFile or extractFromFile",
+    "n8n-nodes-base.readBinaryFile": "n8n-nodes-base.readWriteFile",
+    "n8n-nodes-base.readBinaryFiles": "n8n-nodes-base.readWriteFile",
+    "n8n-nodes-base.writeBinaryFile": "n8n-nodes-base.readWriteFile",
+    "n8n-nodes-base.readPDF": "n8n-nodes-base.extractFromFile",
+    "n8n-nodes-base.spreadsheetFile": "n8n-nodes-base.convertToFile or extractFromFile",
+    "n8n-nodes-base.workflowTrigger": "n8n-nodes-base.n8nTrigger",
+}
+#: Installed, but switched off unless the operator allows them (n8n's ``NODES_EXCLUDE`` default).
+_EXCLUDED: Final = frozenset({"n8n-nodes-base.executeCommand", "n8n-nodes-base.localFileTrigger"})
+
+
+def check(workflow: Workflow, catalogue: Catalogue) -> Iterator[Issue]:
+    """Yield what is wrong with the types and versions of the nodes. Disabled nodes are not judged."""
+    for node in workflow.nodes:
+        versions = catalogue.known_versions(node.type)
+        if versions is not None:
+            yield from _known(node, versions, catalogue)
+        elif not node.disabled:
+            yield _unknown(node, catalogue)
+        if node.version is None and "typeVersion" not in node.raw and not node.is_sticky:
+            message = f"{node.title} has no `typeVersion`: n8n takes the newest, which may behave differently"
+            newest = f"; the newest is {versions[-1]:g}" if versions else ""
+            remedy = f"Write the version that the parameters are meant for{newest}."
+            yield Issue("N8N043", node.path, message, remedy, "warning")
+
+
+def _known(node: Node, versions: tuple[float, ...], catalogue: Catalogue) -> Iterator[Issue]:
+    path = (*node.path, "type")
+    if node.version is not None and node.version not in versions and not node.disabled:
+        message = f"{node.title}: type {shown_value(node.type)} has no version {node.version:g} in n8n {catalogue.n8n}"
+        remedy = f"Its versions are {listed((f'{version:g}' for version in versions), 20)}, without quotes."
+        yield Issue("N8N041", (*node.path, "typeVersion"), message, remedy)
+    if node.type in _REPLACED:
+        message = f"{node.title}: type {shown_value(node.type)} is retired"
+        yield Issue("N8N044", path, message, f"Use {_REPLACED[node.type]}.", "warning")
+    if node.type in _EXCLUDED and not node.disabled:
+        message = f"{node.title}: n8n leaves out {shown_value(node.type)} unless its operator allows it (NODES_EXCLUDE)"
+        yield Issue("N8N045", path, message, "Check that the n8n it goes to allows this node.", "warning")
+
+
+def _unknown(node: Node, catalogue: Catalogue) -> Issue:
+    path = (*node.path, "type")
+    package, _, short = node.type.rpartition(".")
+    if node.type in _REPLACED:
+        message = f"{node.title}: n8n {catalogue.n8n} no longer has the type {shown_value(node.type)}"
+        return Issue("N8N040", path, message, f"Use {_REPLACED[node.type]}.")
+    if package not in catalogue.packages and _COMMUNITY.fullmatch(package) and not _means_core(package):
+        message = f"{node.title} is of the community package {shown_value(package)}: its parameters are not checked"
+        return Issue("N8N042", path, message, "Check that the n8n it goes to has this package installed.", "info")
+    message = f"{node.title}: n8n {catalogue.n8n} has no node type {shown_value(node.type)}"
+    right = _short_names(catalogue).get(short.casefold())
+    if right is not None:
+        return Issue("N8N040", path, message, f"Did you mean {shown_value(right)}?")
+    own = package if package in catalogue.packages else ""
+    nearest = Names(_same_package(catalogue, own)).nearest(node.type)
+    remedy = f"Did you mean {shown_value(nearest)}?" if nearest else "Look the type up in n8n's list of nodes."
+    return Issue("N8N040", path, message, remedy)
+
+
+def _means_core(package: str) -> bool:
+    """Whether a package name is a slip of one of n8n's own, not somebody else's package."""
+    return bool(difflib.get_close_matches(package, ("n8n-nodes-base", "n8n-nodes-langchain"), n=1, cutoff=0.92))
+
+
+@cache
+def _same_package(catalogue: Catalogue, package: str) -> tuple[str, ...]:
+    names = tuple(name for name in catalogue.versions if name.rpartition(".")[0] == package)
+    return names or tuple(catalogue.versions)
+
+
+@cache
+def _short_names(catalogue: Catalogue) -> Mapping[str, str]:
+    return {name.rpartition(".")[2].casefold(): name for name in sorted(catalogue.versions, reverse=True)}

@@ -1,0 +1,231 @@
+"""What n8n flags in a node's parameters: required ones that are empty, locators and mapped fields of a wrong form.
+
+Anchor: n8n-workflow 2.41, ``getNodeParametersIssues`` on filled parameters. Its quirks are kept, because
+what counts is what n8n says: children of a collection are looked up beside it, and a fixedCollection
+inside another is not looked into.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from rails.core.dataclass import dataclass
+from rails.n8n.nodes.display import UNDEFINED, get, pattern_of
+from rails.n8n.nodes.parameters import Context, Level, Property
+
+_LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelector"})
+#: As much of a locator's value as its pattern is tried on.
+_MATCHED_CHARS: Final = 2_000
+_ALPHANUMERIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_JWT: Final = re.compile(r"[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_.+/=]*")
+_NUMBER: Final = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|Infinity|0[xX][0-9a-fA-F]+)?\s*")
+
+_Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """One thing that n8n flags. ``kind`` is "required", "form" or "count"; ``said`` what is wrong in words.
+
+    ``hint`` says what is allowed, where that is known.
+    """
+
+    kind: str
+    path: _Path
+    said: str
+    hint: str = ""
+
+
+def lacks(level: Level, values: Mapping[str, Any], context: Context) -> Iterator[Lack]:
+    """Yield what n8n flags in ``values``, which are a node's filled parameters."""
+    checker = _Checker(values, context)
+    for item in level.judged:
+        yield from checker.check(item, values, ())
+
+
+class _Checker:
+    def __init__(self, root: Mapping[str, Any], context: Context) -> None:
+        self._root = root
+        self._context = context
+
+    def check(self, item: Property, here: Any, path: _Path) -> Iterator[Lack]:  # noqa: ANN401
+        """Check one property whose level's values are ``here``."""
+        context = self._context
+        shown = item.display is None or item.display.visible(here, self._root, context.version, context.is_tool)
+        value = get(here, (item.name,))
+        place = (*path, item.name)
+        if item.required and shown:
+            several = value if item.multiple is not None else [value]
+            if isinstance(several, list) and any(_is_missing(item, one) for one in several):
+                yield Lack("required", place, "it is required but empty", _allowed(item))
+        yield from self._form(item, value, place, shown)
+        if item.children is not None and item.type == "collection":
+            for child in item.children.judged:
+                yield from self.check(child, here if not path else UNDEFINED, path)
+        elif item.type == "fixedCollection" and shown:
+            yield from self._groups(item, value if not path else UNDEFINED, place)
+
+    def _form(self, item: Property, value: Any, place: _Path, shown: bool) -> Iterator[Lack]:  # noqa: ANN401
+        if item.type in _LOCATORS:
+            said = _locator_fault(item, value) if shown else None
+            if said:
+                yield Lack("form", place, said, _allowed(item))
+        elif item.type == "resourceMapper":
+            yield from _mapper(item, value, place) if shown else ()
+        elif item.type != "filter" and item.raw.get("validate"):
+            said = _type_fault(value, item.raw["validate"], item.raw.get("values", ()))
+            if said:
+                yield Lack("form", place, said)
+
+    def _groups(self, item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa: ANN401
+        least, most = item.raw.get("minRequiredFields"), item.raw.get("maxAllowedFields")
+        for name, level in item.groups.items():
+            entries = get(value, (name,))
+            count = len(entries) if isinstance(entries, list) else 0
+            if least and count < least:
+                yield Lack("count", (*place, name), f"it needs at least {least} of `{name}`, and has {count}")
+            if most and count > most:
+                yield Lack("count", (*place, name), f"it takes at most {most} of `{name}`, and has {count}")
+            if entries is UNDEFINED:
+                continue
+            if item.multiple is not None:
+                for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+                    for child in level.judged:
+                        yield from self.check(child, entry, (*place, name, index))
+            else:
+                for child in level.judged:
+                    yield from self.check(child, entries, (*place, name))
+
+
+def _allowed(item: Property) -> str:
+    """Say what a value of this parameter looks like."""
+    if item.modes:
+        return f'Write {{"__rl": true, "mode": {" or ".join(json.dumps(mode) for mode in item.modes)}, "value": "…"}}.'
+    values = item.raw.get("values")
+    if not isinstance(values, list) or not values or item.raw.get("dynamic"):
+        return ""
+    return f"Allowed: {', '.join(json.dumps(value, ensure_ascii=False) for value in values[:12])}."
+
+
+def _is_missing(item: Property, value: Any) -> bool:  # noqa: ANN401
+    if item.type in {"string", "dateTime", "options"}:
+        return value is UNDEFINED or value == ""
+    if item.type == "multiOptions":
+        return bool(value == [])
+    if item.type in _LOCATORS:
+        return not _has_value(value)
+    return False
+
+
+def _has_value(value: Any) -> bool:  # noqa: ANN401
+    inner = value.get("value", UNDEFINED) if isinstance(value, dict) else value
+    if isinstance(value, dict) and type(inner) in {int, float}:
+        return True  # a locator may hold the number 0
+    return inner is not UNDEFINED and bool(inner)
+
+
+def _locator_fault(item: Property, value: Any) -> str | None:  # noqa: ANN401
+    if not (isinstance(value, dict) and "value" in value and "mode" in value):
+        return None
+    inner = value["value"]
+    text = "" if inner is None or inner is False else _text(inner)
+    if text.startswith("="):
+        return None
+    mode = value["mode"]
+    for rule in item.modes.get(mode, ()) if isinstance(mode, str) else ():
+        pattern = pattern_of(f"^{rule}$")
+        if pattern is not None and not pattern.search(text[:_MATCHED_CHARS]):
+            return f"its value does not have the form of mode {mode!r}, which is /{rule[:80]}/"
+    return None
+
+
+def _mapper(item: Property, value: Any, place: _Path) -> Iterator[Lack]:  # noqa: ANN401
+    if not (isinstance(value, dict) and {"mappingMode", "schema", "value"} <= value.keys()):
+        return
+    fields = value["schema"]
+    if value["mappingMode"] == "autoMapInputData" or not isinstance(fields, list):
+        return
+    given = value["value"]
+    for field in fields:
+        if not isinstance(field, dict) or not isinstance(field.get("id"), str):
+            continue
+        found = given.get(field["id"], UNDEFINED) if isinstance(given, dict) and given else None
+        if not given and isinstance(given, dict):
+            found = UNDEFINED
+        if field.get("required") and item.raw.get("mapper") == "add" and (given is None or found is UNDEFINED):
+            yield Lack("required", (*place, "value", field["id"]), f"the field {field['id']!r} is required")
+        if isinstance(field.get("type"), str):
+            options = field.get("options")
+            allowed = (
+                [one.get("value") for one in options if isinstance(one, dict)] if isinstance(options, list) else []
+            )
+            said = _type_fault(found, field["type"], allowed)
+            if said:
+                yield Lack("form", (*place, "value", field["id"]), said)
+
+
+def _type_fault(value: Any, kind: str, allowed: Any) -> str | None:  # noqa: ANN401
+    """Return why n8n's ``validateFieldType`` refuses a value. Dates are left to n8n: it reads nearly any."""
+    if value is UNDEFINED or value is None or _text(value).startswith("="):
+        return None
+    check = _TYPES.get(kind.lower())
+    if kind.lower() == "options":
+        return None if value in allowed else f"{_text(value)[:40]!r} is not one of {_text(allowed)[:200]}"
+    return f"{_text(value)[:40]!r} is not of type {kind}" if check is not None and not check(value) else None
+
+
+def _text(value: Any) -> str:  # noqa: ANN401
+    """Return a value as JavaScript's ``toString`` does, near enough for the forms that are tested."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, list):
+        return ",".join(_text(one) for one in value)
+    return "[object Object]" if isinstance(value, dict) else str(value)
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401
+    if isinstance(value, str):
+        return bool(_NUMBER.fullmatch(value))
+    return isinstance(value, bool | int | float) or value == [] or (isinstance(value, list) and len(value) == 1)
+
+
+def _is_boolean(value: Any) -> bool:  # noqa: ANN401
+    if isinstance(value, str):
+        return value.lower() in {"true", "false"} or value.strip() in {"0", "1", "0.0", "1.0"}
+    return isinstance(value, int | float) and value in {0, 1}
+
+
+def _parses_as(kind: type, *, quotes: bool = False) -> Any:  # noqa: ANN401
+    def check(value: Any) -> bool:  # noqa: ANN401
+        if isinstance(value, kind):
+            return True
+        for text in (_text(value), _text(value).replace("'", '"')) if quotes else (_text(value),):
+            try:
+                return isinstance(json.loads(text), kind)
+            except (ValueError, RecursionError):
+                continue
+        return False
+
+    return check
+
+
+def _is_object(value: Any) -> bool:  # noqa: ANN401
+    # n8n also reads JavaScript object literals here; only what is plainly something else is refused.
+    return isinstance(value, dict) or (isinstance(value, str) and value.strip()[:1] == "{")
+
+
+_TYPES: Final = {
+    "number": _is_number,
+    "boolean": _is_boolean,
+    "array": _parses_as(list, quotes=True),
+    "object": _is_object,
+    "string-alphanumeric": lambda value: bool(_ALPHANUMERIC.fullmatch(_text(value))),
+    "jwt": lambda value: bool(value) and bool(_JWT.fullmatch(_text(value))),
+}

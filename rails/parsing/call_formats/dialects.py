@@ -1,0 +1,214 @@
+"""One small reader for each wire format, from a parsed JSON value to a call.
+
+    s0      {"tool": name, …parameters}                                  flat
+    s1      {"tool": name, "arguments": {…}}                             also args, params, parameters
+    s4      {"type": "tool_request", "tool_name": name, "parameters": {…}, "explanation": text}
+    openai  {"type": "function", "function": {"name", "arguments": text or object}}
+    anthropic  {"type": "tool_use", "id", "name", "input": {…}}
+
+A value is a call when it says so by its structure: a root key ``tool`` with a string, or ``type`` =
+``tool_request``, or a provider's own block for a tool that exists. ``{"tool": "hammer", "price": 3}`` is
+data: the name is unknown and nothing else has the shape of a call. An unknown name with the shape of a call
+is a call, so that the model hears that there is no such tool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json, Repair
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
+from rails.json_schema import quick_check
+from rails.parsing.repairs import repair
+from rails.parsing.results import ToolSchemas
+
+_ALIASES: Final = ("arguments", "args", "params", "parameters")
+#: What may stand beside ``tool`` and ``arguments`` without being a parameter.
+_ENVELOPE: Final = frozenset(
+    {"tool", "type", "id", "call_id", "tool_call_id", "explanation", "description", "reason", "reasoning", "thought"}
+)
+_WORDS: Final = ("explanation", "description", "reason", "reasoning", "thought")
+_S4_KEYS: Final = frozenset({"type", "tool_name", "parameters", "explanation", "id"})
+#: A flat block has the shape of a call if it holds one of these sets of keys.
+_FLAT_SHAPES: Final = (
+    {"path", "content"},
+    {"path", "search_replace"},
+    {"path", "searchReplaceBlocks"},
+    {"file_path", "content"},
+    {"file_path", "old_string"},
+    {"path", "old_string"},
+    {"path"},
+    {"file_path"},
+    {"edits"},
+    {"command"},
+)
+
+
+class Call(NamedTuple):
+    """A call as a wire format has it; nothing in it is validated."""
+
+    tool: str
+    parameters: Mapping[str, Json]
+    explanation: str
+    dialect: str
+    repairs: tuple[Repair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotACall:
+    """The value is data."""
+
+    reason: str
+
+
+def read_value(value: Json, tools: ToolSchemas) -> Call | NotACall | JsonFault:
+    """Read one JSON value as a call. A ``JsonFault`` means: a call, but its frame is wrong."""
+    if not isinstance(value, dict):
+        return NotACall(f"the JSON value is {_a(value)}, not an object")
+    if value.get("type") == "tool_request":
+        return _s4(value)
+    if "tool" in value:
+        return _tool(value, tools)
+    return _native_block(value, tools) or NotACall("there is no tool key")
+
+
+def _a(value: Json) -> str:
+    name = quick_check.type_name(value)
+    return f"an {name}" if name[0] in "aio" else name if name == "null" else f"a {name}"
+
+
+def _s4(value: dict[str, Json]) -> Call | JsonFault:
+    name = value.get("tool_name")
+    if not isinstance(name, str) or not name:
+        return JsonFault("frame", f"'tool_name' must be a non-empty string, got {_a(name)}")
+    others = sorted(set(value) - _S4_KEYS)
+    if others:
+        return JsonFault("frame", f"a tool_request has no key {others[0]!r}; put the tool's own keys into 'parameters'")
+    parameters = value.get("parameters", {})
+    note: tuple[Repair, ...] = ()
+    if isinstance(parameters, str):
+        parameters, note = _unquoted(parameters)
+    if not isinstance(parameters, dict):
+        return JsonFault("frame", f"'parameters' must be an object, got {_a(parameters)}")
+    return Call(name, parameters, _words(value.get("explanation")), "s4", note)
+
+
+def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonFault:
+    name = value["tool"]
+    if not isinstance(name, str):
+        if len(value) == 1 or not _has_shape(value):
+            return NotACall("its tool key does not hold a name")
+        return JsonFault("frame", f"'tool' must be a string, got {_a(name)}")
+    named = quick_check.properties(tools[name]) if name in tools else {}
+    frame: list[str] = [key for key in _ALIASES if key in value and key not in named]
+    if frame:
+        return _s1(value, name, frame)
+    if name not in tools and not _has_shape(value):
+        return NotACall(f"there is no tool named {name[:80]!r} and the object does not have the shape of a call")
+    return _s0(value, name, named)
+
+
+def _has_shape(value: dict[str, Json]) -> bool:
+    keys = set(value)
+    return any(keys >= shape_keys for shape_keys in _FLAT_SHAPES) or any(
+        isinstance(value.get(alias), dict | str) for alias in _ALIASES
+    )
+
+
+def _s0(value: dict[str, Json], name: str, named: Mapping[str, Json]) -> Call:
+    parameters = dict(value)
+    del parameters["tool"]
+    explanation = ""
+    if "explanation" not in named and isinstance(parameters.get("explanation"), str):
+        explanation = _words(parameters.pop("explanation"))
+    if "searchReplaceBlocks" in parameters and "searchReplaceBlocks" not in named:
+        return Call("multi_edit", _blocks(parameters), explanation, "s0")
+    return Call(name, parameters, explanation, "s0")
+
+
+def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
+    """Turn the advanced edit form (one path, several blocks) into a list of edits that name it.
+
+    What only says how edits are made here anyway (all or nothing, for real) falls away; its opposite
+    stays, so that the schema refuses it.
+    """
+    rest = {key: item for key, item in parameters.items() if key not in ("path", "file_path", "searchReplaceBlocks")}
+    rest = {
+        key: item for key, item in rest.items() if (key, item) not in (("rollbackOnFailure", True), ("dryRun", False))
+    }
+    path, blocks = parameters.get("path", parameters.get("file_path")), parameters["searchReplaceBlocks"]
+    if not isinstance(blocks, list):
+        return {**rest, "edits": blocks}
+    edits: list[Json] = [{"path": path, **block} if isinstance(block, dict) else block for block in blocks]
+    last = edits[-1] if edits else None
+    if isinstance(last, dict) and "validateAfter" in rest:
+        last["validateAfter"] = rest.pop("validateAfter")
+    return {**rest, "edits": edits}
+
+
+def _s1(value: dict[str, Json], name: str, frame: list[str]) -> Call | JsonFault:
+    if len(frame) > 1:
+        return JsonFault("frame", f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object")
+    arguments = value[frame[0]]
+    others = sorted(set(value) - _ENVELOPE - {frame[0]})
+    if others:
+        return JsonFault("frame", f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'")
+    note: tuple[Repair, ...] = ()
+    if isinstance(arguments, str):
+        arguments, note = _unquoted(arguments)
+    if not isinstance(arguments, dict):
+        return JsonFault(
+            "frame", f"Tool call '{frame[0]}' must be an object/dict, got {quick_check.type_name(arguments)}"
+        )
+    said = next((value[word] for word in _WORDS if isinstance(value.get(word), str)), "")
+    return Call(name, arguments, _words(said), "s1", note)
+
+
+def _unquoted(text: str) -> tuple[Json, tuple[Repair, ...]]:
+    """Parse arguments that were sent as a text: JSON, or JSON with safe repairs. What is no object stays a text."""
+    parsed = parse_strict(text)
+    if isinstance(parsed, JsonFault):
+        parsed = repair(text) if text.lstrip()[:1] == "{" else parsed
+    if isinstance(parsed, ParsedJson) and isinstance(parsed.value, dict):
+        return parsed.value, (Repair("double_encoded", -1, text[:80], "object", 0.95), *parsed.repairs)
+    return text, ()
+
+
+def _words(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def fits_call(call: Call, tools: ToolSchemas) -> bool:
+    """Return whether the call's tool exists and takes its parameters, as far as ``shape`` checks."""
+    schema = tools.get(call.tool)
+    return schema is not None and quick_check.fits(schema, dict(call.parameters))
+
+
+def tool_calls(value: Json, tools: ToolSchemas) -> Json:
+    """Return the list of calls in an OpenAI message that a model wrote as text; any other value as it is."""
+    calls = value.get("tool_calls") if type(value) is dict and "tool" not in value else None
+    if not isinstance(calls, list) or not calls:
+        return value
+    own = all(isinstance(one, dict) and _native_block(one, tools) is not None for one in calls)
+    return calls if own else value
+
+
+def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFault | None:
+    """Read a provider's block that a model wrote as text; only for tools that exist."""
+    if value.get("type") == "tool_use" and value.get("name") in tools:
+        arguments, name, dialect = value.get("input", {}), str(value["name"]), "anthropic"
+    else:
+        function = value.get("function")
+        if value.get("type") != "function" or not isinstance(function, dict) or function.get("name") not in tools:
+            return None
+        arguments, name, dialect = function.get("arguments", {}), str(function["name"]), "openai"
+    if isinstance(arguments, str) and dialect == "openai":
+        parsed = parse_strict(arguments)
+        if isinstance(parsed, JsonFault):
+            return JsonFault("frame", f"'arguments' is not valid JSON: {parsed.message}")
+        arguments = parsed.value
+    if not isinstance(arguments, dict):
+        return JsonFault("frame", f"the arguments must be an object, got {_a(arguments)}")
+    return Call(name, arguments, "", dialect)

@@ -1,0 +1,93 @@
+"""Further wire formats, off unless they are named. Each ends in the same raw request; none evaluates anything.
+
+hermes    <tool_call>{"name": …, "arguments": {…}}</tool_call>, one or several values in it
+invoke    <invoke name="tool"><parameter name="p">text</parameter></invoke>, alone or in <function_calls>
+mistral   [TOOL_CALLS] [{"name": …, "arguments": {…}}, …] at a line's start
+react     Action: tool, and on the next line Action Input: {…}
+name      {"name": …, "arguments": {…}} in a json fence, for tools that exist
+cohere    {"tool_name": …, "parameters": {…}} in a json fence, for tools that exist
+gemini    {"function_call": {"name": …, "args": {…}}} in a json fence, for tools that exist
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Set
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.errors import UsageError
+from rails.core.tool_request import Json
+from rails.parsing.results import ToolSchemas
+
+NAMES: Final = frozenset({"hermes", "invoke", "mistral", "react", "name", "cohere", "gemini"})
+
+_OPENERS: Final = (
+    ("hermes", re.compile(r"[ \t]*<(tool_call|function_call)>[ \t]*")),
+    ("mistral", re.compile(r"[ \t]*\[TOOL_CALLS\][ \t]*")),
+    ("react", re.compile(r"[ \t]*Action Input:[ \t]*")),
+)
+_ACTION: Final = re.compile(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]*\r?\n\Z")
+#: Dialects that are read inside tags or behind markers, and the one they hold.
+_HOLDS: Final = {"hermes": "name", "mistral": "name"}
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Where a marked JSON value begins: its dialect, how its stretch is closed ("" : by its own end), its tool."""
+
+    dialect: str
+    used: int
+    closing: str = ""
+    tool: str = ""
+
+
+def check_dialects(dialects: Set[str]) -> frozenset[str]:
+    """Return ``dialects`` if all of them exist. Raises UsageError that names those that do."""
+    unknown = sorted(dialects - NAMES)
+    if unknown:
+        raise UsageError(f"There is no dialect {unknown[0]!r}. Known: {', '.join(sorted(NAMES))}.")
+    return frozenset(dialects)
+
+
+def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
+    """Return the marked value that begins on this line; ``before`` is the prose that ends there."""
+    for name, opener in _OPENERS:
+        found = opener.match(line) if name in dialects else None
+        if found is None:
+            continue
+        if name == "hermes":
+            return Marker(name, found.end(), f"</{found[1]}>")
+        if name == "mistral":
+            return Marker(name, found.end())
+        action = _ACTION.search(before)
+        if action:
+            return Marker(name, found.end(), tool=action[1])
+    return None
+
+
+def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas, tool: str) -> tuple[Json, str]:
+    """Return a value of an opt-in format as its S1 equivalent, and the format's name; else the value and ""."""
+    if dialect == "react":
+        return {"tool": tool, "arguments": value}, dialect
+    within = {_HOLDS[dialect]} if dialect in _HOLDS else dialects
+    if isinstance(value, list):
+        pairs = [_one(item, within, tools, certain=bool(dialect)) for item in value]
+        named = next((name for _, name in pairs if name), "")
+        return [item for item, _ in pairs], (dialect or named) if named else ""
+    translated, name = _one(value, within, tools, certain=bool(dialect))
+    return translated, (dialect or name) if name else ""
+
+
+def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) -> tuple[Json, str]:
+    if not isinstance(value, dict):
+        return value, ""
+    for dialect, name_key, arguments_key in (("name", "name", "arguments"), ("cohere", "tool_name", "parameters")):
+        if dialect in dialects and name_key in value and arguments_key in value and "tool" not in value:
+            named = value[name_key]
+            if certain or (isinstance(named, str) and named in tools and set(value) <= {name_key, arguments_key, "id"}):
+                return {"tool": named, "arguments": value[arguments_key]}, dialect
+    inner = value.get("function_call")
+    if "gemini" in dialects and isinstance(inner, dict) and inner.get("name") in tools:
+        return {"tool": inner["name"], "arguments": inner.get("args", {})}, "gemini"
+    return value, ""

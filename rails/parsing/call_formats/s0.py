@@ -1,0 +1,63 @@
+"""The S0 validator's interface and exact words, for programs written against ``validateJsonToolBlock``.
+
+Stricter than the original where that let wrong types through (``content`` must be a string, ``path`` must
+not be blank, ``search_replace`` must be an object of strings), with its messages kept.
+"""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from rails.core.tool_request import Json
+from rails.data_formats.strict_json import JsonFault, parse_strict
+from rails.parsing.blocks import BlockSpan
+from rails.parsing.scanner import Scanner
+
+
+class Validation(TypedDict):
+    """``isValid`` and ``errors`` always; ``parsedJson`` is ``None`` when the block does not parse."""
+
+    isValid: bool
+    errors: list[str]
+    parsedJson: Json
+
+
+def validate_json_tool_block(text: str) -> Validation:
+    """Validate the first ``json`` fence of ``text`` as a write, delete or edit; all errors at once."""
+    scanner = Scanner({})
+    items = [*scanner.feed(text), *scanner.flush()]
+    block = next((item for item in items if isinstance(item, BlockSpan) and item.kind == "json" and item.closed), None)
+    if block is None:
+        return Validation(isValid=False, errors=["No valid JSON code block found"], parsedJson=None)
+    if not block.body.strip():
+        return Validation(isValid=False, errors=["Empty JSON content"], parsedJson=None)
+    parsed = parse_strict(block.body)
+    if isinstance(parsed, JsonFault):
+        return Validation(isValid=False, errors=[f"JSON parsing error: {parsed.message}"], parsedJson=None)
+    errors = _errors(parsed.value)
+    return Validation(isValid=not errors, errors=errors, parsedJson=parsed.value)
+
+
+def _errors(value: Json) -> list[str]:
+    block = value if isinstance(value, dict) else {}
+    errors = []
+    tool = block.get("tool")
+    if not tool:
+        errors.append('Missing "tool" field')
+    elif tool not in ("write_file", "delete_file", "edit_file"):
+        errors.append(f"Invalid tool type: {tool}. Must be write_file, delete_file, or edit_file")
+    path = block.get("path")
+    if not isinstance(path, str) or not path.strip():
+        errors.append('Missing or invalid "path" field (must be string)')
+    if tool == "write_file" and not isinstance(block.get("content"), str):
+        errors.append('write_file tool requires "content" field')
+    if tool == "edit_file" and not _is_replacement(block.get("search_replace")):
+        errors.append('edit_file tool requires "search_replace" field')
+    return errors
+
+
+def _is_replacement(value: Json) -> bool:
+    if not isinstance(value, dict):
+        return False
+    old, new = value.get("old_string"), value.get("new_string")
+    return isinstance(old, str) and old != "" and isinstance(new, str)

@@ -1,0 +1,407 @@
+"""The S2 dialect: ``<tool name="fast_editor">`` or ``<fast_editor>`` around one element per parameter.
+
+It is not XML: values are raw text, written by a model that escapes nothing. The rules:
+
+    a value begins after ``<name>`` and ends at a ``</name>`` that is followed by the next parameter or the end
+    of the tool; a closing tag elsewhere is content
+    a value that begins with a line end loses it and the last one; otherwise it is kept as it is, untrimmed
+    text-typed values are never decoded: ``&lt;`` in a file's content stays ``&lt;``
+    array- and object-typed values are JSON (plain, fenced, entity-escaped; closing tags inside its strings are
+    content) or child elements, whose texts have their entities decoded
+    number- and boolean-typed values are read by the schema
+    a value that is one CDATA section is what is inside it; <name/> is an empty value, and <tool name="…"/> a whole call
+    a value whose own closing tag could end it in more than one place is refused
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from rails.core.dataclass import dataclass, replace
+from rails.core.tool_request import Json, Repair
+from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
+from rails.json_schema import quick_check
+from rails.json_schema.quick_check import PATH_KEYS
+from rails.parsing.call_formats.dialects import Call
+from rails.parsing.coerce import Coercion, entities, json_text
+from rails.parsing.json_progress import JsonProgress
+from rails.parsing.results import ToolSchemas
+
+_ATTRIBUTE: Final = (
+    r"(?:[ \t]+(?!name\b)[A-Za-z_][\w:.-]{0,40}[ \t]*=[ \t]*(?:\"[^\"<>\n]{0,200}\"|'[^'<>\n]{0,200}')){0,8}"
+)
+_OPENER: Final = re.compile(
+    rf"[ \t\ufeff]*(?:<action>[ \t]*)?<(?:tool{_ATTRIBUTE}[ \t]+name[ \t]*=[ \t]*"
+    rf"(?:\"([^\"<>\n]{{1,100}})\"|'([^'<>\n]{{1,100}})'|([\w.-]{{1,100}})){_ATTRIBUTE}|([A-Za-z_][\w.-]{{0,99}}))"
+    r"[ \t]*(/(?=>[ \t]*(?:</action>)?\s*\Z))?>"
+)
+_INVOKE: Final = re.compile(r"[ \t]*<invoke[ \t]+name=\"([^\"<>\n]{1,100})\">")
+_PARAMETER: Final = re.compile(r"<parameter[ \t]+name=\"([A-Za-z_][\w.-]{0,99})\">")
+ELEMENT: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})>")
+_EMPTY: Final = re.compile(r"<([A-Za-z_][\w.-]{0,99})[ \t]*/>")
+
+
+@dataclass(slots=True)
+class XmlValue:
+    """One parameter: its name, and where its raw text starts and ends in the block."""
+
+    name: str
+    start: int
+    end: int = -1
+
+
+def opener(line: str, tools: ToolSchemas, *, invoke: bool = False) -> tuple[str, str, int] | None:
+    """Return (tool name, element name, where the inside starts) if an XML call begins on this line.
+
+    ``invoke`` allows the opt-in form ``<invoke name="…">`` with ``<parameter name="…">`` children.
+    """
+    other = _INVOKE.match(line) if invoke else None
+    if other:
+        return other[1], "invoke", other.end()
+    found = _OPENER.match(line)
+    if not found:
+        return None
+    named = found[1] or found[2] or found[3]
+    if named:
+        return named, "tool", found.end()
+    return (found[4], found[4], found.end()) if found[4] in tools else None
+
+
+class XmlFollower:
+    """Follows an XML call line by line, each character once, and knows when it has ended.
+
+    ``end`` is the offset behind the closing tag (-1: not yet). ``prose`` is set when it turns out that
+    this was a mention of the tag in a sentence and no call.
+    """
+
+    def __init__(self, tool: str, element: str, schema: quick_check.SchemaValue) -> None:
+        self.tool, self.element = tool, element
+        self.names = quick_check.properties(schema)
+        self.opens = _PARAMETER if element == "invoke" else ELEMENT
+        self.values: list[XmlValue] = []
+        self.end = -1
+        self.prose = False
+        self.junk = ""
+        self.stranger = ""  # the first element behind a value that is no parameter
+        self.path = ""
+        self._fallback: tuple[XmlValue, int] | None = None
+        self._fallbacks = 0
+        self.closer = f"</{element}>"
+        self._open: XmlValue | None = None
+        self._json: JsonProgress | None = None
+        self._json_from = -1
+        self._inner = 0
+        self._waiting = -1  # offset behind a closing tag whose continuation is not seen yet
+        self._text: list[str] = []
+
+    def tags(self, name: str) -> tuple[str, str]:
+        """Return the closing and the opening tag of a parameter."""
+        if self.element == "invoke":
+            return "</parameter>", f'<parameter name="{name}">'
+        return f"</{name}>", f"<{name}>"
+
+    def feed(self, line: str, offset: int) -> None:
+        """Follow one more piece of text, which starts at ``offset`` in the block and ends at a line end."""
+        pos = 0
+        while pos < len(line) and self.end < 0 and not self.prose:
+            if self._waiting >= 0:
+                pos = self._continue(line, pos, offset)
+            elif self._open is None:
+                pos = self._between(line, pos, offset)
+            else:
+                pos = self._in_value(self._open, line, pos, offset)
+
+    def _between(self, line: str, pos: int, offset: int) -> int:
+        rest = line[pos:]
+        blank = len(rest) - len(rest.lstrip())
+        pos += blank
+        if pos >= len(line):
+            return pos
+        if line.startswith(self.closer, pos):
+            self.end = offset + pos + len(self.closer)
+            return len(line)
+        element = self.opens.match(line, pos)
+        if element:
+            self._begin(element[1], offset + element.end())
+            return element.end()
+        empty = _EMPTY.match(line, pos)
+        if empty and empty[1] in self._known():
+            self.values.append(XmlValue(empty[1], offset + empty.end(), offset + empty.end()))
+            return empty.end()
+        if self.element not in ("tool", "invoke"):
+            self.prose = True
+            return len(line)
+        found = line.find("<", pos + 1)
+        stop = len(line) if found < 0 else found
+        self.junk = self.junk or line[pos:stop].strip()
+        return stop
+
+    def _begin(self, name: str, start: int) -> None:
+        self._open = XmlValue(name, start)
+        types = quick_check.types_of(self.names.get(name))
+        self._json = JsonProgress() if types and "string" not in types and types & {"array", "object"} else None
+        self._json_from = -1
+        self._inner = 0
+        self._text = []
+
+    def _in_value(self, value: XmlValue, line: str, pos: int, offset: int) -> int:
+        closer, again = self.tags(value.name)
+        found = line.find(closer, pos)
+        stop = len(line) if found < 0 else found
+        piece = line[pos:stop]
+        if self._json is not None:
+            self._follow_json(piece)
+        elif again in piece:
+            self._inner += piece.count(again)
+        self._keep(value, piece)
+        if found < 0:
+            return stop
+        if self._json is not None and self._json.quote and not self._json.suspicious:
+            self._json.feed(closer)
+            return stop + len(closer)
+        value.end = offset + stop
+        self._waiting = offset + stop + len(closer)
+        return stop + len(closer)
+
+    def _follow_json(self, piece: str) -> None:
+        if self._json is None:
+            return
+        if self._json_from < 0:
+            stripped = piece.lstrip()
+            if not stripped:
+                return
+            self._json_from = 0
+            if stripped[0] not in "[{":
+                self._json = None
+                return
+        self._json.feed(piece)
+
+    def _keep(self, value: XmlValue, piece: str) -> None:
+        if value.name in PATH_KEYS and not self.path and len(self._text) < 20:
+            self._text.append(piece)
+
+    def _continue(self, line: str, pos: int, offset: int) -> int:
+        """A closing tag was seen: does what follows make it the end of the value?"""
+        while pos < len(line) and line[pos].isspace():
+            pos += 1
+        if pos >= len(line):
+            return pos
+        value = self._open
+        self._waiting = -1
+        if value is None:
+            return pos
+        closes_tool = line.startswith(self.closer, pos)
+        element = self.opens.match(line, pos)
+        known = self._known()
+        empty = _EMPTY.match(line, pos)
+        begins_next = element is not None and (element[1] in known or element[1] == "explanation")
+        begins_next = begins_next or (empty is not None and empty[1] in known)
+        surely = self._json is not None and not self._json.quote and not self._json.suspicious and element is not None
+        if not closes_tool and not surely and (not begins_next or (element and element[1] == value.name)):
+            self._inner = max(self._inner - 1, 0)
+            self.stranger = self.stranger or (element[1] if element else "")
+            return pos
+        if self._inner and closes_tool:
+            self._inner -= 1
+            ended = replace(value), offset + pos + len(self.closer)
+            self._fallback = ended if self._fallbacks == 0 else None
+            self._fallbacks += 1
+            return pos
+        self.values.append(value)
+        if value.name in PATH_KEYS and not self.path:
+            self.path = without_line_ends("".join(self._text))
+        self._open = self._json = None
+        return pos
+
+    def _known(self) -> frozenset[str] | _Anything:
+        return frozenset(self.names) if self.names else _ANYTHING
+
+    def fall_back(self) -> int:
+        """End the call at the only place where it can have ended, though an inner opening tag spoke against it.
+
+        Returns the offset behind the closing tag, or -1 if there is no such place or more than one.
+        """
+        if self._fallback is None:
+            return -1
+        value, end = self._fallback
+        self.values.append(value)
+        return end
+
+    @property
+    def is_call(self) -> bool:
+        """Whether this is surely a call: a first parameter has begun, or the named form is used."""
+        return self.element in ("tool", "invoke") or bool(self.values) or self._open is not None
+
+
+class _Anything:
+    """A set that holds every name: the parameters of a tool that is not known."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+_ANYTHING: Final = _Anything()
+
+
+def without_line_ends(raw: str) -> str:
+    """Apply the rule for line ends: a value that begins with one loses it and the last one."""
+    for first in ("\r\n", "\n"):
+        if raw.startswith(first):
+            body = raw[len(first) :]
+            # The last line end goes together with the closing tag's indentation.
+            head, newline, tail = body.rpartition("\n")
+            if newline and not tail.strip(" \t"):
+                return head.removesuffix("\r")
+            return body
+    return raw
+
+
+_CDATA: Final = re.compile(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.S)
+_DIALECT: Final = {"invoke": "invoke"}
+
+
+def read_call(follower: XmlFollower, raw: str) -> Call | JsonFault:
+    """Turn a complete XML call into a call. ``raw`` is the block's text; offsets of faults are into it."""
+    if follower.junk:
+        return JsonFault("frame", f"there is text outside the parameters of '{follower.tool}': {follower.junk[:60]!r}")
+    parameters: dict[str, Json] = {}
+    notes: list[Repair] = []
+    for value in follower.values:
+        if value.name in parameters:
+            return JsonFault("duplicate_key", f"the parameter '{value.name}' occurs twice", value.start)
+        text = raw[value.start : value.end]
+        if _ends_again(value, text, follower, raw):
+            return JsonFault(
+                "ambiguous", f"the value of '{value.name}' holds its own closing tag, so its end is uncertain"
+            )
+        read = _read_value(text, follower.names.get(value.name), notes)
+        if isinstance(read, JsonFault):
+            return JsonFault(read.code, f"parameter '{value.name}': {read.message}", value.start + read.offset)
+        parameters[value.name] = read.value
+    explanation = ""
+    if "explanation" not in follower.names and isinstance(parameters.get("explanation"), str):
+        explanation = str(parameters.pop("explanation")).strip()
+    return Call(follower.tool, parameters, explanation, _DIALECT.get(follower.element, "s2"), tuple(notes))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    value: Json
+
+
+def _read_value(text: str, schema: quick_check.SchemaValue, notes: list[Repair]) -> _Read | JsonFault:
+    cdata = _CDATA.fullmatch(text)
+    if cdata and "]]>" not in cdata[1]:
+        notes.append(Repair("cdata", -1, "<![CDATA[", "", 0.95))
+        text = cdata[1]
+    types = quick_check.types_of(schema)
+    if not types or "string" in types:
+        return _Read(without_line_ends(text))
+    if types & {"array", "object"}:
+        return _structure(text, schema, types, notes)
+    coercion = Coercion()
+    coerced = coercion.value(text.strip(), schema, "", 0)
+    notes.extend(coercion.notes)
+    return _Read(coerced)
+
+
+def _ends_again(value: XmlValue, text: str, follower: XmlFollower, raw: str) -> bool:
+    """Return whether the block holds a second place where this value could end."""
+    names = "|".join(re.escape(follower.tags(name)[1]) for name in follower.names) or follower.opens.pattern
+    ending = re.compile(rf"{re.escape(follower.tags(value.name)[0])}\s*(?:{re.escape(follower.closer)}|{names})")
+    inside = ending.search(text) is not None and not _is_json(text)
+    later = follower.values[follower.values.index(value) + 1 :]
+    if follower.element == "invoke":
+        # All parameters share one closing tag, so only the text up to the next parameter can tell.
+        return inside or len(ending.findall(raw, value.end, later[0].start if later else len(raw))) > 1
+    return inside or len(ending.findall(raw, value.end)) > 1
+
+
+def _is_json(text: str) -> bool:
+    return isinstance(parse_strict(text), ParsedJson)
+
+
+def _structure(
+    text: str, schema: quick_check.SchemaValue, types: frozenset[str], notes: list[Repair]
+) -> _Read | JsonFault:
+    body = text.strip()
+    lead = len(text) - len(text.lstrip())
+    if body.startswith("<"):
+        return _children(body, schema, types, notes)
+    parsed = json_text(text, schema)
+    if isinstance(parsed, JsonFault):
+        return JsonFault("syntax", f"it is not valid JSON: {parsed.message}", lead + parsed.offset)
+    kind = quick_check.type_name(parsed.value)
+    if kind not in types:
+        wanted = " or ".join(sorted(types))
+        return JsonFault(
+            "schema", f"expected {wanted}, got {kind}" + ("; send a list, even for one" if "array" in types else "")
+        )
+    notes.extend(parsed.repairs)
+    coercion = Coercion()
+    value = coercion.value(parsed.value, schema, "", 0)
+    notes.extend(coercion.notes)
+    return _Read(value)
+
+
+def _children(
+    body: str, schema: quick_check.SchemaValue, types: frozenset[str], notes: list[Repair]
+) -> _Read | JsonFault:
+    """Read child elements: items of any one name for an array, properties for an object."""
+    if "array" not in types:
+        fields = _fields(body, schema)
+        return fields if isinstance(fields, JsonFault) else _Read(fields)
+    items = schema.get("items") if isinstance(schema, Mapping) else None
+    first = ELEMENT.match(body)
+    name = first[1] if first else ""
+    if first is None or name in quick_check.properties(items):
+        return JsonFault("schema", "expected a list of elements, one for each item")
+    values: list[Json] = []
+    pos = 0
+    while pos < len(body):
+        found = _element(body, pos, frozenset({name}), exclusive=False)
+        if found is None:
+            return JsonFault("syntax", f"expected <{name}>…</{name}> elements", pos)
+        inner, pos = found
+        read = _fields(inner, items) if quick_check.properties(items) else entities(without_line_ends(inner))
+        if isinstance(read, JsonFault):
+            return read
+        values.append(read)
+    coercion = Coercion()
+    coerced = coercion.value(list(values), schema, "", 0)
+    notes.extend(coercion.notes)
+    return _Read(coerced)
+
+
+def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | JsonFault:
+    names = frozenset(quick_check.properties(schema))
+    fields: dict[str, Json] = {}
+    pos = len(body) - len(body.lstrip())
+    while pos < len(body):
+        element = ELEMENT.match(body, pos)
+        found = _element(body, pos, names, exclusive=True) if element and element[1] in names else None
+        if element is None or found is None:
+            return JsonFault("syntax", "expected one element for each of: " + ", ".join(sorted(names)), pos)
+        if element[1] in fields:
+            return JsonFault("duplicate_key", f"<{element[1]}> occurs twice", pos)
+        fields[element[1]] = entities(without_line_ends(found[0]))
+        pos = found[1]
+    return fields
+
+
+def _element(body: str, pos: int, names: frozenset[str], *, exclusive: bool) -> tuple[str, int] | None:
+    """Read one element at ``pos``: its text, and where the next one starts.
+
+    It ends at a closing tag followed by another element of ``names`` or the end of the text; with
+    ``exclusive``, exactly one closing tag may be such an end.
+    """
+    element = ELEMENT.match(body, pos)
+    if element is None or element[1] not in names:
+        return None
+    others = "|".join(re.escape(name) for name in sorted(names))
+    ends = list(re.compile(rf"</{re.escape(element[1])}>\s*(?=<(?:{others})>|\Z)").finditer(body, element.end()))
+    if not ends or (exclusive and len(ends) > 1):
+        return None
+    return body[element.end() : ends[0].start()], ends[0].end()

@@ -1,0 +1,279 @@
+"""Decide what a block is: a request, a refusal with the exact place, or nothing of ours.
+
+The table (strict JSON means ``jsontext.strict``):
+
+    strict JSON, a call                    → request
+    strict JSON, no call                   → ignored
+    broken, no key that makes it a call    → ignored
+    broken, a call, one safe repair        → request with its repairs, if it fits the tool's schema
+    broken, a call, otherwise              → refusal
+
+Good calls and refusals of one block stand side by side. A truncated text is never completed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from rails.core import limits
+from rails.core.conversation import StopReason
+from rails.core.errors import Refusal
+from rails.core.text import one_line
+from rails.core.tool_request import Json, RawRequest, Repair
+from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
+from rails.json_schema import quick_check
+from rails.parsing.added_closers import only_reading
+from rails.parsing.blocks import BlockSpan
+from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
+from rails.parsing.call_formats.optional import translate
+from rails.parsing.call_formats.xml_calls import read_call
+from rails.parsing.coerce import Coercion
+from rails.parsing.json_progress import JsonProgress
+from rails.parsing.repairs import repair
+from rails.parsing.results import Ignored, ToolSchemas
+from rails.parsing.unescaped_quotes import settle_quotes
+
+BlockResult = RawRequest | Refusal | Ignored
+
+#: Stop reasons after which an answer is whole.
+NORMAL_STOPS: Final[frozenset[StopReason]] = frozenset({"end_turn", "tool_use", "stop_sequence"})
+_KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name", "type", "explanation")
+_TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
+_S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
+#: Faults that unescaped quotation marks can cause.
+_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
+#: A tool key and a name, with any of the quotation marks and the colon lost.
+_NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
+#: Why a block is ignored that is no JSON and does not look like a call.
+BROKEN: Final = "broken JSON without a tool key"
+HINT: Final = "Correct the JSON and send the whole block again."
+
+
+class JsonBlock(NamedTuple):
+    """The inside of one JSON fence. ``start``/``end`` span the whole block, ``offset`` is where ``body`` starts."""
+
+    body: str
+    raw: str
+    start: int
+    end: int
+    offset: int
+    closed: bool
+    whole: bool  # the answer was not cut off, as far as is known
+    dialect: str = ""  # of an opt-in marker, which says that this is a call
+    tool: str = ""  # named by the marker
+    dialects: frozenset[str] = frozenset()
+    cut_short: bool = False  # another block opens where this one should be closed
+    id: str = ""  # of the request in it, where that is known already
+
+
+def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
+    """Decide what an XML call is."""
+    follower = span.follower
+    if follower is None or not span.closed:
+        return _unclosed_call(span)
+    fault = JsonFault("ambiguous", "there is a second closing tag of the tool behind the call, so its end is uncertain")
+    read = fault if span.stray else read_call(follower, raw)
+    if isinstance(read, JsonFault):
+        at = span.start + read.offset
+        hint = "Send parameters whose values do not hold their own closing tag, and lists as JSON."
+        return Refusal(
+            read.code,
+            f"The call of '{one_line(follower.tool, 60)}' cannot be read: {read.message}.",
+            hint,
+            at,
+            max(at + 1, span.end),
+        )
+    end = span.start + len(raw)
+    request = RawRequest(
+        "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
+    )
+    repaired = any(not note.name.startswith("text_to_") for note in read.repairs)
+    return _unfit(request) if repaired and not fits_call(read, tools) else request
+
+
+def _unclosed_call(span: BlockSpan) -> Refusal:
+    """Refuse an XML call without its end, and name the element behind which its end was not seen."""
+    follower = span.follower
+    message = f"Unclosed tool tag at end of input: <{follower.element if follower else ''}> is opened and never closed."
+    hint = "Send the whole call again; shorten it if it was cut off."
+    if follower is not None and follower.stranger:
+        known = ", ".join(sorted(follower.names)) or "none"
+        message += f" <{follower.stranger}> is not a parameter of '{one_line(follower.tool, 60)}' (known: {known})."
+        hint = "Send the whole call again, with known parameters only."
+    return Refusal("unterminated", message, hint, span.start, span.end)
+
+
+def _known_keys(tools: ToolSchemas, tool: str) -> frozenset[str]:
+    """Return every key that a call of ``tool`` may hold."""
+    return frozenset(_KEYS) | quick_check.names(tools.get(tool, {}))
+
+
+def judge_block(
+    block: JsonBlock, tools: ToolSchemas, progress: JsonProgress, first: ParsedJson | JsonFault | None = None
+) -> list[BlockResult]:
+    """Decide what a JSON block is. ``first`` is what strict reading said, if it was done."""
+    parsed = first or parse_strict(block.body)
+    if isinstance(parsed, ParsedJson):
+        if not block.closed and not block.whole:
+            return _cut(block, parsed.value, tools)
+        if isinstance(parsed.value, str) and parsed.value.lstrip()[:1] in ("{", "["):
+            return _from_broken(JsonFault("syntax", "the block is a text that holds JSON"), block, tools, progress)
+        return _from_value(parsed, block, tools)
+    if not block.body.strip():
+        return [Ignored(block.start, block.end, "the block is empty")]
+    return _several(parsed, block, tools) or _from_broken(parsed, block, tools, progress)
+
+
+def _several(fault: JsonFault, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult] | None:
+    """Read a block that holds several JSON values, one after another, as that many calls; all or none."""
+    if fault.code != "syntax" or not fault.message.startswith("Extra data"):
+        return None
+    values: list[Json] = []
+    pos, body = 0, block.body
+    while True:
+        pos = len(body) - len(body[pos:].lstrip(" \t\r\n,")) if pos else len(body) - len(body.lstrip())
+        if pos >= len(body):
+            break
+        found = read_prefix(body, pos)
+        if found is None or isinstance(found, JsonFault) or len(values) > limits.REQUESTS_PER_ANSWER:
+            return None
+        values.append(found[0])
+        pos = found[1]
+    whole = block if block.closed or block.whole else None
+    if whole is None or not all(isinstance(value, dict) for value in values):
+        return None
+    return _from_value(ParsedJson(values), whole, tools)
+
+
+def _cut(block: JsonBlock, value: Json, tools: ToolSchemas) -> list[BlockResult]:
+    values = value if isinstance(value, list) else [value]
+    if all(isinstance(read_value(item, tools), NotACall) for item in values):
+        return [Ignored(block.start, block.end, "the JSON holds no call")]
+    return [_unterminated(block)]
+
+
+def _unterminated(block: JsonBlock, why: str = "") -> Refusal:
+    message = f"The JSON block is not terminated: the answer ends before its closing fence{why}."
+    return Refusal(
+        "unterminated", message, "Send the whole block again; shorten it if it was cut off.", block.start, block.end
+    )
+
+
+def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> list[BlockResult]:
+    """Turn a parsed value, or each item of an array with calls in it, into outcomes."""
+    value, dialect = parsed.value, ""
+    if block.dialects:
+        value, dialect = translate(value, block.dialect, block.dialects, tools, block.tool)
+    value = tool_calls(value, tools)
+    if isinstance(value, list):
+        reads = [read_value(item, tools) for item in value]
+        if not any(isinstance(read, Call | JsonFault) for read in reads):
+            return [Ignored(block.start, block.end, "the JSON array holds no calls")]
+        frame = _Frame(parsed, block, tools, dialect)
+        return [_outcome(read, frame, f"item {number} of the array: ") for number, read in enumerate(reads, 1)]
+    return [_outcome(read_value(value, tools), _Frame(parsed, block, tools, dialect))]
+
+
+class _Frame(NamedTuple):
+    """What the calls of one block have in common."""
+
+    parsed: ParsedJson
+    block: JsonBlock
+    tools: ToolSchemas
+    dialect: str = ""
+
+
+def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") -> BlockResult:
+    block = frame.block
+    if isinstance(read, NotACall):
+        if where:
+            message, hint = f"{where}{read.reason}.", "Put only calls into an array of calls."
+            return Refusal("frame", message, hint, block.start, block.end)
+        return Ignored(block.start, block.end, read.reason)
+    if isinstance(read, JsonFault):
+        return Refusal(
+            "frame", f"{where}{read.message}.", "Send the call in the documented form.", block.start, block.end
+        )
+    notes = read.repairs
+    if frame.parsed.repairs:
+        notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *notes)
+    coercion = Coercion()
+    parameters = coercion.parameters(read.parameters, frame.tools.get(read.tool, {}))
+    if coercion.fault is not None:
+        message = f"{where}'{coercion.fault_path}' holds text that should be JSON and is not: {coercion.fault.message}."
+        hint = f"Send '{coercion.fault_path}' as JSON, not as a text."
+        return Refusal("syntax", message, hint, block.start, block.end, coercion.fault_path)
+    request = RawRequest(
+        block.id,
+        read.tool,
+        parameters,
+        read.explanation,
+        frame.dialect or read.dialect,
+        block.start,
+        block.end,
+        (*notes, *coercion.notes),
+        block.raw,
+    )
+    if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
+        return _unfit(request)
+    return request
+
+
+def _moved(note: Repair, by: int) -> Repair:
+    return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
+
+
+def _unfit(request: RawRequest) -> Refusal:
+    names = ", ".join(dict.fromkeys(note.name for note in request.repairs))
+    message = (
+        f"The JSON is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}, "
+        "so what was meant is uncertain."
+    )
+    return Refusal("syntax", message, HINT, request.start, request.end)
+
+
+def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progress: JsonProgress) -> list[BlockResult]:
+    def known() -> frozenset[str]:
+        return _known_keys(tools, progress.tool)
+
+    repaired = repair(block.body, known=known, closers=block.whole and block.closed)
+    if isinstance(repaired, ParsedJson):
+        if not block.closed and (block.cut_short or not block.whole):
+            return _cut(block, repaired.value, tools)
+        if not repaired.closed_by_us or only_reading(repaired, tools):
+            return _from_value(repaired, block, tools)
+        repaired = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
+    elif block.closed and block.whole and fault.code == "syntax" and repaired.code in _QUOTE_FAULTS:
+        settled = settle_quotes(block.body, tools)
+        if isinstance(settled, ParsedJson):
+            return _from_value(settled, block, tools)
+        repaired = settled if settled.code == "ambiguous" else repaired
+    if not block.dialect and not is_call(block.body, progress, tools):
+        return [Ignored(block.start, block.end, BROKEN)]
+    if not block.closed:
+        return [_unterminated(block, f" ({fault.message})")]
+    return [_refused(fault, repaired, block)]
+
+
+def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock) -> Refusal:
+    first = f"Tool call JSON is malformed: {explain_json_fault(block.body, fault)}."
+    second = f" It cannot be repaired safely: {repaired.message}." if repaired.message != fault.message else ""
+    at = block.offset + fault.offset
+    code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
+    return Refusal(code, first + second, HINT, at, min(at + 1, block.end))
+
+
+def is_call(body: str, progress: JsonProgress, tools: ToolSchemas) -> bool:
+    """Decide for broken JSON whether it was meant as a call: a root key ``tool``, or the S4 mark."""
+    if "tool" in progress.keys or progress.found.get("type") == "tool_request" or _S4_MARK.search(body):
+        return True
+    if names_tool(body, tools) or "&quot;tool&quot;" in body:
+        return True
+    found = _TOOL_KEY.search(body)
+    return bool(found) and (progress.suspicious or not progress.keys or bool(progress.quote))
+
+
+def names_tool(text: str, tools: ToolSchemas) -> bool:
+    """Return whether a tool key with the name of a tool stands in a text, quotation marks or colon lost or not."""
+    return any(found[1] in tools for found in _NAMED_TOOL.finditer(text))

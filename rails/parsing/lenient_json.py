@@ -1,0 +1,287 @@
+"""A reader of damaged JSON: one pass, no recursion, every departure from JSON noted or refused.
+
+Tiers A to C of ``rails.parsing.repairs``, as far as they concern how tokens follow each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from rails.core import limits
+from rails.core.tool_request import Json
+from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container, read_prefix
+from rails.parsing.lenient_tokens import CLOSERS, ELISION, Stop, Tokens
+
+_BARE_KEY: Final = re.compile(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*:)")
+#: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
+_STRUCTURE: Final = re.compile(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
+_COMPLETE_KEY: Final = re.compile(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
+_LEADING: Final = re.compile(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
+_SIMPLE_MEMBER: Final = re.compile(
+    r"""[ \t\n\r]*+(["'])((?:(?!\1)[^\\\x00-\x1f]){0,200}+)\1[ \t\n\r]*+:[ \t\n\r]*+"""
+    r"""(?:"([^"\\\x00-\x1f]*+)"|'([^'\\\x00-\x1f]*+)')[ \t\n\r]*+([,}])"""
+)
+#: A container that begins with what strict JSON does not know: reading it strictly need not be tried.
+_FOREIGN: Final = re.compile(r"[{\[][ \t\n\r{\[]*+'")
+_SINGLE: Final = ord("'")
+#: How many inner containers may turn out to be damaged before each is read step by step at once.
+_UNSOUND: Final = 4
+
+#: Returns property names; called only when a repair depends on them.
+KnownNames: TypeAlias = Callable[[], frozenset[str]]
+#: A step reads one thing and returns the next step, or nothing at the end.
+ReadStep: TypeAlias = "Callable[[], ReadStep | None]"
+
+
+class LenientReader(Tokens):
+    """One pass over a text: ``stack`` holds the open containers, ``keys`` the pending key of each."""
+
+    def __init__(self, text: str, known: KnownNames, closers: bool) -> None:
+        super().__init__(text)
+        self.known, self.closers = known, closers
+        self.stack: list[dict[str, Json] | list[Json]] = []
+        self.keys: list[str] = []
+        self.result: Json = None
+        self.closed_by_us = False
+        self.unsound = 0
+
+    def in_list(self) -> bool:
+        """Return whether the token is an item of a list."""
+        return bool(self.stack) and isinstance(self.stack[-1], list)
+
+    def at_end(self) -> bool:
+        """Return whether the root value is complete."""
+        return not self.stack
+
+    def read(self) -> ParsedJson:
+        """Read the value and what follows it."""
+        self._lead()
+        whole = read_prefix(self.text, self.pos)
+        if isinstance(whole, JsonFault):
+            raise Stop(whole.code, whole.message, whole.offset)
+        if whole is not None:
+            self.result, self.pos = whole
+            self._tail()
+            return ParsedJson(self.result, tuple(self.repairs))
+        step: ReadStep | None = self._value
+        while step is not None:
+            step = step()
+        return ParsedJson(self.result, tuple(self.repairs), self.closed_by_us)
+
+    def _lead(self) -> None:
+        """Pass what stands before the first bracket."""
+        self.space()
+        start = self.pos
+        if self.text[start : start + 1] in ("{", "["):
+            return
+        found = re.compile(r"[{\[]").search(self.text, start)
+        if not found:
+            raise Stop("syntax", "there is no JSON object here", start)
+        before = self.text[start : found.start()]
+        if not _LEADING.match(before) or len(before) > 400 or ELISION.search(before[-20:]):
+            raise Stop("syntax", "the block does not start with a JSON object", start)
+        self.note("leading_text", start, before, "")
+        self.pos = found.start()
+
+    # -- steps: each reads one thing and returns the next step --------------------------------------
+
+    def _value(self) -> ReadStep | None:
+        self.space()
+        char = self.text[self.pos : self.pos + 1]
+        if char in ("{", "["):
+            return self._sound() or self._open(char)
+        if char in CLOSERS and char:
+            return self._put(self.string())
+        return self._put(self.scalar())
+
+    def _sound(self) -> ReadStep | None:
+        """Take an inner container that needs no repair in one step; None if this one does, or several did."""
+        if not self.stack or self.unsound >= _UNSOUND:
+            return None
+        foreign = _FOREIGN.match(self.text, self.pos)
+        found = None if foreign else read_container(self.text, self.pos, limits.JSON_DEPTH - len(self.stack))
+        if found is None:
+            self.unsound += 1
+            return None
+        value, self.pos = found
+        return self._put(value)
+
+    def _open(self, char: str) -> ReadStep | None:
+        if len(self.stack) >= limits.JSON_DEPTH:
+            raise Stop("depth", f"values are nested more than {limits.JSON_DEPTH} deep", self.pos)
+        container: dict[str, Json] | list[Json] = {} if char == "{" else []
+        self.stack.append(container)
+        self.keys.append("")
+        self.pos += 1
+        return self._member if char == "{" else self._element
+
+    def _put(self, value: Json) -> ReadStep | None:
+        """Store a complete value in its container; at the top, finish."""
+        if not self.stack:
+            self.result = value
+            return self._tail
+        container = self.stack[-1]
+        if isinstance(container, dict):
+            container[self.keys[-1]] = value
+        else:
+            container.append(value)
+        return self._after
+
+    def _close(self) -> ReadStep | None:
+        container = self.stack.pop()
+        self.keys.pop()
+        return self._put(container)
+
+    def _member(self) -> ReadStep | None:
+        """Read a key and its colon, or the end of the object."""
+        simple = _SIMPLE_MEMBER.match(self.text, self.pos)
+        if simple:
+            return self._simple_member(simple)
+        self.space()
+        char = self.text[self.pos : self.pos + 1]
+        if char == "}":
+            self.pos += 1
+            return self._close()
+        if char == ",":
+            self.note("extra_comma", self.pos, ",", "")
+            self.pos += 1
+            return self._member
+        start = self.pos
+        key = self._key(char)
+        self.space()
+        if self.text[self.pos : self.pos + 1] != ":":
+            code = "inner_quotes" if char in ('"', "'") else "syntax"
+            raise Stop(code, "expecting ':' after a key", self.pos)
+        self.pos += 1
+        container = self.stack[-1]
+        if key in container:
+            raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', start)
+        self.keys[-1] = key
+        return self._value
+
+    def _simple_member(self, found: re.Match[str]) -> ReadStep | None:
+        """Store members that need no repair: a plain key, a plain string, and what must follow."""
+        container = self.stack[-1]
+        while True:
+            mark, key, double, single, after = found.groups()
+            if key in container:
+                raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', found.start(1))
+            if isinstance(container, dict):
+                container[key] = double if single is None else single
+            if (mark == "'" or double is None) and _SINGLE not in self.repaired:
+                self.quote_style(found.start(1) if mark == "'" else found.start(4) - 1, "'")
+            self.pos = found.end()
+            if after == "}":
+                return self._close()
+            following = _SIMPLE_MEMBER.match(self.text, self.pos)
+            if following is None:
+                self.pos -= 1
+                return self._comma(True)
+            found = following
+
+    def _key(self, char: str) -> str:
+        if char in CLOSERS and char:
+            return self.string()
+        bare = _BARE_KEY.match(self.text, self.pos)
+        if not bare:
+            raise Stop("syntax" if char else "cut", "expecting a key in quotes", self.pos)
+        self.note("bare_key", self.pos, bare[0], f'"{bare[0]}"')
+        self.pos = bare.end()
+        return bare[0]
+
+    def _element(self) -> ReadStep | None:
+        """Read an element, or the end of the array."""
+        self.space()
+        if self.text[self.pos : self.pos + 1] == "]":
+            self.pos += 1
+            return self._close()
+        return self._value
+
+    def _after(self) -> ReadStep | None:
+        """Read what follows a complete value: a comma, a closer, or one of the faults that can be repaired."""
+        value_end = self.pos
+        new_line = self.space(after_value=True)
+        char = self.text[self.pos : self.pos + 1]
+        in_object = isinstance(self.stack[-1], dict)
+        if char == ",":
+            raw_lines = new_line and any(note.name == "raw_control" for note in self.repairs)
+            if raw_lines or "\\n" in self.text[value_end : self.pos]:
+                raise Stop("syntax", "a quotation mark seems to be missing before a line end", value_end)
+            return self._comma(in_object)
+        if char == ("}" if in_object else "]"):
+            self.pos += 1
+            return self._close()
+        if char in ("}", "]", ""):
+            return self._missing_closer(char, value_end)
+        if self._comma_is_missing(in_object, new_line, self.text[value_end - 1], self.pos > value_end):
+            if self.text[value_end - 2] == ",":
+                raise Stop("syntax", "a comma seems to have slipped into a string", value_end - 2)
+            self.note("missing_comma", value_end, "", ",")
+            return self._member if in_object else self._value
+        code = "inner_quotes" if self.text[value_end - 1] in "\"'”’" or char == '"' else "syntax"
+        raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
+
+    def _comma(self, in_object: bool) -> ReadStep | None:
+        start = self.pos
+        self.pos += 1
+        self.space()
+        if self.text[self.pos : self.pos + 1] in ("}", "]"):
+            self.note("trailing_comma", start, ",", "")
+            return self._after if self.text[self.pos] != ("}" if in_object else "]") else self._shut
+        return self._member if in_object else self._value
+
+    def _shut(self) -> ReadStep | None:
+        self.pos += 1
+        return self._close()
+
+    def _comma_is_missing(self, in_object: bool, new_line: bool, before: str, apart: bool) -> bool:
+        if in_object:
+            key = _COMPLETE_KEY.match(self.text, self.pos)
+            if not key:
+                return False
+            name = key[1] or key[2] or key[3]
+            if new_line or before in "}]":
+                return True
+            # On one line, a string could also go on here: only a quoted, known key that stands apart ends it.
+            return key[3] is None and apart and (before not in "\"'”’" or name in self.known())
+        return (new_line or before in "}]") and self.text[self.pos] in "{[\"'0123456789-tfnTFN"
+
+    def _missing_closer(self, char: str, value_end: int) -> ReadStep | None:
+        """Add closers at the end, or a } before a ] (tier C)."""
+        if not self.closers:
+            raise Stop("cut", "a closing bracket is missing", self.pos)
+        if char == "":
+            if value_end == len(self.text) and self.text[-1:].isdigit():
+                raise Stop("cut", "the text ends inside a number", self.pos)
+            ends = "".join("}" if isinstance(one, dict) else "]" for one in reversed(self.stack))
+            self.note("missing_closers", self.pos, "", ends)
+            self.closed_by_us = True
+            while len(self.stack) > 1:
+                self._close()
+            return self._close()
+        mate = "}" if char == "]" else "]"
+        if char == "}" and not re.fullmatch(r"[\s}\]]*", self.text[self.pos : self.pos + 400]):
+            raise Stop("syntax", "expecting ']' before '}'", self.pos)
+        if not any(isinstance(one, dict) == (char == "}") for one in self.stack[:-1]):
+            raise Stop("syntax", f"expecting '{mate}', found '{char}'", self.pos)
+        self.note("missing_closers", self.pos, "", mate)
+        return self._close()
+
+    def _tail(self) -> None:
+        """Judge what follows the value: closers and plain remarks may go, anything else may not."""
+        self.space(after_value=True)
+        start = self.pos
+        extra = re.compile(r"[\s}\]]*").match(self.text, start)
+        rest_at = extra.end() if extra else start
+        if self.text[start:rest_at].strip():
+            self.note("extra_closers", start, self.text[start:rest_at].strip(), "")
+        self.pos = rest_at
+        self.space(after_value=True)
+        rest = self.text[self.pos :]
+        if not rest:
+            return
+        if rest[0] in ",:\"'“”" or _STRUCTURE.search(rest):
+            raise Stop("extra_data", "there is more data after the value", self.pos)
+        self.note("trailing_text", self.pos, rest, "")

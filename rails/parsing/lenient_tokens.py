@@ -1,0 +1,265 @@
+"""The tokens of damaged JSON: white space, comments, strings, numbers and words, each departure noted.
+
+Tier A and B of ``rails.parsing.repairs``, as far as they concern one token.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Final
+
+from rails.core import limits
+from rails.core.tool_request import Json, Repair
+from rails.data_formats.strict_json import JsonFault, real
+
+#: The decoder's own string scanner: (text, start after the quotation mark, strict) to (value, end).
+_scanstring: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
+#: How sure a repair is to be what was meant; the names are the vocabulary of the log.
+CONFIDENCE: Final = {
+    "byte_order_mark": 1.0,
+    "odd_space": 1.0,
+    "comment": 1.0,
+    "trailing_comma": 1.0,
+    "extra_comma": 0.95,
+    "raw_control": 1.0,
+    "quote_style": 1.0,
+    "bare_key": 1.0,
+    "python_literal": 1.0,
+    "number_style": 1.0,
+    "literal_newline": 0.95,
+    "missing_comma": 0.95,
+    "extra_closers": 0.95,
+    "trailing_text": 0.9,
+    "leading_text": 0.9,
+    "unknown_escape": 0.9,
+    "missing_closers": 0.9,
+    "double_encoded": 0.95,
+    "inner_quotes": 0.8,
+}
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_ODD_SPACE: Final = re.compile(
+    "[\ufeff\u00a0\u200b-\u200d\u2060\u2000-\u200a\u202f\u205f\u3000\x0b\x0c\u2028\u2029\x85]+"
+)
+_COMMENT: Final = re.compile(r"//[^\n]*|#[^\n]*|/\*.*?\*/", re.S)
+ELISION: Final = re.compile(
+    r"\.\.\.|…|\b(?:rest of|remaining|omitted|unchanged|existing \w+|same as (?:above|before)|etc)\b"
+    r"|\b(?:more|other) (?:edits|items|files|entries|keys|fields|lines)\b",
+    re.IGNORECASE,
+)
+_LITERAL_SPACE: Final = re.compile(r"(?:\\[nrt])+")
+_WORD: Final = re.compile(r"[^\s,\[\]{}:\"'“”‘’`/#\\]+")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_LOOSE_NUMBER: Final = re.compile(r"([+-]?)(0|[1-9][0-9]*)?(?:(\.)([0-9]*))?([eE][+-]?[0-9]+)?")
+_LITERALS: Final[dict[str, Json]] = {"true": True, "false": False, "null": None}
+_PYTHON: Final[dict[str, Json]] = {"True": True, "False": False, "None": None}
+#: What may close a string opened by each quotation mark.
+CLOSERS: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}
+_RUN: Final = {mark: re.compile(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in CLOSERS.items()}
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.S)
+_MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_SELF: Final = frozenset("\"\\/'")
+_HEX: Final = frozenset("0123456789abcdefABCDEF")
+_BRACKET_OR_QUOTE: Final = re.compile(r"[{}\[\]\"]")
+_CONTROL: Final = re.compile(r"[\x00-\x1f]")
+#: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
+_ITEM_BREAK: Final = re.compile(r",[ \t]*\r?\n")
+_PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
+
+
+class Stop(Exception):
+    """Ends the reading with a fault."""
+
+    def __init__(self, code: str, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.fault = JsonFault(code, message, offset)
+
+
+class Tokens:
+    """A text, a position in it, and the repairs noted so far. Every method reads one token at the position."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.pos = 0
+        self.repairs: list[Repair] = []
+        self.repaired: set[int] = set()
+
+    def note(self, name: str, offset: int, before: str, after: str) -> None:
+        """Note a repair."""
+        self.repairs.append(Repair(name, offset, before[:80], after[:80], CONFIDENCE[name]))
+
+    def in_list(self) -> bool:
+        """Return whether the token is an item of a list."""
+        return False
+
+    def at_end(self) -> bool:
+        """Return whether the root value is complete."""
+        return False
+
+    def space(self, *, after_value: bool = False) -> bool:
+        """Pass white space and comments. Returns whether a line end was passed.
+
+        ``after_value``: what looks like a comment may be the rest of a string that ended too early, so it
+        must stand apart and hold no quotation mark.
+        """
+        text = self.text
+        start = self.pos
+        if text[start : start + 1] in _PLAIN_NEXT:
+            return False
+        while True:
+            self.pos = _SPACE.match(text, self.pos).end()  # type: ignore[union-attr]
+            char = text[self.pos : self.pos + 1]
+            if char in "/#" and char and after_value and self.pos == start and not self.at_end():
+                code = "inner_quotes" if text[start - 1] in "\"'”’" else "syntax"
+                raise Stop(code, "expecting ',' or a closing bracket after a value", self.pos)
+            if char in _PLAIN_NEXT or not (self._comment(after_value) if char in "/#" else self._oddspace()):
+                return "\n" in text[start : self.pos] or "\\n" in text[start : self.pos]
+
+    def _comment(self, after_value: bool) -> bool:
+        found = _COMMENT.match(self.text, self.pos)
+        if not found or (after_value and _BRACKET_OR_QUOTE.search(found[0])):
+            return False
+        if not found[0].startswith("/*") and "\\n" in found[0]:
+            raise Stop("syntax", "a comment seems to run on over a line end that is written as \\n", self.pos)
+        if ELISION.search(found[0]):
+            raise Stop("elision", "a comment stands for something left out", self.pos)
+        self.note("comment", self.pos, found[0], "")
+        self.pos = found.end()
+        return True
+
+    def _oddspace(self) -> bool:
+        for pattern, name in ((_ODD_SPACE, "odd_space"), (_LITERAL_SPACE, "literal_newline")):
+            found = pattern.match(self.text, self.pos)
+            if found:
+                self.note(
+                    "byte_order_mark" if found[0] == "\ufeff" and self.pos == 0 else name, self.pos, found[0], " "
+                )
+                self.pos = found.end()
+                return True
+        return False
+
+    def scalar(self) -> Json:
+        """Read a number or a word such as true."""
+        found = _WORD.match(self.text, self.pos)
+        if not found:
+            code = "syntax" if self.pos < len(self.text) else "cut"
+            raise Stop(code, "expecting a value", self.pos)
+        word, start = found[0], self.pos
+        self.pos = found.end()
+        if word in _LITERALS:
+            return _LITERALS[word]
+        if word in _PYTHON:
+            self.note("python_literal", start, word, json.dumps(_PYTHON[word]))
+            return _PYTHON[word]
+        try:
+            return self._number(word, start)
+        except ValueError as error:
+            raise Stop("number", str(error), start) from error
+
+    def _number(self, word: str, start: int) -> Json:
+        exact = _NUMBER.fullmatch(word)
+        if exact:
+            if len(word) > limits.NUMBER_CHARS and not exact[1] and not exact[2]:
+                raise Stop("number", f"a number has more than {limits.NUMBER_CHARS} digits", start)
+            return real(word) if exact[1] or exact[2] else int(word)
+        loose = _LOOSE_NUMBER.fullmatch(word)
+        if not loose or not (loose[2] or loose[4]):
+            code = "elision" if word.startswith(("...", "…")) else "syntax"
+            raise Stop(code, f"{word[:40]!r} is not a JSON value", start)
+        fraction = f".{loose[4]}" if loose[4] else ".0" if loose[3] else ""
+        plain = f"{'-' if loose[1] == '-' else ''}{loose[2] or '0'}{fraction}{loose[5] or ''}"
+        self.note("number_style", start, word, plain)
+        return real(plain) if fraction or loose[5] else int(plain)
+
+    def string(self) -> str:
+        """Read a string in any quotation marks."""
+        start, mark = self.pos, self.text[self.pos]
+        if mark == '"':
+            try:
+                value, self.pos = _scanstring(self.text, start + 1, False)
+            except ValueError:
+                return self._damaged_string(start)
+            if not value.isprintable():
+                self.raw_controls(start + 1, self.pos - 1)
+            return value
+        self.quote_style(start, mark)
+        return self._damaged_string(start)
+
+    def raw_controls(self, start: int, end: int) -> None:
+        """Note the first raw control character of a string; its value keeps them all."""
+        control = _CONTROL.search(self.text, start, end)
+        if control:
+            if self.in_list() and _ITEM_BREAK.search(self.text, start, end):
+                raise Stop("syntax", "a quotation mark seems to be missing in a list", start - 1)
+            if self.text[start:end].isspace() and "\n" in self.text[start:end]:
+                raise Stop(
+                    "syntax", "a string holds nothing but a line end; a quotation mark may be missing", start - 1
+                )
+            self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
+
+    def quote_style(self, start: int, mark: str) -> None:
+        """Note the foreign quotation mark once per kind, so that a long block is not a long list."""
+        if ord(mark) not in self.repaired:
+            self.repaired.add(ord(mark))
+            self.note("quote_style", start, mark, '"')
+
+    def _damaged_string(self, start: int) -> str:
+        text, mark = self.text, self.text[start]
+        end = _RUN[mark].match(text, start + 1).end()  # type: ignore[union-attr]
+        if end >= len(text):
+            raise Stop("unclosed_string", "a string is not closed", start)
+        raw = text[start + 1 : end]
+        self.pos = end + 1
+        self.raw_controls(start + 1, end)
+        value, unknown = decode_string(raw, mark, start + 1)
+        if unknown >= 0:
+            self.note("unknown_escape", unknown, text[unknown : unknown + 2], "\\" + text[unknown : unknown + 2])
+        return value
+
+
+def decode_string(raw: str, mark: str, offset: int) -> tuple[str, int]:
+    """Decode the inside of a string: JSON's escapes, and an unknown escape keeps its backslash.
+
+    Returns the value and the offset of the first unknown escape (-1: none). Raises Stop where the
+    string mixes escapes that mean something with escapes that do not, and for a backslash at a line end.
+    """
+    if "\\" not in raw:
+        return raw, -1
+    unknown, meant = -1, False
+
+    def one(match: re.Match[str]) -> str:
+        nonlocal unknown, meant
+        body = match[1]
+        if body in _SELF or body == mark:
+            return body
+        if body in _MEANT or (body[0] == "u" and len(body) == 5):
+            meant = True
+            return _MEANT.get(body) or chr(int(body[1:], 16))
+        if len(body) > 1 and mark == "'":
+            meant = True
+            return chr(int(body[1:], 16))
+        half_unicode = body == "u" and raw[match.end() : match.end() + 1] in _HEX
+        if body in "\n\r“”‘’" or len(body) > 1 or half_unicode:
+            raise Stop("ambiguous_escape", "a backslash here can be read in two ways", offset + match.start())
+        unknown = match.start() if unknown < 0 else unknown
+        return match[0]
+
+    value = _ESCAPE.sub(one, raw)
+    if unknown >= 0 and meant:
+        raise Stop(
+            "mixed_escapes",
+            "a string mixes escapes such as \\n with backslashes that are not escaped",
+            offset + unknown,
+        )
+    if not value.isascii():
+        value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace" if _lone(value) else "strict")
+    return value, (offset + unknown if unknown >= 0 else -1)
+
+
+def _lone(value: str) -> bool:
+    try:
+        value.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        raise Stop("surrogate", "there is a lone surrogate, which is not a character", 0) from None
+    return False

@@ -1,0 +1,346 @@
+"""The incremental reader: text in, signals out, and at the end everything that the answer held."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from rails.core import limits
+from rails.core.conversation import NativeCall, StopReason
+from rails.core.dataclass import replace
+from rails.core.errors import Refusal
+from rails.core.tool_request import RawRequest
+from rails.data_formats.strict_json import ParsedJson, parse_strict
+from rails.json_schema import quick_check
+from rails.json_schema.quick_check import PATH_KEYS
+from rails.parsing import classify, uncertain_blocks
+from rails.parsing.blocks import BlockSpan, JsonFence, XmlCall
+from rails.parsing.call_formats import optional
+from rails.parsing.call_formats.native import judge_native
+from rails.parsing.call_formats.xml_calls import XmlFollower
+from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
+from rails.parsing.fast_path import read_plain
+from rails.parsing.json_progress import JsonProgress, from_value
+from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
+from rails.parsing.scanner import Scanner
+from rails.parsing.uncertain_blocks import TornBlockDetector
+from rails.parsing.unread_calls import find_unread_calls
+
+_ACTION: Final = re.compile(r"^[ \t]*</?action>[ \t]*\r?(?:\n|\Z)", re.M)
+
+#: An offset beyond every answer.
+_NOWHERE: Final = limits.ANSWER_CHARS * 2
+
+
+class AnswerParser:
+    """Reads one answer as it streams in. Same results for any chunking, also inside a character.
+
+    ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session; ``dialects``
+    names further wire formats to read (``parsing.call_formats.optional``; UsageError for one that does not exist).
+    ``report_unread_calls``: in a whole answer in which nothing was read, refuse calls that stand where none is read
+    (``rails.parsing.unread_calls``), so that their author hears of it.
+    """
+
+    def __init__(
+        self,
+        tools: ToolSchemas,
+        *,
+        id_prefix: str = "r",
+        dialects: Collection[str] = (),
+        report_unread_calls: bool = False,
+    ) -> None:
+        self._tools, self._prefix, self._reports_unread_calls = tools, id_prefix, report_unread_calls
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._dialects = optional.check_dialects(frozenset(dialects))
+        self._torn_detector = TornBlockDetector(tools)
+        self._scanner = Scanner(tools, self._reads, self._dialects, self._torn_detector.fence)
+        self._announced: JsonProgress | XmlFollower | None = None
+        self._doubt = _NOWHERE  # from this offset on, blocks may be quoted by a broken one
+        self._count = 0
+        self._size = 0
+        self._waiting: list[list[RawRequest | Refusal]] = []
+        self._started: set[str] = set()
+        self._requests: list[RawRequest] = []
+        self._refusals: list[Refusal] = []
+        self._ignored: list[Ignored] = []
+        self._prose: list[str] = []
+        self._native: dict[str, str] = {}
+        self._blocks: dict[str, tuple[int, int]] = {}
+        self._doubted = False  # the block before that offset was refused
+        self._orphaned = False  # behind that offset there is prose with a tool key
+        self._remnant = False  # behind that offset there is text that looks like the rest of a JSON block
+        self._actions = False
+        self._done = False
+
+    def feed(self, chunk: str | bytes) -> list[ParseEvent]:
+        """Take the next piece of the answer. Returns what became known by it, in order.
+
+        Raises ValueError after ``flush``.
+        """
+        if self._done:
+            raise ValueError("the reader was flushed")
+        return self._feed(chunk, whole=False)
+
+    def _feed(self, chunk: str | bytes, *, whole: bool) -> list[ParseEvent]:
+        """Feed a chunk; ``whole`` says that nothing follows it, so its last line is complete."""
+        text = self._decoded(chunk, whole) if isinstance(chunk, bytes) else chunk
+        room = limits.ANSWER_CHARS - self._size
+        self._size += len(text)
+        signals: list[ParseEvent] = []
+        for item in self._scanner.feed(text[:room] if room < len(text) else text, whole=whole):
+            self._take(item, signals)
+        self._peek(signals)
+        return signals
+
+    def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
+        """Take the end of the answer, why it ended, and the provider's own calls. Call it once."""
+        if self._done:
+            raise ValueError("the reader was flushed")
+        return self._flush(finish, calls, [])
+
+    def _flush(self, finish: StopReason, calls: Sequence[NativeCall], late: list[ParseEvent]) -> ParsedAnswer:
+        """Take the end; ``late`` are signals that were not passed on yet."""
+        whole = finish in NORMAL_STOPS and self._size <= limits.ANSWER_CHARS
+        rest = self._decoded(b"", True) if self._decoder is not None else ""
+        for item in (*self._scanner.feed(rest), *self._scanner.flush()):
+            self._take(item, late, whole=whole)
+        remnant = self._remnant or self._scanner.orphan >= self._doubt
+        quoted = min(self._doubt if not whole or remnant else _NOWHERE, self._torn_from(whole))
+        for outcomes in self._waiting:
+            ends = outcomes[0].end
+            last = isinstance(outcomes[0], RawRequest) and ends >= self._scanner.offset
+            self._complete(
+                [uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes], late
+            )
+        self._done = True
+        if self._orphaned and self._remnant and not self._doubted:
+            self._complete([self._numbered(uncertain_blocks.torn(self._doubt))], late)
+        elif self._torn_detector.lost() >= 0:
+            self._complete([self._numbered(uncertain_blocks.torn(self._torn_detector.lost()))], late)
+        for call in calls:
+            outcome = self._numbered(judge_native(call, finish))
+            self._native[_id(outcome)] = call.id
+            self._complete([outcome], late)
+        if self._reports_unread_calls and whole and not (self._requests or self._refusals):
+            self._report_unread_calls(late)
+        if self._size > limits.ANSWER_CHARS:
+            self._refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
+        return ParsedAnswer(
+            tuple(self._requests),
+            tuple(self._refusals),
+            tuple(self._ignored),
+            self._text(),
+            dict(self._native),
+            dict(self._blocks),
+            tuple(late),
+        )
+
+    def _report_unread_calls(self, late: list[ParseEvent]) -> None:
+        """Refuse the calls that were not read; nothing was taken out of the prose, so it is the answer."""
+        for refusal in find_unread_calls("".join(self._prose), self._tools, self._ignored):
+            outcome = self._numbered(refusal)
+            self._blocks[_id(outcome)] = (refusal.start, refusal.end)
+            self._complete([outcome], late)
+
+    def _torn_from(self, whole: bool) -> int:
+        """Return the offset from which blocks are torn, or quoted by a torn one."""
+        watch = self._torn_detector
+        return watch.since if watch.seen else _NOWHERE if whole else watch.unfinished
+
+    def _decoded(self, chunk: bytes, final: bool) -> str:
+        """Decode UTF-8 whose characters may be split between chunks; bad bytes become U+FFFD."""
+        if self._decoder is None:
+            self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        return self._decoder.decode(chunk, final)
+
+    def _text(self) -> str:
+        """Return the prose, without the <action> lines around XML calls."""
+        prose = "".join(self._prose)
+        return _ACTION.sub("", prose) if self._actions else prose
+
+    def _reads(self, body: str) -> bool:
+        """Return whether a body can be read as calls, repairs included."""
+        block = JsonBlock(body, body, 0, len(body), 0, True, True)
+        progress = JsonProgress()
+        progress.feed(body)
+        outcomes = classify.judge_block(block, self._tools, progress)
+        return all(isinstance(one, RawRequest) for one in outcomes)
+
+    def _take(self, item: BlockSpan | str, signals: list[ParseEvent], *, whole: bool = True) -> None:
+        if isinstance(item, str):
+            self._prose.append(item)
+            self._torn_detector.text(item)
+            self._suspect(item)
+            return
+        if not item.closed and item.start >= self._doubt:
+            self._remnant = True
+        self._take_span(item, signals, whole)
+
+    def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
+        whole = whole or item.closed
+        if item.kind == "quote":
+            self._torn_detector.quote(item)
+            if not item.label:  # a fence line of ours may have been taken for its opening
+                self._suspect(item.raw)
+            self._settle(item, uncertain_blocks.judge_quote(item), signals)
+        else:
+            if item.progress is None and item.first is not None:
+                item.progress = from_value(item.first[1], item.body)
+            outcomes = self._judged(item, whole)
+            what = item.progress or item.follower
+            if what is not self._announced:
+                self._announce(what, item.start, signals, ended=True)
+            if what is self._announced:
+                outcomes = uncertain_blocks.never_ignored(outcomes, item.start, item.end)
+            if item.kind == "json" and uncertain_blocks.holds_raw_lines(outcomes):
+                self._doubt = min(self._doubt, item.start)
+            if item.kind == "json":
+                self._torn_detector.block(item, outcomes)
+            self._settle(item, outcomes, signals)
+            if item.kind == "json" and not _certain_end(item, outcomes):
+                self._doubt = min(self._doubt, item.end)
+                self._doubted = self._doubted or isinstance(outcomes[0], Refusal)
+
+    def _suspect(self, text: str) -> None:
+        """Look for the rest of a doubtful block in what seems to be prose or another block."""
+        if self._doubt < _NOWHERE:
+            self._remnant = self._remnant or uncertain_blocks.REMNANT.search(text) is not None
+            self._orphaned = self._orphaned or classify.names_tool(text, self._tools)
+
+    def _judged(self, span: BlockSpan, whole: bool) -> Sequence[BlockResult]:
+        raw = span.raw.rstrip("\r\n") if span.closed else span.raw
+        if span.progress is None:
+            self._actions = True
+            return [classify.xml_call(span, raw, self._tools)]
+        block = JsonBlock(
+            span.body,
+            raw,
+            span.start,
+            span.start + len(raw),
+            span.body_start,
+            span.closed,
+            whole,
+            span.dialect,
+            span.label,
+            self._dialects,
+            span.cut_short,
+        )
+        if span.ambiguous:
+            return [uncertain_blocks.ends_twice(block)]
+        if span.context and classify.is_call(span.context, span.progress, self._tools):
+            return [uncertain_blocks.unsure_end(block)]
+        if span.first is None or span.first[0] != block.body:
+            span.first = (block.body, parse_strict(block.body))
+        return classify.judge_block(block, self._tools, span.progress, span.first[1])
+
+    def _settle(self, span: BlockSpan, outcomes: Sequence[BlockResult], signals: list[ParseEvent]) -> None:
+        """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""
+        if not outcomes or isinstance(outcomes[0], Ignored):
+            self._prose.append(span.raw)
+            self._ignored.extend(one for one in outcomes if isinstance(one, Ignored))
+            return
+        numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
+        self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
+        at_end = not span.raw.endswith("\n") and uncertain_blocks.was_repaired(numbered)
+        if (
+            self._waiting
+            or span.start >= min(self._doubt, self._torn_detector.since)
+            or at_end
+            or uncertain_blocks.used_closers(numbered)
+        ):
+            self._waiting.append(numbered)
+        else:
+            self._complete(numbered, signals)
+
+    def _numbered(self, outcome: RawRequest | Refusal) -> RawRequest | Refusal:
+        self._count += 1
+        name = f"{self._prefix}{self._count}"
+        if isinstance(outcome, RawRequest) and self._count > limits.REQUESTS_PER_ANSWER:
+            outcome = uncertain_blocks.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
+        if isinstance(outcome, RawRequest):
+            return replace(outcome, id=name)
+        return replace(outcome, request_id=name)
+
+    def _peek(self, signals: list[ParseEvent]) -> None:
+        """Announce the request that is being written, if enough of it is known."""
+        stretch = self._scanner.current
+        if isinstance(stretch, JsonFence):
+            if stretch.progress is not self._announced and stretch.progress.found:
+                self._announce(stretch.progress, stretch.start, signals)
+        elif isinstance(stretch, XmlCall) and stretch.follower is not self._announced:
+            self._announce(stretch.follower, stretch.start, signals)
+
+    def _announce(
+        self, what: JsonProgress | XmlFollower | None, start: int, signals: list[ParseEvent], *, ended: bool = False
+    ) -> None:
+        """Say that a request has begun, if its tool is known and its path is known or not to come."""
+        name = what.tool if what is not None else ""
+        if what is None or name not in self._tools:
+            return
+        has_path = quick_check.takes_path(self._tools[name])
+        path = what.path if has_path else ""
+        if (has_path and not path and not ended) or not what.is_call:
+            return
+        self._announced = what
+        signals.append(CallStarted(f"{self._prefix}{self._count + 1}", name, path, start))
+        self._started.add(signals[-1].id)
+
+    def _complete(self, outcomes: Sequence[RawRequest | Refusal], signals: list[ParseEvent]) -> None:
+        for outcome in outcomes:
+            if isinstance(outcome, RawRequest):
+                self._requests.append(outcome)
+                if outcome.id not in self._started:
+                    signals.append(CallStarted(outcome.id, outcome.tool_name, _path(outcome), outcome.start))
+            else:
+                self._refusals.append(outcome)
+            signals.append(CallFound(_id(outcome), outcome))
+
+
+def _certain_end(span: BlockSpan, outcomes: Sequence[BlockResult]) -> bool:
+    """Return whether a JSON block surely ended where it did: it was read, or its brackets close outside strings."""
+    if span.cut_short or span.unsure:
+        return False
+    if span.first is not None and isinstance(span.first[1], ParsedJson):
+        return True
+    if any(isinstance(one, RawRequest) for one in outcomes):
+        return True
+    progress = span.progress
+    if all(isinstance(one, Ignored) for one in outcomes):
+        return False
+    return progress is not None and progress.done and not (progress.suspicious or progress.quote or progress.trailing)
+
+
+def _id(outcome: RawRequest | Refusal) -> str:
+    return outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
+
+
+def _path(request: RawRequest) -> str:
+    return next((value for key in PATH_KEYS if isinstance(value := request.parameters.get(key), str)), "")
+
+
+def parse(
+    text: str | bytes | None,
+    tools: ToolSchemas,
+    *,
+    finish: StopReason = "end_turn",
+    calls: Sequence[NativeCall] = (),
+    id_prefix: str = "r",
+    dialects: Collection[str] = (),
+) -> ParsedAnswer:
+    """Read a whole answer. ``None`` and empty text give an empty result.
+
+    ``text`` may be UTF-8 bytes (undecodable bytes become U+FFFD). ``tools`` maps every tool name to the
+    JSON Schema of its parameters; ``finish`` is why the model stopped; ``calls`` are native calls;
+    ``dialects`` names further wire formats to read. Raises TypeError for what is not text.
+    """
+    if type(text) is str and finish in NORMAL_STOPS and not (calls or dialects) and len(text) <= limits.ANSWER_CHARS:
+        found = read_plain(text, tools, id_prefix)
+        if found is not None:
+            return found
+    if text is not None and not isinstance(text, str | bytes):
+        raise TypeError(f"an answer is text or UTF-8 bytes, not {type(text).__name__}")
+    reader = AnswerParser(tools, id_prefix=id_prefix, dialects=dialects)
+    signals = reader._feed(text, whole=True) if text else []
+    return reader._flush(finish, calls, signals)

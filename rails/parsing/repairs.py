@@ -1,0 +1,81 @@
+"""Named, syntax-only repairs: read what has one reading, refuse the rest with its place.
+
+The reader below accepts a superset of JSON and records each departure from JSON as a ``Repair``. No
+string, number or key is added, dropped or changed: only what stands between them, and how they are
+quoted. The tiers:
+
+    A  between tokens   comments, odd white space, literal \\n, doubled and trailing commas, missing commas,
+                        bare keys, Python literals, quote style, extra closers, text before and after
+    B  inside strings   raw control characters; an unknown escape keeps its backslash
+    C  closers          missing } and ] at the end, when the caller knows that nothing was cut off
+    D  whole block      escaped once more, or sent as one JSON string
+
+Refused: elisions, placeholders, expressions, joined strings, strings that mix unknown escapes with
+escapes that mean something (Windows paths), unclosed strings, a second value for a key.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+from rails.core import limits
+from rails.core.tool_request import Repair
+from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
+from rails.parsing.lenient_json import KnownNames, LenientReader
+from rails.parsing.lenient_tokens import CONFIDENCE, Stop
+
+_ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
+
+
+def repair(text: str, *, known: KnownNames = frozenset, closers: bool = False) -> ParsedJson | JsonFault:
+    """Read ``text`` as one value, repairing syntax where there is one reading.
+
+    ``known`` returns the property names that a missing comma may stand before on one line. ``closers``
+    allows tier C: the caller vouches that the text was not cut off.
+    """
+    if len(text) > limits.BLOCK_CHARS:
+        return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
+    try:
+        outer = _escaped_once_more(text)
+        if outer is not None:
+            return _inside(outer, known)
+        return _checked(LenientReader(text, known, closers).read(), text)
+    except Stop as stop:
+        return stop.fault
+
+
+def _checked(parsed: ParsedJson, text: str) -> ParsedJson | JsonFault:
+    if too_deep(parsed.value, text):
+        return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
+    if (not text.isascii() or "\\" in text) and has_surrogate(parsed.value):
+        return JsonFault("surrogate", "there is a lone surrogate, which is not a character")
+    return parsed
+
+
+def _escaped_once_more(text: str) -> str | None:
+    """Return the inner text of a block whose every quote is escaped, or that is one JSON string (tier D)."""
+    if _ESCAPED_BLOCK.match(text):
+        body = text.strip()
+        if re.search(r'(?<!\\)(?:\\\\)*"', body):
+            raise Stop("mixed_escaping", "some quotes of the block are escaped and some are not", text.find('"'))
+        try:
+            inner: str = json.JSONDecoder(strict=False).decode(f'"{body}"')
+        except ValueError as error:
+            raise Stop("mixed_escaping", f"the escaped block cannot be unescaped ({error})", 0) from error
+        return inner
+    stripped = text.strip()
+    if stripped[:1] != '"' or '\\"' not in stripped[:200]:
+        return None
+    outer = parse_strict(stripped)
+    inner_text = outer.value if isinstance(outer, ParsedJson) else None
+    return inner_text if isinstance(inner_text, str) and inner_text.lstrip()[:1] in ("{", "[") else None
+
+
+def _inside(inner: str, known: KnownNames) -> ParsedJson | JsonFault:
+    note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
+    parsed = parse_strict(inner)
+    if isinstance(parsed, JsonFault):
+        parsed = _checked(LenientReader(inner, known, closers=False).read(), inner)
+    return parsed if isinstance(parsed, JsonFault) else parsed._replace(repairs=(note, *parsed.repairs))

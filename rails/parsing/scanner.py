@@ -1,0 +1,266 @@
+"""Find blocks in streamed text: which stretches could be requests, and where exactly they are.
+
+A scanner over lines. Text is judged line by line, once each line is complete, so the result cannot depend on
+how the stream was cut into chunks; only the announcement of a request looks at unfinished lines, character by
+character. Each character is looked at a bounded number of times.
+
+Rules that are choices:
+    fences      three or more back-ticks or tildes at a line's start, after blanks or list markers; closed by
+                a line of at least as many of the same, or directly after the JSON value on its line
+    languages   json, jsonc and json5 in any letter case; fences without a language never hold requests
+    XML calls   ``<tool name="…">`` or an element named like a tool, at a line's start, ``<action>`` allowed before
+    quoting     fences in other languages hide what is in them, inner fences counted; so do <thinking>, <think>
+                and HTML comments. A quoting stretch that never ends hides nothing: its requests are refused
+    block quotes, inline code and raw braces are prose
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from rails.parsing.blocks import FENCE, INLINE, JSON_INFO, BlockSpan, JsonFence, QuoteBlock, TextBlock, XmlCall
+from rails.parsing.call_formats import optional, xml_calls
+from rails.parsing.call_formats.marked_json import MarkedJson
+from rails.parsing.results import ToolSchemas
+
+REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
+#: The start of every line that is worth a look.
+NOTABLE: Final = re.compile(r"^[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
+_MARKED: Final = re.compile(rf"{NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
+#: The end of prose that looks like the end of a JSON block.
+_REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
+#: How much of the prose before a fence is kept, in characters.
+_BEFORE: Final = 400
+#: How often a text may be read again from an earlier place, because a block did not end where it seemed to.
+_RETREATS: Final = 8
+
+
+class Scanner:
+    """Feed text, get spans and prose in order.
+
+    ``tools`` are the tools that exist; ``reads`` tells whether a text can be read as a JSON call, repairs
+    included; ``on_fence`` is given what stood before a fence line that names no language. ``current`` is the
+    open stretch. ``orphan`` is the last offset at which a lone fence line followed what looks like the end
+    of a JSON block: a sign that a block ended there and not before.
+    """
+
+    def __init__(
+        self,
+        tools: ToolSchemas,
+        reads: Callable[[str], bool] = bool,
+        dialects: frozenset[str] = frozenset(),
+        on_fence: Callable[[str], object] = bool,
+    ) -> None:
+        self.offset = 0
+        self.current: TextBlock | None = None
+        self.orphan = -1
+        self._tools, self._reads, self._dialects, self._on_fence = tools, reads, dialects, on_fence
+        self._notable = _MARKED if dialects & {"mistral", "react"} else NOTABLE
+        self._partial: list[str] = []
+        self._xml: BlockSpan | None = None
+        self._before = ""
+        self._retreats = 0
+
+    def feed(self, text: str, *, whole: bool = False) -> Iterator[BlockSpan | str]:
+        """Take the next text. Yields finished spans and pieces of prose.
+
+        ``whole`` says that nothing follows, so that the last line is complete without a line end.
+        """
+        first = 0
+        if self._partial:
+            first = text.find("\n") + 1
+            if first:
+                self._partial.append(text[:first])
+                line = "".join(self._partial)
+                self._partial.clear()
+                yield from self._line(line)
+        last = len(text) if whole and not self._partial else text.rfind("\n") + 1
+        yield from self._lines(text, first, last)
+        rest = text[last:] if last else text
+        if rest:
+            self._partial.append(rest)
+            if self.current is not None:
+                self.current.peek(rest)
+
+    def flush(self) -> Iterator[BlockSpan | str]:
+        """Take the end of the text. Yields what is left; an open span comes with ``closed`` false."""
+        if self._partial:
+            line = "".join(self._partial)
+            self._partial.clear()
+            yield from self._line(line)
+        while self.current is not None:
+            stretch, self.current = self.current, None
+            yield from self._end(stretch, closed=False)
+        yield from self._release()
+
+    def _lines(self, text: str, pos: int, end: int) -> Iterator[BlockSpan | str]:
+        """Judge the complete lines of ``text[pos:end]``, passing quickly over prose."""
+        while pos < end:
+            if self.current is None:
+                notable = self._notable.search(text, pos, end)
+                stop = notable.start() if notable else end
+                if stop > pos:
+                    yield from self._prose(text[pos:stop])
+                    pos = stop
+                    continue
+            elif type(self.current) is JsonFence and self.current.size == self.current.body_start - self.current.start:
+                span = self.current.whole(text, pos, end)
+                if span is not None:
+                    self.current = None
+                    pos += span.end - self.offset
+                    self.offset, self._before = span.end, ""
+                    yield span
+                    continue
+            stop = self._pass_over(text, pos, end)
+            if stop == pos:
+                stop = text.find("\n", pos, end) + 1 or end
+                yield from self._line(text[pos:stop])
+            pos = stop
+
+    def _pass_over(self, text: str, pos: int, end: int) -> int:
+        """Take the lines that cannot end the open stretch in one step. Returns where the next one starts."""
+        mark = self.current.mark if self.current is not None else ""
+        if not mark:
+            return pos
+        found = text.find(mark[0], pos, end)  # one character is found much sooner than three
+        found = text.find(mark, found, end) if found >= 0 else -1
+        stop = end if found < 0 else text.rfind("\n", pos, found) + 1 or pos
+        if stop > pos and self.current is not None:
+            self.current.pass_over(text[pos:stop])
+            self.offset += stop - pos
+        return stop
+
+    def _line(self, line: str) -> Iterator[BlockSpan | str]:
+        """Judge one complete line."""
+        while line:
+            stretch = self.current
+            if stretch is None:
+                opened = self._opener(line)
+                if opened is None:
+                    yield from self._prose(line)
+                    return
+                yield from self._release()
+                self.current, used = opened
+                self.current.add(line[:used])
+            else:
+                used = stretch.take(line)
+                if used < 0:
+                    stretch.add(line)
+                    self.offset += len(line)
+                    return
+                stretch.add(line[:used])
+                self.current = None
+            self.offset += used
+            line = line[used:]
+            if stretch is not None:
+                yield from self._end(stretch, closed=True)
+
+    def _prose(self, text: str) -> Iterator[str]:
+        self.offset += len(text)
+        if self._xml is not None and self._xml.follower is not None and self._xml.follower.closer in text:
+            self._xml.stray = True
+        self._before = (self._before + text)[-_BEFORE:] if len(text) < _BEFORE else text[-_BEFORE:]
+        yield text
+
+    def _end(self, stretch: TextBlock, *, closed: bool) -> Iterator[BlockSpan | str]:
+        """Finish a stretch, or go back to where it must have ended and read the rest again."""
+        back = stretch.retreat() if stretch.retreats or not closed else None
+        if back is not None and self._retreats < _RETREATS:
+            self._retreats += 1
+            yield from self._again(stretch, *back)
+            return
+        self._before = ""
+        span = stretch.span(closed=closed)
+        if span.kind == "xml" and closed:
+            self._xml = span
+        else:
+            yield span
+
+    def _again(self, stretch: TextBlock, body_end: int, end: int) -> Iterator[BlockSpan | str]:
+        """End the stretch at ``end`` and read what follows as if it came now."""
+        text = "".join(stretch.lines)
+        if isinstance(stretch, XmlCall) and not stretch.follower.prose:
+            line_end = text.find("\n", end) + 1
+            end = line_end if line_end and not text[end:line_end].strip() else end
+        self.offset = stretch.start + end
+        if isinstance(stretch, XmlCall) and stretch.follower.prose:
+            yield from self._prose_at(stretch.start, text[:end])
+        else:
+            stretch.lines = [text[:end]]
+            span = stretch.span(closed=True)
+            span.body_end = stretch.start + body_end
+            if isinstance(stretch, JsonFence):
+                span.unsure, span.context = True, "" if stretch.believed else text
+            yield span
+        yield from self._lines(text, end, len(text))
+
+    def _prose_at(self, start: int, text: str) -> Iterator[str]:
+        self.offset = start
+        yield from self._prose(text)
+
+    def _release(self) -> Iterator[BlockSpan]:
+        """Release an XML call that was held to see whether a second closing tag follows."""
+        if self._xml is not None:
+            span, self._xml = self._xml, None
+            yield span
+
+    # -- does something begin on this line? ----------------------------------------------------------
+
+    def _opener(self, line: str) -> tuple[TextBlock, int] | None:
+        """Return the stretch that begins on this line, and how much of the line is its opening."""
+        fence = FENCE.match(line) if "```" in line or "~~~" in line else None
+        if fence:
+            return self._fence(line, fence)
+        if self._dialects:
+            marked = optional.marker(line, self._before, self._dialects)
+            if marked:
+                return self._marked(marked), marked.used
+        if "<" not in line:
+            return None
+        region = REGION.match(line)
+        if region:
+            name = (region[1] or "").lower()
+            label, closing = (name, f"</{name}>") if name else ("a comment", "-->")
+            return QuoteBlock(self.offset, self.offset + region.end(), label, closing=closing), region.end()
+        call = xml_calls.opener(line, self._tools, invoke="invoke" in self._dialects)
+        if call is None:
+            return None
+        tool, element, used = call
+        follower = xml_calls.XmlFollower(tool, element, self._tools.get(tool, {}))
+        if line.endswith("/>", 0, used):
+            follower.end = used
+        return XmlCall(self.offset, self.offset + used, tool, follower=follower), used
+
+    def _fence(self, line: str, fence: re.Match[str]) -> tuple[TextBlock, int] | None:
+        mark, info = fence[1], fence[2]
+        language = JSON_INFO.match(info)
+        rest = info[language.end() :] if language else ""
+        inline = INLINE.match(rest) is not None
+        if language and (inline or mark[0] != "`" or "`" not in rest):
+            used = len(line) - len(rest) if inline else len(line)
+            return self._json(mark, used), used
+        if mark[0] == "`" and "`" in info:
+            return None
+        if not info.strip():
+            self._on_fence(self._before)
+            if _REST.search(self._before):
+                self.orphan = self.offset
+        return QuoteBlock(self.offset, self.offset + len(line), info.strip(), char=mark[0], length=len(mark)), len(line)
+
+    def _marked(self, found: optional.Marker) -> MarkedJson:
+        start = self.offset
+        stretch = MarkedJson(start, start + found.used, "json", end_tag=found.closing, dialect=found.dialect)
+        stretch.tool = found.tool
+        return stretch
+
+    def _json(self, mark: str, used: int) -> JsonFence:
+        return JsonFence(
+            self.offset,
+            self.offset + used,
+            "json",
+            char=mark[0],
+            length=len(mark),
+            reads=self._reads,
+        )

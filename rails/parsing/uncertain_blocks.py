@@ -1,0 +1,246 @@
+"""Second thoughts: what the surroundings of a block, or the end of the answer, say about an outcome.
+
+A repaired block may rest on where it seemed to end; a block behind a broken one may be what that one quotes; a
+block at the end of an answer that was cut off may be incomplete. Each case is refused here, in words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from rails.core import limits
+from rails.core.errors import Refusal
+from rails.core.text import one_line
+from rails.core.tool_request import Json, RawRequest
+from rails.data_formats.strict_json import ParsedJson
+from rails.json_schema.quick_check import PATH_KEYS
+from rails.parsing import classify
+from rails.parsing.blocks import BlockSpan
+from rails.parsing.classify import HINT, BlockResult, JsonBlock
+from rails.parsing.results import Ignored, ToolSchemas
+
+#: Repairs that are believed only if the answer was not cut off.
+_UNLESS_CUT: Final = frozenset({"missing_closers", "inner_quotes"})
+#: A line that begins like the rest of a JSON block and not like a sentence.
+REMNANT: Final = re.compile(r"^[ \t]*(?:[}\],]|[\"'“”][ \t]*[,}\]\n])", re.M)
+_CALL_LIKE: Final = re.compile(
+    r"""^[^\S\n]*(?:`{3,}|~{3,})[ \t]*json(?:(?!^[^\S\n]*(?:`{3}|~{3})).){0,400}?["']tool(?:_name)?["']\s*:"""
+    r"""|^[ \t]*<tool\s+name\s*=""",
+    re.I | re.M | re.S,
+)
+
+
+def used_closers(outcomes: Sequence[BlockResult]) -> bool:
+    """Return whether any outcome rests on added closers, which only a normal stop allows."""
+    return any(isinstance(one, RawRequest) and any(n.name in _UNLESS_CUT for n in one.repairs) for one in outcomes)
+
+
+def too_many(start: int, end: int, limit: int) -> Refusal:
+    """Return the refusal of a request beyond the bound of one answer."""
+    return Refusal(
+        "limit", f"One answer may hold {limit} requests; this one is beyond.", "Send the rest later.", start, end
+    )
+
+
+def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at_the_end: bool) -> RawRequest | Refusal:
+    """Judge again what had to wait for the end of the answer.
+
+    ``whole``: the answer was not cut off. ``at_the_end``: nothing follows the block. ``quoted_from``:
+    blocks from here on may be part of what an earlier, broken block quotes.
+    """
+    if isinstance(one, Refusal):
+        return one
+    if not whole and used_closers([one]):
+        message = "The JSON block is broken and the answer was cut off, so it may be incomplete."
+    elif not whole and at_the_end and was_repaired([one]):
+        message = "The block is broken and the answer was cut off right behind it, so it may be incomplete."
+    elif one.start >= quoted_from:
+        message = (
+            "The text around the block looks like the rest of a broken one, so where it begins or ends is uncertain."
+        )
+    else:
+        return one
+    return Refusal("unterminated", message, "Send the whole block again.", one.start, one.end, request_id=one.id)
+
+
+def unsure_end(block: JsonBlock) -> Refusal:
+    """Return the refusal of a block whose end could not be found."""
+    message = (
+        "The end of the JSON block cannot be found: a string in it is not closed, or holds what cannot stand in it."
+    )
+    return Refusal("unclosed_string", message, HINT, block.start, block.end)
+
+
+def was_repaired(outcomes: Sequence[BlockResult]) -> bool:
+    """Return whether any outcome rests on a repair of the text."""
+    return any(
+        isinstance(one, RawRequest) and any(not note.name.startswith("text_to_") for note in one.repairs)
+        for one in outcomes
+    )
+
+
+def holds_raw_lines(outcomes: Sequence[BlockResult]) -> bool:
+    """Return whether a string of any outcome ran over raw line ends, so that a fence line could be its content."""
+    return any(
+        isinstance(one, RawRequest) and any(note.name in ("raw_control", "inner_quotes") for note in one.repairs)
+        for one in outcomes
+    )
+
+
+def ends_twice(block: JsonBlock) -> Refusal:
+    """Return the refusal of a block that could end in two places."""
+    message = "The JSON block holds a fence line where a string seems to be open, and it can be read in two ways."
+    return Refusal("ambiguous", message, "Escape quotation marks and line ends inside strings.", block.start, block.end)
+
+
+def never_ignored(outcomes: Sequence[BlockResult], start: int, end: int) -> Sequence[BlockResult]:
+    """Return a refusal where a block that was announced as a request turned out to hold none."""
+    if not all(isinstance(one, Ignored) for one in outcomes):
+        return outcomes
+    reason = next((one.reason for one in outcomes if isinstance(one, Ignored)), "the block is empty")
+    return [Refusal("syntax", f"The block names a tool but cannot be read as a call: {reason}.", HINT, start, end)]
+
+
+def judge_quote(span: BlockSpan) -> list[BlockResult]:
+    """Decide what a quoting stretch is: ignored, unless it never ends and so may hide requests."""
+    if not _CALL_LIKE.search(span.raw):
+        return []
+    name = one_line(span.label, 40) or "a fence without a language"
+    if span.closed:
+        return [Ignored(span.start, span.end, f"quoted inside {name}")]
+    message = f"A block ({name}) is opened here and never closed, so what follows cannot be told from a quotation."
+    return [Refusal("unterminated", message, "Close the block, then send the call again.", span.start, span.end)]
+
+
+def too_long(limit: int) -> Refusal:
+    """Return the refusal of an answer beyond the bound; what came before the bound was read."""
+    return Refusal(
+        "limit", f"The answer has more than {limit} characters; the rest was not read.", "Send less at once."
+    )
+
+
+def torn(offset: int) -> Refusal:
+    """Return the refusal of a block that was torn by a fence line in it, so that its tool key is outside."""
+    message = "A JSON block ends at a fence line, and what follows looks like its rest, with a tool key."
+    return Refusal(
+        "unclosed_string", message, "Escape quotation marks and line ends inside strings.", offset, offset + 1
+    )
+
+
+#: An offset beyond every answer.
+_NOWHERE: Final = limits.ANSWER_CHARS * 2
+#: A line that begins with the end of a string in JSON.
+REST_LINE: Final = re.compile(r"^[ \t]*[\"”](?:[ \t]*[}\]]|[ \t]*,[ \t]*(?:[,\"“}\]]|\r?$)|[ \t]*\r?$)", re.M)
+#: The end of a JSON block with its closing fence.
+_REST_END: Final = re.compile(r"[\"'”]\s*[}\]][\s}\],]*\n[ \t]*(?:`{3}|~{3})")
+#: The end of a text that could be the end of a JSON block.
+_ENDS: Final = re.compile(r"[\"'”]\s*,?\s*[}\]][\s}\],]*\Z")
+#: Quotation marks that pair up the wrong way round: a word directly behind the second of a pair.
+_ODD_QUOTES: Final = re.compile(r'[^"]*+(?:"[^"]*+"(?!\w)[^"]*+)*+"[^"]*+"\w')
+#: Keys whose strings hold no text that could tear a block.
+_NAMES: Final = frozenset({*PATH_KEYS, "tool", "tool_name", "type"})
+
+
+class TornBlockDetector:
+    """Follows an answer: which blocks could have been torn, and does anything say that one was?
+
+    ``since`` is the offset from which blocks are in question, ``unfinished`` the same for blocks whose last string
+    looks cut, which is enough where the answer was cut off as well. ``seen`` is whether the rest of a block followed.
+    """
+
+    __slots__ = ("_data", "_named", "_told", "_tools", "seen", "since", "unfinished")
+
+    def __init__(self, tools: ToolSchemas) -> None:
+        self._tools = tools
+        self.since = self.unfinished = self._data = _NOWHERE
+        self.seen = self._named = self._told = False
+
+    def block(self, span: BlockSpan, outcomes: Sequence[BlockResult]) -> None:
+        """Take note of a JSON block and its result."""
+        data = isinstance(outcomes[0], Ignored) if outcomes else True
+        strict = span.first is not None and isinstance(span.first[1], ParsedJson)
+        if strict or any(isinstance(one, RawRequest) for one in outcomes):
+            last = last_text(_value(span, outcomes), names=data)
+            if strict and (last is None or "\n" in last):
+                self._told = self._told or not data
+                return
+            start = span.start
+            cut = span.cut_short or len(outcomes) > 1 or used_closers(outcomes)
+            texts = _value(span, outcomes) if data else None
+            if isinstance(texts, dict):
+                cut = cut or any(isinstance(one, str) and looks_cut(one) for one in texts.values())
+            if cut or (last is not None and looks_cut(last)):
+                self.unfinished = min(self.unfinished, start)
+        else:
+            start = span.end
+            if any(isinstance(one, Refusal) and one.code == "duplicate_key" for one in outcomes):
+                self.unfinished = min(self.unfinished, start)
+        if data:
+            self._data = min(self._data, span.end)
+        elif self._data < _NOWHERE:
+            self._told = True
+        self.since = min(self.since, start)
+
+    def text(self, text: str) -> None:
+        """Look at prose, or at a fence that may have been opened by mistake."""
+        if self.since == _NOWHERE:
+            return
+        self.seen = self.seen or REST_LINE.search(text) is not None
+        self._named = self._named or classify.names_tool(text, self._tools)
+
+    def quote(self, span: BlockSpan) -> None:
+        """Look into a fence or region that holds no requests, as it may begin or end inside a torn string."""
+        if self.since == _NOWHERE:
+            return
+        inside = span.raw.rstrip(" \t\r\n`~") if span.closed else span.raw
+        if span.closed and surplus(inside) <= 0:
+            return
+        if _REST_END.search(inside) or (span.closed and _ENDS.search(inside)):
+            self.seen = True
+        self.text(inside)
+
+    def fence(self, before: str) -> None:
+        """Look at what stood before a fence line without a language."""
+        line = before.rstrip()[-200:].rpartition("\n")[2]
+        if self.since < _NOWHERE and _ENDS.search(line) and surplus(line) > 0:
+            self.seen = True
+
+    def lost(self) -> int:
+        """Return where a block of data ended whose torn rest holds the key of a tool, or -1."""
+        return self._data if self.seen and self._named and not self._told and self._data < _NOWHERE else -1
+
+
+def _value(span: BlockSpan, outcomes: Sequence[BlockResult]) -> Json:
+    if span.first is not None and isinstance(span.first[1], ParsedJson):
+        return span.first[1].value
+    last = outcomes[-1] if outcomes else None
+    return dict(last.parameters) if isinstance(last, RawRequest) else None
+
+
+def last_text(value: Json, *, names: bool) -> str | None:
+    """Return the string that stands last in ``value``; None if something else does.
+
+    A path or a tool's name counts only with ``names``: it holds no text that could tear a block.
+    """
+    key = ""
+    while value and isinstance(value, dict | list):
+        if isinstance(value, dict):
+            key = next(reversed(value))
+            value = value[key]
+        else:
+            value = value[-1]
+    return value if isinstance(value, str) and (names or key not in _NAMES) else None
+
+
+def looks_cut(text: str) -> bool:
+    """Return whether ``text`` ends as if its rest were missing: empty, behind a blank, or something left open."""
+    if not text or text[-1].isspace() or text.count('"') % 2 == 1 or surplus(text) < 0:
+        return True
+    return '"' in text and _ODD_QUOTES.match(text) is not None
+
+
+def surplus(text: str) -> int:
+    """Return how many closing brackets ``text`` has more than opening ones."""
+    return text.count("}") + text.count("]") - text.count("{") - text.count("[")

@@ -1,0 +1,337 @@
+"""Unescaped quotation marks inside strings: count the readings that the schema allows, accept only one.
+
+Looking at the text alone, such a block nearly always has several readings. With the tool's schema (its keys and
+no others, required keys, enums, no key twice) there is often exactly one. The search tries, for every string,
+each quotation mark that could end it, and stops at the second complete reading that fits.
+
+What speaks against even the only reading is in ``rails.parsing.unescaped_quotes``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Set
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json, Repair
+from rails.data_formats.strict_json import JsonFault, ParsedJson
+from rails.json_schema import quick_check
+from rails.parsing.call_formats.dialects import Call, read_value
+from rails.parsing.lenient_tokens import CONFIDENCE, Stop, decode_string
+from rails.parsing.repairs import repair
+from rails.parsing.results import ToolSchemas
+
+_BRACE: Final = re.compile(r"[{}]")
+#: What stands before an opening mark: nothing, a blank or an operator, then perhaps a letter as in f"…".
+_BEFORE_OPENING: Final = re.compile(r"(?:\A|[^\w)\]}\"'])[fFrRbBuU]{0,2}\Z")
+
+
+def marks(text: str, mark: str) -> list[int]:
+    """Return the places of all unescaped quotation marks of one kind."""
+    return [m.start() for m in re.finditer(rf"\\.|{mark}", text, re.S) if m[0] == mark]
+
+
+def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
+    """Return whether ``raw``, read as the inside of one string in ``mark``, may have been meant otherwise.
+
+    ``keys`` are all names that a key of the block can have; ``item``: the string is an item of an array.
+    """
+    inner = marks(raw, mark)
+    if item and re.search(r",\s*\n", raw):
+        return True
+    if not inner:
+        return False
+    return (
+        f"\\{mark}" in raw  # some are escaped and some are not
+        or _delimits(raw, mark, inner)
+        or _lost(raw, mark, inner, item=item)
+        or _joins(raw, inner)
+        or (item and "\n" in raw)
+        or _swallows(raw, mark, keys)
+    )
+
+
+def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
+    """Doubled for each one meant, tripled around the string, or the whole string quoted twice."""
+    runs = re.findall(f"{mark}+", raw)
+    doubled = all(len(run) % 2 == 0 for run in runs)
+    long = [run for run in runs if len(run) >= 3]
+    tripled = raw.endswith(mark * 2) or len(long) % 2 == 1 or (raw.startswith(mark * 2) and not long)
+    edges = raw.strip()
+    return doubled or tripled or (len(inner) == 2 and edges.startswith(mark) and edges.endswith(mark))
+
+
+def _lost(raw: str, mark: str, inner: list[int], *, item: bool) -> bool:
+    """A mark without a partner, unless it is an inch mark; one with a wrong partner at an edge; or an item's own."""
+    edges = raw.strip()
+    if len(inner) % 2 == 1:
+        at_edge = edges.startswith(mark) or edges.endswith(mark)
+        return item or at_edge or not _pairs(raw, inner) or _near_structure(raw, mark)
+    first_pair = edges.startswith(mark) and (_opens(raw, inner[1]) or _is_inch(raw, inner[1]))
+    return first_pair or (edges.endswith(mark) and not _opens(raw, inner[-2])) or (item and _near_structure(raw, mark))
+
+
+def _pairs(raw: str, inner: list[int]) -> bool:
+    """Return whether the marks are pairs and inch marks."""
+    within = False
+    for at in inner:
+        if within:
+            within = False
+        elif _opens(raw, at):
+            within = True
+        elif not _is_inch(raw, at):
+            return False
+    return not within
+
+
+def _is_inch(raw: str, at: int) -> bool:
+    return raw[at - 1 : at].isdigit() and not raw[at + 1 : at + 2].isalnum()
+
+
+def _opens(raw: str, at: int) -> bool:
+    """Return whether the mark at ``at`` looks as if it opened a quotation."""
+    return _BEFORE_OPENING.search(raw[max(at - 3, 0) : at]) is not None
+
+
+def _near_structure(raw: str, mark: str) -> bool:
+    """Return whether an unescaped mark stands beside something that could be JSON's own."""
+    return re.search(rf"[,:{{}}\[\]]\s*{mark}|{mark}\s*[,:{{}}\[\]]", raw) is not None
+
+
+def _joins(raw: str, inner: list[int]) -> bool:
+    """Two strings side by side, or an expression that joins them."""
+    between = raw[inner[0] + 1 : inner[1] if len(inner) > 1 else len(raw)]
+    start = between.lstrip()[:1]
+    return start == "+" or (between != "" and not start) or (start in (",", ":") and not _opens(raw, inner[0]))
+
+
+def _swallows(raw: str, mark: str, keys: Set[str]) -> bool:
+    """The text of a known key, even if one of its marks was lost, unless braces of the string's own enclose it."""
+    found = [*re.finditer(rf"(?:{mark}([\w$-]{{1,100}})|\b([\w$-]{{1,100}}){mark})[^\n]{{0,2}}?\s*:", raw)]
+    found += re.finditer(rf"[,{{]\s*{mark}([\w$-]{{1,100}})(){mark}", raw)
+    return any((key[1] in keys or key[2] in keys) and not _enclosed(raw, key.start()) for key in found)
+
+
+def _enclosed(raw: str, at: int) -> bool:
+    """Return whether all braces of ``raw`` pair up, and one pair of them encloses ``at``."""
+    depth = around = 0
+    for brace in _BRACE.finditer(raw):
+        depth += 1 if brace[0] == "{" else -1
+        if depth < 0:
+            return False
+        around = depth if brace.start() <= at else around
+    return depth == 0 and around > 0
+
+
+#: Bounds that keep the search short: characters, quotation marks, steps, complete readings looked at.
+_CHARS: Final = 40_000
+_QUOTES: Final = 1_500
+_STEPS: Final = 4_000
+_READINGS: Final = 32
+
+_NAMED: Final = re.compile(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
+_SPACE: Final = re.compile(r"\s*")
+_KEY: Final = re.compile(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
+_SCALAR: Final = re.compile(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
+_FRAME_KEYS: Final = ("arguments", "args", "params", "parameters")
+_OWN_KEYS: Final = frozenset({"tool", "tool_name", "explanation", *_FRAME_KEYS})
+_TEXT: Final[Mapping[str, Json]] = {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """An open container: its schema, and the keys seen in it (``None`` for an array)."""
+
+    schema: quick_check.SchemaValue
+    seen: frozenset[str] | None
+
+
+_Stack = tuple[_Frame, ...]
+_State = tuple[int, tuple[tuple[int, frozenset[str] | None], ...]]
+#: Where each string begins and ends, and whether it is an item of an array.
+_Ends = tuple[tuple[int, int, bool], ...]
+
+
+def settle_quotes(text: str, tools: ToolSchemas) -> ParsedJson | JsonFault:
+    """Return the one reading of ``text`` that fits its tool's schema, or why there is none."""
+    if len(text) > _CHARS or text.count('"') + text.count("'") > _QUOTES:
+        return JsonFault("inner_quotes", "the block is too long to settle where its strings end")
+    named = _NAMED.search(text)
+    start = _SPACE.match(text)
+    if not named or named[2] not in tools or not start or text[start.end() : start.end() + 1] != "{":
+        return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped")
+    keys = quick_check.names(tools[named[2]]) | _OWN_KEYS
+    search = _Search(text, _root(named[2], tools))
+    found: list[tuple[ParsedJson, _Ends]] = []
+    for ends in search.readings(start.end()):
+        reading = _rewritten(text, ends, keys)
+        if isinstance(reading, ParsedJson) and _fits(reading.value, tools):
+            found.append((reading, ends))
+            if len(found) > 1:
+                return JsonFault(
+                    "ambiguous", "a quotation mark inside a string is not escaped, and there are several readings"
+                )
+    if search.exhausted or not found:
+        return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped")
+    reading, ends = found[0]
+    for begin, end, item in ends:
+        if doubtful(text[begin + 1 : end], text[begin], keys, item=item):
+            return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
+    at = next((begin for begin, end, _ in ends if marks(text[begin + 1 : end], text[begin])), -1)
+    if at < 0:
+        return JsonFault("inner_quotes", "the strings end where they seem to, and something else is wrong")
+    note = Repair("inner_quotes", at, text[at : at + 40], "", CONFIDENCE["inner_quotes"])
+    return ParsedJson(reading.value, (note, *(one for one in reading.repairs if one.name != "inner_quotes")))
+
+
+def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
+    """Return the schema of a whole block that calls ``name``, in any of the JSON dialects at once."""
+    schema = dict(tools[name])
+    exact: Json = {"enum": [name]}
+    members: dict[str, Json] = {**quick_check.properties(schema), "tool": exact, "tool_name": exact}
+    members.update({"explanation": dict(_TEXT), "id": dict(_TEXT), "type": {"enum": ["tool_request"]}})
+    members.update({key: schema for key in _FRAME_KEYS if key not in members})
+    return {"type": "object", "properties": members}
+
+
+def _fits(value: Json, tools: ToolSchemas) -> bool:
+    read = read_value(value, tools)
+    return isinstance(read, Call) and read.tool in tools and quick_check.fits(tools[read.tool], dict(read.parameters))
+
+
+def _rewritten(text: str, ends: _Ends, keys: frozenset[str]) -> ParsedJson | JsonFault:
+    """Read the text with the strings of ``ends`` escaped properly."""
+    parts, pos = [], 0
+    for begin, end, _ in ends:
+        decoded = _decoded(text[begin + 1 : end], text[begin])
+        if isinstance(decoded, JsonFault):
+            return decoded
+        parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
+        pos = end + 1
+    return repair("".join(parts) + text[pos:], known=lambda: keys)
+
+
+def _decoded(raw: str, mark: str) -> str | JsonFault:
+    """Decode the inside of a string that may hold unescaped quotation marks."""
+    try:
+        return decode_string(raw, mark, 0)[0]
+    except Stop as stop:
+        return stop.fault
+
+
+def _state(pos: int, stack: _Stack) -> _State:
+    """Return what the readings of the rest of the text depend on; schemas live as long as the search."""
+    return pos, tuple((id(frame.schema), frame.seen) for frame in stack)
+
+
+class _Search:
+    """Depth first over the places where strings can end; dead ends are remembered, so nothing is tried twice."""
+
+    def __init__(self, text: str, root: Mapping[str, Json]) -> None:
+        self.text, self.root = text, root
+        self.dead: set[_State] = set()
+        self.steps = 0
+        self.exhausted = False
+        self.marks = {mark: marks(text, mark) for mark in "\"'"}
+
+    def readings(self, start: int) -> Iterator[_Ends]:
+        """Yield the string ends of every reading that has the right structure."""
+        first = self.walk(start + 1, (_Frame(self.root, frozenset()),), first=True)
+        if first is None or isinstance(first, bool):
+            return
+        waiting: list[tuple[Iterator[int], int, _Stack, _Ends]] = []
+        waiting.append((self.ends(first[0], first[1]), first[0], first[2], ()))
+        seen = 0
+        alive = [False]
+        while waiting:
+            ends, begin, stack, chosen = waiting[-1]
+            end = next(ends, -1)
+            if end < 0:
+                waiting.pop()
+                if not alive.pop():
+                    self.dead.add(_state(begin, stack))
+                elif alive:
+                    alive[-1] = True
+                continue
+            self.steps += 1
+            if self.steps > _STEPS or seen > _READINGS:
+                self.exhausted = True
+                return
+            after = self.walk(end + 1, stack)
+            if after is True:
+                seen += 1
+                alive[-1] = True
+                yield (*chosen, (begin, end, stack[-1].seen is None))
+            elif isinstance(after, tuple) and _state(after[0], after[2]) not in self.dead:
+                waiting.append(
+                    (self.ends(after[0], after[1]), after[0], after[2], (*chosen, (begin, end, stack[-1].seen is None)))
+                )
+                alive.append(False)
+
+    def ends(self, begin: int, schema: quick_check.SchemaValue) -> Iterator[int]:
+        """Yield where the string that begins at ``begin`` could end: marks that something structural follows."""
+        text = self.text
+        choices = schema.get("enum") if isinstance(schema, Mapping) else None
+        for end in self.marks[text[begin]]:
+            if end <= begin:
+                continue
+            space = _SPACE.match(text, end + 1)
+            if text[space.end() if space else end + 1 :][:1] not in (",", "}", "]"):
+                continue
+            if not isinstance(choices, list) or text[begin + 1 : end] in choices:
+                yield end
+
+    def walk(
+        self, pos: int, stack: _Stack, *, first: bool = False
+    ) -> tuple[int, quick_check.SchemaValue, _Stack] | bool | None:
+        """Go on from ``pos`` to the next string value. True at a proper end of the text, None at a dead end.
+
+        ``first``: a container was just opened; otherwise a value has just ended.
+        """
+        text = self.text
+        while True:
+            pos = _SPACE.match(text, pos).end()  # type: ignore[union-attr]
+            char = text[pos : pos + 1]
+            top = stack[-1]
+            if char in ("}", "]"):
+                if (char == "}") != (top.seen is not None):
+                    return None
+                pos, stack, first = pos + 1, stack[:-1], False
+                if not stack:
+                    return True if not text[pos:].strip(" \t\r\n}]") else None
+                continue
+            if not first:
+                if char != ",":
+                    return None
+                pos = _SPACE.match(text, pos + 1).end()  # type: ignore[union-attr]
+                if text[pos : pos + 1] in ("}", "]"):
+                    continue
+            step = self._value(pos, stack)
+            if step is None or step[3]:
+                return None if step is None else (step[0], step[1], step[2])
+            pos, stack, first = step[0], step[2], step[4]
+
+    def _value(self, pos: int, stack: _Stack) -> tuple[int, quick_check.SchemaValue, _Stack, bool, bool] | None:
+        """Read a key if one is due, and what its value begins with: (pos, schema, stack, is a string, opened)."""
+        text, top = self.text, stack[-1]
+        if top.seen is not None:
+            key = _KEY.match(text, pos)
+            names = quick_check.properties(top.schema)
+            if not key or key[2] in top.seen or (names and key[2] not in names):
+                return None
+            stack = (*stack[:-1], _Frame(top.schema, top.seen | {key[2]}))
+            schema: quick_check.SchemaValue = names.get(key[2])
+            pos = key.end()
+        else:
+            schema = top.schema.get("items") if isinstance(top.schema, Mapping) else None
+        char = text[pos : pos + 1]
+        types = quick_check.types_of(schema)
+        if char in ("{", "["):
+            frame = _Frame(schema, frozenset() if char == "{" else None)
+            return (pos + 1, schema, (*stack, frame), False, True) if len(stack) < 16 else None
+        if char in ('"', "'"):
+            return (pos, schema, stack, True, False) if not types or "string" in types else None
+        scalar = _SCALAR.match(text, pos)
+        return (scalar.end(), schema, stack, False, False) if scalar else None

@@ -1,0 +1,1 @@
+"""The one place that starts trusted programs: by absolute path, with a clean environment and limits."""

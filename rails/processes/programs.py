@@ -1,0 +1,241 @@
+"""Programs that the gate runs: where they are, which version, and how they are started and stopped.
+
+A tool comes from the environment AI-Rails itself runs in, by absolute path: never from a ``PATH`` or a
+folder that an agent can write to. It gets a built environment, a working directory outside the
+workspace, a time limit that kills its whole process group, and a bound on what it may print.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Final
+
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.core.errors import CheckError
+from rails.core.text import one_line
+
+#: What a linter may print before it is stopped: one file can hold ten thousand findings.
+_OUTPUT: Final = 64_000_000
+_CHUNK: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program that can be run: its name, how a command line with it starts, and its version."""
+
+    name: str
+    argv: tuple[str, ...]
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRun:
+    """A program that ended: exit code, what it printed."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+    @property
+    def complaint(self) -> str:
+        """The last lines of standard error on one line, for a message."""
+        return one_line(" ".join(self.err[-600:].decode(errors="replace").split()), 300)
+
+
+@cache
+def find_ruff() -> Tool | None:
+    """Return the ruff of our own environment, or ``None`` when it is not installed."""
+    name = "ruff.exe" if os.name == "nt" else "ruff"
+    for folder in _scripts():
+        binary = folder / name
+        if binary.is_file():
+            return Tool("ruff", (str(binary),), _version("ruff"))
+    return None
+
+
+def _scripts() -> Iterator[Path]:
+    """Yield where the programs of our own environment are."""
+    beside = Path(sys.executable).parent
+    if sys.prefix != sys.base_prefix:  # in a virtual environment that is the same place
+        yield beside
+    import sysconfig  # which reads how Python was built
+
+    yield Path(sysconfig.get_path("scripts"))
+    yield beside
+
+
+def ruff_server(ruff: Tool) -> list[str]:
+    """Return the command that starts ``ruff`` as a server."""
+    return [*ruff.argv, "server"]
+
+
+@cache
+def find_module(name: str) -> Tool | None:
+    """Return the Python tool ``name`` of our own environment, run isolated (``python -I``), or ``None``."""
+    version = _version(name)
+    return Tool(name, (sys.executable, "-I", "-m", name), version) if version else None
+
+
+def _version(distribution: str) -> str:
+    """Return an installed distribution's version from its folder's name ("" if there is none).
+
+    ``importlib.metadata`` says the same and costs ten times the time of a cold ruff to import.
+    """
+    for folder in _packages():
+        # Path.glob would compile a pattern.
+        names = [entry.name for entry in folder.iterdir()] if folder.is_dir() else []
+        for name in names:
+            if name.startswith(f"{distribution}-") and name.endswith(".dist-info"):
+                return name.removesuffix(".dist-info").partition("-")[2]
+    from importlib import metadata
+
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _packages() -> Iterator[Path]:
+    """Yield the folders of our own environment's packages."""
+    if sys.prefix != sys.base_prefix and os.name != "nt":
+        yield Path(sys.prefix, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
+    import sysconfig
+
+    yield from (Path(sysconfig.get_path(key)) for key in ("purelib", "platlib"))
+
+
+def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment a tool gets: built from nothing, so that no key or ``PYTHON*`` leaks in."""
+    base = {"PATH": os.defpath, "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1", "NO_COLOR": "1"}
+    for name in ("TMPDIR", "SYSTEMROOT"):
+        if name in os.environ:
+            base[name] = os.environ[name]
+    return {**base, **(extra or {})}
+
+
+def outside() -> str:
+    """Return a working directory outside every workspace."""
+    return Path(sys.executable).anchor
+
+
+def start_tool(
+    argv: Sequence[str], *, cwd: str = "", extra: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start a tool in a process group of its own, with pipes. Raises CheckError if it cannot be started."""
+    try:
+        return subprocess.Popen(
+            list(argv),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=cwd or outside(),
+            env=environment(extra),
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CheckError(f"{Path(argv[0]).name} could not be started: {error.strerror or error}.") from error
+
+
+def kill_tool(process: subprocess.Popen[bytes]) -> None:
+    """Kill a tool and every process of its group, and wait for it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+    process.wait()
+
+
+def run_tool(
+    argv: Sequence[str],
+    *,
+    data: bytes = b"",
+    timeout: float | None = None,
+    cwd: str = "",
+    most: int = _OUTPUT,
+    extra: Mapping[str, str] | None = None,
+) -> ToolRun:
+    """Run a tool to its end with ``data`` on standard input.
+
+    Raises CheckError if it cannot be started, runs longer than ``timeout`` seconds (``CHECK_SECONDS``
+    unless told) or prints more than ``most`` bytes; no process of its group is left then.
+    """
+    timeout = limits.CHECK_SECONDS if timeout is None else timeout
+    process = start_tool(argv, cwd=cwd, extra=extra)
+    try:
+        out, err = _pump(process, data, Path(argv[0]).name, timeout=timeout, most=most)
+        return ToolRun(process.wait(), out, err)
+    finally:
+        kill_tool(process)
+
+
+def _pump(
+    process: subprocess.Popen[bytes], data: bytes, name: str, *, timeout: float, most: int
+) -> tuple[bytes, bytes]:
+    """Write and read until the process closed both outputs and has ended."""
+    stdin, stdout = pipes(process)
+    stderr = process.stderr or stdout
+    deadline = time.monotonic() + timeout
+    kept: dict[IO[bytes], bytearray] = {stdout: bytearray(), stderr: bytearray()}
+    with selectors.DefaultSelector() as selector:
+        for pipe in kept:
+            selector.register(pipe, selectors.EVENT_READ)
+        rest = memoryview(data)
+        if rest:
+            os.set_blocking(stdin.fileno(), False)
+            selector.register(stdin, selectors.EVENT_WRITE)
+        else:
+            stdin.close()
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise CheckError(f"{name} did not finish within {timeout:g} seconds and was stopped.")
+            for key, _ in selector.select(left):
+                if key.fileobj is stdin:
+                    rest = _write(stdin, rest)
+                    if not rest:
+                        selector.unregister(stdin)
+                        stdin.close()
+                    continue
+                pipe = next(p for p in kept if p is key.fileobj)
+                chunk = os.read(pipe.fileno(), _CHUNK)
+                kept[pipe] += chunk
+                if not chunk:
+                    selector.unregister(pipe)
+                if len(kept[pipe]) > most:
+                    raise CheckError(f"{name} printed more than {most} bytes and was stopped.")
+    try:
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise CheckError(f"{name} did not finish within {timeout:g} seconds and was stopped.") from None
+    return bytes(kept[stdout]), bytes(kept[stderr])
+
+
+def pipes(process: subprocess.Popen[bytes]) -> tuple[IO[bytes], IO[bytes]]:
+    """Return the input and output of a process that :func:`start_tool` started."""
+    if process.stdin is None or process.stdout is None:
+        raise CheckError("A tool was started without pipes.")
+    return process.stdin, process.stdout
+
+
+def _write(pipe: IO[bytes], rest: memoryview) -> memoryview:
+    try:
+        return rest[os.write(pipe.fileno(), rest[:_CHUNK]) :]
+    except BlockingIOError:
+        return rest
+    except BrokenPipeError:
+        return rest[:0]

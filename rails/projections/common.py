@@ -1,0 +1,257 @@
+"""What a review shows: plain values, made from log records by ``rails.projections.session``.
+
+Everything here is a function of the log; nothing is stored. Times are UTC in ISO 8601, durations in
+seconds. Texts are as logged, not yet printable: whoever draws them passes them through ``core.text``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from rails.core.change_summary import ChangeSummary
+from rails.core.dataclass import dataclass, field
+from rails.core.tool_request import Json
+from rails.projections.progress import PlanStep
+
+#: Parameters that name a file, in our tools and in those of the originals.
+_PATH_KEYS: Final = ("file_path", "path", "new_path")
+
+#: The outcome of a turn. "open": the log ends in the middle of it.
+TurnOutcome = Literal["applied", "ran", "refused", "findings", "denied", "aborted", "failed", "answered", "open"]
+#: How a try compares with those before it. "first": nothing to compare with; "repeated": the very same answer;
+#: "ignored": the same failure; "oscillating": back to an earlier one; "progress": another failure; "cut": the
+#: answer was cut off; "introduced": by a model's correction; "right": no failure after failures; "flaky": what was
+#: refused before passes unchanged.
+Attempt = Literal["", "first", "repeated", "ignored", "oscillating", "progress", "cut", "introduced", "right", "flaky"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestView:
+    """A tool request that was found. ``valid`` is ``None`` when the log does not say."""
+
+    id: str
+    tool: str
+    explanation: str
+    dialect: str
+    parameters: Json
+    repairs: tuple[str, ...] = ()
+    coerced: tuple[str, ...] = ()
+    valid: bool | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files the parameters name, in order, as far as they are known."""
+        found: list[str] = []
+        outer = self.parameters if isinstance(self.parameters, dict) else {}
+        edits = outer.get("edits")
+        for part in (outer, *(edits if isinstance(edits, list) else ())):
+            if isinstance(part, dict):
+                found += [value for key in _PATH_KEYS if isinstance(value := part.get(key), str)]
+        return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalView:
+    """A refusal: ``stage`` is where it happened ("request", "edit", or "output" for a final answer)."""
+
+    stage: Literal["request", "edit", "output"]
+    code: str
+    message: str
+    hint: str = ""
+    path: str = ""
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A finding of the gate; ``new`` is whether the change introduced it."""
+
+    path: str
+    line: int
+    column: int
+    rule: str
+    message: str
+    tool: str
+    severity: str
+    new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ValueChange:
+    """A value that a correction changed, as JSON; ``None``: it was not there before, or is not there after."""
+
+    place: str
+    old: str | None
+    new: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectionView:
+    """The model was asked to correct a block. ``why`` says why its answer was not taken, ``changes`` which
+    values it changed; without any, only the syntax changed.
+    """
+
+    request_id: str
+    taken: bool
+    why: str
+    changes: tuple[ValueChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GateView:
+    """A verdict. ``fixed`` and ``not_checked`` are sentences; ``fixes`` counts the places repaired; ``diff``
+    is what was judged, where the log has it; ``outlines`` say what it means.
+    """
+
+    status: str
+    findings: tuple[FindingView, ...]
+    fixed: tuple[str, ...]
+    fixes: int
+    not_checked: tuple[str, ...]
+    checks: tuple[str, ...]
+    seconds: float
+    diff: str = ""
+    outlines: tuple[ChangeSummary, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeView:
+    """A changed file and its hashes."""
+
+    path: str
+    kind: str
+    before_sha256: str | None
+    after_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalView:
+    """A question and its answer. ``answer`` is "" while nobody has answered."""
+
+    id: str
+    digest: str
+    kind: str
+    tools: tuple[str, ...]
+    diff: str
+    risks: tuple[str, ...]
+    notes: tuple[str, ...]
+    asked_at: str
+    answer: str = ""
+    reason: str = ""
+    by: str = ""
+    at: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ResultView:
+    """What running a tool or writing files gave. ``tool`` is "" for written files."""
+
+    ok: bool
+    text: str
+    tool: str
+    changes: tuple[ChangeView, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One turn: the model is asked, and everything that follows until it is asked again.
+
+    ``number`` counts from 1 within the session; 0 is what happened before the model was asked, such as
+    an answer that was applied from a file. ``first_seq`` and ``last_seq`` are the turn's log records.
+    ``planned`` are the changes the requests came to, written or not.
+    ``in_doubt`` is whether something was begun that has no result.
+    ``progress`` says how this turn's failures compare with those of the turn before; ``attempt`` is the same as
+    a word of :data:`Attempt`. ``cached_tokens`` were read from the provider's cache; ``input_tokens`` leaves
+    them out.
+    """
+
+    number: int
+    agent: str
+    model: str
+    started: str
+    first_seq: int
+    last_seq: int
+    outcome: TurnOutcome
+    text: str = ""
+    stop_reason: str = ""
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    requests: tuple[RequestView, ...] = ()
+    refusals: tuple[RefusalView, ...] = ()
+    ignored: tuple[str, ...] = ()
+    corrections: tuple[CorrectionView, ...] = ()
+    notes: tuple[str, ...] = ()
+    planned: tuple[ChangeView, ...] = ()
+    gates: tuple[GateView, ...] = ()
+    approvals: tuple[ApprovalView, ...] = ()
+    results: tuple[ResultView, ...] = ()
+    checkpoints: tuple[int, ...] = ()
+    errors: tuple[str, ...] = ()
+    feedback: str = ""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    progress: str = ""
+    attempt: Attempt = ""
+    in_doubt: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether the agent had to try again, or a human said no."""
+        return self.outcome in ("refused", "findings", "denied", "aborted", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTotals:
+    """Counts over a session. ``retries`` are turns that followed a failed one. ``findings_fixed`` counts
+    what the tools repaired and new findings that a later attempt no longer had. ``seconds`` by stage:
+    model, gate, human, write, run.
+    """
+
+    turns: int = 0
+    requests: int = 0
+    repairs: int = 0
+    refusals: int = 0
+    retries: int = 0
+    findings: int = 0
+    findings_fixed: int = 0
+    approved: int = 0
+    denied: int = 0
+    files_changed: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionView:
+    """A whole session. ``outcome`` is "" while it runs or when it broke off. ``failures`` explains every
+    row of failed turns in a sentence; ``attention`` says what deserves a second look; ``damage`` are the log's
+    unreadable lines, ``undone`` the steps taken back. ``prompts`` has a digest of each agent's
+    prompt. ``head`` is the hash of the last record: it stands for the whole log. ``plan`` has the agents with their
+    tasks, and how far each is.
+    """
+
+    session_id: str
+    started: str
+    ended: str
+    task: str
+    project: str
+    agents: tuple[str, ...]
+    models: tuple[str, ...]
+    outcome: str
+    message: str
+    turns: tuple[TurnView, ...]
+    totals: SessionTotals
+    failures: tuple[str, ...] = ()
+    attention: tuple[str, ...] = ()
+    undone: tuple[int, ...] = ()
+    resumed: int = 0
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    damage: tuple[str, ...] = ()
+    unknown_events: int = 0
+    records: int = 0
+    head: str = ""
+    plan: tuple[PlanStep, ...] = ()

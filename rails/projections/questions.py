@@ -1,0 +1,109 @@
+"""What was asked of a human and its state: a fold over a session's records, as far as a page needs it.
+
+A question ends with a decision, or without one: it expires, it is withdrawn (the run ended or asked anew),
+it is replaced by an edited one, or what was approved turned out to be stale. None of these is a denial.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+from rails.core import record_fields as d
+from rails.core.dataclass import dataclass, replace
+from rails.core.events import Record
+
+QuestionState = Literal["open", "approved", "denied", "stopped", "expired", "withdrawn", "replaced", "stale"]
+
+_STATE_OF: Final[dict[str, QuestionState]] = {"approve": "approved", "deny": "denied", "abort": "stopped"}
+_CLOSED: Final[dict[str, QuestionState]] = {"expired": "expired", "withdrawn": "withdrawn", "stale": "stale"}
+_ENDS: Final = ("WORKFLOW_END", "AGENT_FINISHED", "SESSION_RESUMED", "AGENT_ENGAGE")
+#: Questions of one session that are remembered; older ones are reported as "withdrawn" to whoever still answers.
+_KEPT: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalQuestion:
+    """A question: the APPROVAL_OPENED record it began with, and where it stands. ``record`` is as logged."""
+
+    number: int
+    session_id: str
+    id: str
+    digest: str
+    opened_at: str
+    record: Record
+    state: QuestionState = "open"
+    by: str = ""
+    reason: str = ""
+    ended_at: str = ""
+
+    @property
+    def words(self) -> str:
+        """Say where it stands, in a sentence."""
+        by, reason = f" by {self.by}" if self.by else "", f": {self.reason}" if self.reason else "."
+        return {
+            "open": "This waits for you.",
+            "approved": f"This was approved{by}.",
+            "denied": f"This was denied{by}{reason}",
+            "stopped": f"The session was stopped{by}{reason}",
+            "expired": "Nobody answered in time. That is no denial: the run paused, and asks again when it goes on.",
+            "withdrawn": "This is no longer asked: the run ended or asked anew.",
+            "replaced": "An edited proposal has taken its place.",
+            "stale": "It was approved, but a file had changed meanwhile, so nothing was written.",
+        }[self.state]
+
+
+class ApprovalQuestions:
+    """The questions of one session; feed it the records in order."""
+
+    def __init__(self) -> None:
+        self._all: dict[int, ApprovalQuestion] = {}
+        self.seen = 0
+
+    @property
+    def open(self) -> ApprovalQuestion | None:
+        """The question that waits; a run asks one at a time."""
+        last = self.last
+        return last if last and last.state == "open" else None
+
+    @property
+    def last(self) -> ApprovalQuestion | None:
+        """The newest question."""
+        return next(reversed(self._all.values()), None)
+
+    def get(self, number: int) -> ApprovalQuestion | None:
+        """Return the question that record ``number`` opened."""
+        return self._all.get(number)
+
+    def add(self, record: Record) -> None:
+        """Take in one record."""
+        self.seen = record.seq
+        facts = record.details
+        match record.event_type:
+            case "APPROVAL_OPENED":
+                self._end("replaced" if d.integer(facts, "replaces") else "withdrawn", record)
+                self._all[record.seq] = ApprovalQuestion(
+                    record.seq,
+                    record.session_id,
+                    d.text(facts, "id"),
+                    d.text(facts, "digest"),
+                    record.timestamp,
+                    record,
+                )
+                while len(self._all) > _KEPT:
+                    del self._all[next(iter(self._all))]
+            case "HUMAN_DECISION" if self.open and self.open.id == d.text(facts, "id"):
+                state = _STATE_OF.get(d.text(facts, "answer"), "withdrawn")
+                self._end(state, record, d.shortened(facts, "by"), d.shortened(facts, "reason"))
+            case "APPROVAL_CLOSED":
+                self._end(_CLOSED.get(d.text(facts, "state"), "withdrawn"), record)
+            case "TOOL_EXECUTION_RESULT" if not d.flag(facts, "ok", True) and not d.text(facts, "tool"):
+                last = self.last
+                if last and last.state == "approved" and last.id in d.texts(facts, "ids"):
+                    self._all[last.number] = replace(last, state="stale")
+            case kind if kind in _ENDS:
+                self._end("withdrawn", record)
+
+    def _end(self, state: QuestionState, record: Record, by: str = "", reason: str = "") -> None:
+        if question := self.open:
+            ended = replace(question, state=state, by=by, reason=reason, ended_at=record.timestamp)
+            self._all[question.number] = ended

@@ -1,0 +1,154 @@
+"""From log records to views: pure folds, tolerant of missing keys and unknown event types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final
+
+from rails.core import record_fields as d
+from rails.core.events import EVENT_TYPES, Record
+from rails.core.json_text import json_object
+from rails.core.text import sha256
+from rails.core.tool_request import Json
+from rails.projections.common import SessionTotals, SessionView, TurnView
+from rails.projections.progress import plan_of
+from rails.projections.turn import TurnBuilder
+from rails.review.reports.attempts import explain_failures, warnings_of, with_progress
+
+#: Events that belong to the session, not to one of its turns.
+_FRAME: Final = frozenset(
+    {"WORKFLOW_START", "WORKFLOW_END", "AGENT_ENGAGE", "AGENT_FINISHED", "SESSION_RESUMED", "LOG_RECOVERED", "UNDO"}
+)
+
+
+def session_view(
+    records: Iterable[Record], damage: Sequence[object] = (), *, load: Callable[[Record], Record] | None = None
+) -> SessionView:
+    """Fold a session's records into its view.
+
+    ``damage`` is what the lenient reader could not read; each is shown by its ``str``. ``load`` puts
+    large values back into a record (``rails.log.reader.full``); without it their beginnings are shown.
+    """
+    records = [load(record) for record in records] if load else list(records)
+    turns = with_progress(_turns(records))
+    frame = _Frame(records)
+    last = records[-1].timestamp if records else ""
+    return SessionView(
+        session_id=records[0].session_id if records else "",
+        started=records[0].timestamp if records else "",
+        ended=last if frame.outcome else "",
+        task=frame.task,
+        project=frame.project,
+        agents=tuple(dict.fromkeys(turn.agent for turn in turns if turn.agent)),
+        models=tuple(dict.fromkeys(turn.model for turn in turns if turn.model)),
+        outcome=frame.outcome,
+        message=frame.message,
+        turns=turns,
+        totals=_totals(turns),
+        failures=explain_failures(turns),
+        attention=warnings_of(turns, frame.undone, ended=bool(frame.outcome)),
+        undone=tuple(frame.undone),
+        resumed=frame.resumed,
+        prompts=frame.prompts,
+        damage=tuple(str(item) for item in damage),
+        unknown_events=sum(record.event_type not in EVENT_TYPES for record in records),
+        records=len(records),
+        head=records[-1].hash if records else "",
+        plan=plan_of(records),
+    )
+
+
+def session_as_json(view: SessionView) -> dict[str, Json]:
+    """Return the view as JSON; ``session.schema.json`` in this package describes it."""
+    result = json_object(view)
+    turns = result["turns"]
+    for value, turn in zip(turns if isinstance(turns, list) else (), view.turns, strict=True):
+        if isinstance(value, dict):
+            value["failed"] = turn.failed
+    return {"v": 1, **result}
+
+
+class _Frame:
+    """What the records around the turns say."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.task = self.project = self.outcome = self.message = ""
+        self.undone: list[int] = []
+        self.prompts: dict[str, str] = {}
+        self.resumed = 0
+        for record in records:
+            if record.event_type == "WORKFLOW_START":
+                self.task = d.shortened(record.details, "task") or record.message
+                self.project = d.shortened(record.details, "project")
+            elif record.event_type == "WORKFLOW_END":
+                self.outcome = d.shortened(record.details, "outcome") or "ended"
+                self.message = d.shortened(record.details, "message") or record.message
+            elif record.event_type == "AGENT_ENGAGE":
+                self.prompts[record.agent_role] = _prompt_digest(record.details)
+            elif record.event_type == "UNDO":
+                self.undone.append(int(d.number(record.details, "step")))
+            elif record.event_type == "SESSION_RESUMED":
+                self.resumed += 1
+                self.outcome = self.message = ""
+
+
+def _prompt_digest(details: d.Details) -> str:
+    """Return the beginning of the SHA-256 of an agent's prompt, "" where the log has none."""
+    stored = d.text(d.inner(details, "system"), "blob")  # large values are named by the same hash
+    system = d.text(details, "system")
+    return (stored or (sha256(system.encode("utf-8", "replace")) if system else ""))[:12]
+
+
+def _turns(records: Iterable[Record]) -> tuple[TurnView, ...]:
+    """Cut the records into turns. What comes before the first question to a model is turn 0, if it is anything."""
+    builders: list[TurnBuilder] = []
+    asked = 0
+    for record in records:
+        if record.event_type == "LLM_CALL":
+            # An overloaded model is asked again: that is the same turn, unless it had an answer already.
+            if not builders or builders[-1].number == 0 or builders[-1].answered:
+                asked = int(d.number(record.details, "turn")) or asked + 1
+                builders.append(TurnBuilder(asked, record))
+        elif record.event_type not in _FRAME and record.event_type in EVENT_TYPES and not builders:
+            builders.append(TurnBuilder(0, record))
+        if builders and record.event_type not in _FRAME:
+            builders[-1].add(record)
+    return tuple(builder.build() for builder in builders)
+
+
+def _totals(turns: Sequence[TurnView]) -> SessionTotals:
+    gates = [gate for turn in turns for gate in turn.gates]
+    answers = [approval.answer for turn in turns for approval in turn.approvals]
+    seconds: dict[str, float] = {}
+    for turn in turns:
+        for stage, spent in turn.seconds.items():
+            seconds[stage] = round(seconds.get(stage, 0.0) + spent, 3)
+    new = sum(finding.new for gate in gates for finding in gate.findings)
+    paths = {change.path for turn in turns for result in turn.results if result.ok for change in result.changes}
+    return SessionTotals(
+        turns=sum(turn.number > 0 for turn in turns),
+        requests=sum(len(turn.requests) for turn in turns),
+        repairs=sum(len(request.repairs) for turn in turns for request in turn.requests),
+        refusals=sum(len(turn.refusals) for turn in turns),
+        retries=sum(turn.progress not in ("", "first try") for turn in turns),
+        findings=new,
+        findings_fixed=sum(gate.fixes for gate in gates) + _fixed_by_agents(turns),
+        approved=answers.count("approve"),
+        denied=answers.count("deny") + answers.count("abort"),
+        files_changed=len(paths),
+        input_tokens=sum(turn.input_tokens for turn in turns),
+        output_tokens=sum(turn.output_tokens for turn in turns),
+        seconds=seconds,
+    )
+
+
+def _fixed_by_agents(turns: Sequence[TurnView]) -> int:
+    """Count new findings that the next verdict of the same agent no longer has."""
+    fixed = 0
+    open_findings: dict[str, set[tuple[str, str, str]]] = {}
+    for turn in turns:
+        for gate in turn.gates:
+            now = {(f.path, f.rule, f.message) for f in gate.findings if f.new}
+            fixed += len(open_findings.get(turn.agent, set()) - now)
+            open_findings[turn.agent] = now
+    return fixed

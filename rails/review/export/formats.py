@@ -1,0 +1,42 @@
+"""A session in other people's formats. Each export is a pure function from records to text.
+
+Give whole records, with large values put back (``rails.log.reader.read_strict``, or ``full`` after a
+lenient read). Secrets were masked when the log was written, so an export holds none that the log lacks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from rails.core.conversation import answer_from_json, answer_to_json
+from rails.core.events import Record
+from rails.review.export.atif import to_atif
+from rails.review.export.markdown import to_markdown
+from rails.review.export.transcript import to_transcript
+
+
+def to_recording(records: Sequence[Record]) -> str:
+    """Return the model's answers as a recording, which ``recorded:FILE`` replays without a model.
+
+    An answer whose form cannot be read is left out; the replay then says that answers are missing.
+    """
+    lines = []
+    for record in records:
+        if record.event_type == "LLM_RESPONSE":
+            try:
+                answer = answer_from_json(dict(record.details))
+            except ValueError:
+                continue
+            lines.append(json.dumps({"agent": record.agent_role, **answer_to_json(answer)}, ensure_ascii=False))
+    return "".join(f"{line}\n" for line in lines)
+
+
+#: Every export by its name, for a command line or a page.
+FORMATS: Final[dict[str, Callable[[Sequence[Record]], str]]] = {
+    "atif": to_atif,
+    "markdown": to_markdown,
+    "recording": to_recording,
+    "transcript": to_transcript,
+}

@@ -1,0 +1,152 @@
+"""Where decisions from outside a run go: the open questions of running sessions, and the way of an answer to its run.
+
+The page and the terminal application share it. Questions are read from the logs, so whoever was started a moment
+ago knows what waits, and two of them agree. An answer is left among the session's pending answers; the run takes it up,
+checks it again, and its log has the result. Nothing here decides.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rails.approval.answer import PageAnswer
+from rails.approval.pending import PendingAnswers, is_being_written
+from rails.approval.policy.file import read_tables
+from rails.core import limits
+from rails.core import record_fields as d
+from rails.core.dataclass import dataclass
+from rails.core.errors import LogError
+from rails.log.index.index import Index
+from rails.log.index.search import session_ids
+from rails.log.reader import LogRow, Tail, full, read_lenient, sessions
+from rails.projections.questions import ApprovalQuestion, ApprovalQuestions
+from rails.projections.session import session_view
+from rails.review.reports.dry_run import rule_in_words
+
+#: Sessions that are looked at for open questions: the newest.
+_SESSIONS: Final = 50
+#: Past sessions that a rule is tried on, the newest.
+_TRIED: Final = 200
+_POLL_S: Final = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerState:
+    """The state of an answer: the question's state, or "sent" (left, not taken yet), "taken" (another one was
+    first), "stale" or "unknown". ``mine`` is whether this answer is the one that the run got.
+    """
+
+    state: str
+    words: str
+    by: str = ""
+    mine: bool = False
+
+
+class Inbox:
+    """The questions of the project whose ``.rails`` folder is ``state``. Without ``key`` nothing can be decided."""
+
+    def __init__(self, state: Path, index: Index, key: bytes | None) -> None:
+        self._state, self._index, self._key = state, index, key
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[Tail, ApprovalQuestions]] = {}
+
+    def open(self, session_id: str) -> ApprovalQuestion | None:
+        """Return the question of a session that waits for an answer."""
+        return self._questions(session_id).open
+
+    def find(self, session_id: str, number: int) -> ApprovalQuestion | None:
+        """Return a question of a session."""
+        return self._questions(session_id).get(number)
+
+    def waiting(self) -> Iterator[ApprovalQuestion]:
+        """Yield what waits, in every session that is running, the newest session first."""
+        for session_id in session_ids(self._state)[::-1][:_SESSIONS]:
+            if is_being_written(self._state, session_id) and (question := self.open(session_id)):
+                yield question
+
+    @property
+    def can_decide(self) -> bool:
+        """Whether there is a key, without which no run takes an answer."""
+        return self._key is not None
+
+    def listening(self, session_id: str) -> bool:
+        """Whether the session's run takes answers from another process."""
+        return self._key is not None and PendingAnswers(self._state, session_id, self._key).listening
+
+    def facts(self, question: ApprovalQuestion) -> d.Details:
+        """Return everything that is asked. Raises LogError."""
+        return full(question.record, self._state).details
+
+    def rule_words(self, facts: d.Details) -> str:
+        """Say what the rule that a question offers to grant would have done in past sessions."""
+        try:
+            table = tomllib.loads(d.text(d.inner(facts, "grant"), "rule"))
+        except tomllib.TOMLDecodeError:
+            return ""
+        rules, _, mistakes = read_tables(table, "this session")
+        if not rules or mistakes:
+            return ""
+        views = (
+            session_view(*read_lenient(one.path), load=lambda record: full(record, self._state))
+            for one in sessions(self._state)[-_TRIED:]
+        )
+        return rule_in_words(rules[0], views)
+
+    def decide(self, session_id: str, number: int, answer: PageAnswer) -> AnswerState:
+        """Leave ``answer`` for the run and wait for a moment what it says."""
+        question = self.find(session_id, number)
+        if question is None:
+            return AnswerState("unknown", "There is no such question.")
+        if question.state != "open":
+            return _outcome(question)
+        if question.digest != answer.digest:
+            return AnswerState("stale", "What you answered is not what is asked now. Look at it again.")
+        if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).listening:
+            words = "The run is not running, so nothing was decided. Go on with ai-rails run --resume; it asks again."
+            return AnswerState("withdrawn", words)
+        if answer.do == "grant" and d.text(d.inner(self.facts(question), "grant"), "rule") != answer.rule:
+            return AnswerState("stale", "The rule is not the one that was shown.")
+        if not box.place(number, answer.to_json()) and box.read(number) != answer.to_json():
+            return self._settled(question, AnswerState("taken", "Somebody else answered first."))
+        words = "Your answer is left for the run; it has not taken it yet."
+        return self._settled(question, AnswerState("sent", words, mine=True))
+
+    def _settled(self, asked: ApprovalQuestion, so_far: AnswerState) -> AnswerState:
+        """Wait until the log has the result of a question; else return what is given."""
+        deadline = time.monotonic() + limits.PAGE_DECISION_SECONDS
+        while time.monotonic() < deadline:
+            question = self.find(asked.session_id, asked.number)
+            if question is not None and question.state != "open":
+                return _outcome(question, mine=so_far.mine)
+            time.sleep(_POLL_S)
+        return so_far
+
+    def _questions(self, session_id: str) -> ApprovalQuestions:
+        """Return the session's questions, up to the last line of its log."""
+        with self._lock:
+            if session_id not in self._known:
+                self._known[session_id] = self._begin(session_id), ApprovalQuestions()
+            tail, questions = self._known[session_id]
+            try:
+                for item in tail.read():
+                    if isinstance(item, LogRow):
+                        questions.add(item.record)
+            except LogError:
+                del self._known[session_id]
+            return questions
+
+    def _begin(self, session_id: str) -> Tail:
+        """Return a reader that begins with the newest question, so that a long log is not read from its start."""
+        # The stats first: what they do not count yet is read, whatever the search has missed.
+        card = self._index.card(session_id)
+        found = self._index.search(f"type:APPROVAL_OPENED session:{session_id}", limit=1).hits
+        return self._index.tail(session_id, found[0].record.seq if found else card.records + 1 if card else 1)
+
+
+def _outcome(question: ApprovalQuestion, *, mine: bool = False) -> AnswerState:
+    return AnswerState(question.state, question.words, question.by, mine)

@@ -1,0 +1,152 @@
+"""What a policy would have said to the questions of past sessions. Pure.
+
+Only questions that somebody answered count: a person, or the demo's script. What a log does not say is
+taken the careful way: a tool run counts as running something, and an emptied file as deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Final, cast
+
+from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen, minute_of
+from rails.core.dataclass import dataclass
+from rails.core.text import one_line, sha256
+from rails.core.verdict import Status
+from rails.projections.common import ApprovalView, ChangeView, SessionView, TurnView
+
+_EMPTY: Final = {sha256(b""), sha256(b"\n")}
+_NOT_PEOPLE: Final = ("policy", "grant", "headless", "timeout", "end of input", "error")
+_LISTED: Final = 10
+#: How the risks begin for which no rule allows anything unasked (``rails.edits.plan``).
+_DOUBTS: Final = ("Fuzzy match in ", "Merged: ")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question of the past: where it was asked, what was answered, and what the policy says to it."""
+
+    session_id: str
+    turn: int
+    what: str
+    answer: str
+    reason: str
+    ruling: Ruling
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class DryRunReport:
+    """All questions, in the order of the sessions."""
+
+    sessions: int
+    cases: tuple[Case, ...]
+
+    @property
+    def slipped(self) -> tuple[Case, ...]:
+        """What the policy allows although it was denied. A policy that is to be trusted has none."""
+        return tuple(case for case in self.cases if case.ruling == "allow" and case.answer != "approve")
+
+    @property
+    def blocked(self) -> tuple[Case, ...]:
+        """What the policy denies although it was approved."""
+        return tuple(case for case in self.cases if case.ruling == "deny" and case.answer == "approve")
+
+    def count(self, ruling: Ruling) -> int:
+        """Return how many questions get this ruling."""
+        return sum(case.ruling == ruling for case in self.cases)
+
+
+def dry_run(policy: Policy, sessions: Iterable[SessionView]) -> DryRunReport:
+    """Put every answered question of ``sessions`` to ``policy``."""
+    views = tuple(sessions)
+    return DryRunReport(len(views), tuple(case for view in views for case in _cases(policy, view)))
+
+
+def rule_in_words(rule: PolicyRule, sessions: Iterable[SessionView]) -> str:
+    """Return what ``rule`` alone would have allowed, for somebody who is about to give it."""
+    report = dry_run(Policy((rule,)), sessions)
+    allowed = report.count("allow")
+    text = f"In {report.sessions} past sessions it would have answered {allowed} of {len(report.cases)} questions"
+    if not report.slipped:
+        return f"{text}{', none of which was denied' if allowed else ''}."
+    return "\n".join((f"{text}; {len(report.slipped)} of them were denied:", *_listed(report.slipped)))
+
+
+def dry_run_as_text(report: DryRunReport) -> str:
+    """Return the report for a terminal; what would have slipped through comes first."""
+    counts = ", ".join(f"{report.count(ruling)} {word}" for ruling, word in _WORDS)
+    lines = [f"{len(report.cases)} answered questions in {report.sessions} sessions: {counts}."]
+    if report.slipped:
+        lines += [f"{len(report.slipped)} would be allowed although they were denied:", *_listed(report.slipped)]
+    if report.blocked:
+        lines += [f"{len(report.blocked)} would be denied although they were approved:", *_listed(report.blocked)]
+    return "\n".join(lines)
+
+
+_WORDS: Final[tuple[tuple[Ruling, str], ...]] = (("allow", "allowed"), ("ask", "asked"), ("deny", "denied"))
+
+
+def _listed(cases: tuple[Case, ...]) -> Iterator[str]:
+    for case in cases[:_LISTED]:
+        reason = f" ({case.reason})" if case.reason else ""
+        place = f"{case.session_id}, turn {case.turn}"
+        yield f"  {one_line(f'{place}: {case.what}: {case.answer}{reason}; {case.why}', 300)}"
+    if len(cases) > _LISTED:
+        yield f"  and {len(cases) - _LISTED} more"
+
+
+def _cases(policy: Policy, view: SessionView) -> Iterator[Case]:
+    counted: dict[tuple[str, int], int] = {}
+    for turn in view.turns:
+        for approval in turn.approvals:
+            if not approval.answer or approval.by.startswith(_NOT_PEOPLE):
+                continue
+            items = tuple(_items(turn, approval))
+            doubts = tuple(risk for risk in approval.risks if risk.startswith(_DOUBTS))
+            around = Circumstances(turn.model, True, _minute(approval.asked_at), counted)
+            judgement = policy.judge_items(items, doubts, around)
+            if approval.answer == "approve":
+                counted = policy.counted(items, around)
+            what = ", ".join(dict.fromkeys(item.path or item.tool for item in items)) or ", ".join(approval.tools)
+            yield Case(
+                view.session_id, turn.number, what, approval.answer, approval.reason, judgement.ruling, judgement.why
+            )
+
+
+def _items(turn: TurnView, approval: ApprovalView) -> Iterator[PolicyItem]:
+    adjusted = bool(approval.notes)
+    for tool in approval.tools or ("",):
+        if approval.kind != "changes":
+            yield PolicyItem(turn.agent, tool, "run", adjusted=adjusted)
+            continue
+        status = cast(Status, turn.gates[-1].status) if turn.gates else "error"
+        found = turn.gates[-1].findings if turn.gates else ()
+        seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), len(approval.diff))
+        for change in turn.planned:
+            yield PolicyItem(
+                turn.agent, tool, _kind(change), change.path, status, _lines(approval.diff), adjusted, seen
+            )
+
+
+def _minute(at: str) -> int | None:
+    try:
+        return minute_of(datetime.fromisoformat(at))
+    except ValueError:
+        return None
+
+
+def _kind(change: ChangeView) -> ItemKind:
+    if change.kind in ("create", "modify") and not (change.kind == "modify" and change.after_sha256 in _EMPTY):
+        return cast(ItemKind, change.kind)
+    return "delete"
+
+
+def _lines(diff: str) -> int:
+    """Count the added and removed lines of a unified diff of several files."""
+    lines = diff.split("\n")
+    heads = sum(line.startswith("@@") for line in lines)
+    marked = sum(line.startswith(("+", "-")) for line in lines)
+    names = 2 * sum(line.startswith("+++ ") for line in lines)
+    return max(0, marked - names) if heads else 0

@@ -1,0 +1,133 @@
+"""Why is this line so? From a file and a line number back to the edit, the request and the decision. Pure.
+
+The applied changes of a file are walked from the newest to the oldest; a line that a change did not
+write is followed to its number before that change. The hashes in the log say whether the walk can be
+trusted: where the file is not what a change left behind, somebody else wrote in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.text import one_line
+from rails.projections.common import ApprovalView, ChangeView, RequestView, SessionView, TurnView
+from rails.review.diffs import LoggedDiff, read_diff
+
+_ALL_LINES: Final = 10_000_000
+_DOUBT: Final = "The file was also changed outside of these sessions, so this may be another line."
+
+
+@dataclass(frozen=True, slots=True)
+class LineOrigin:
+    """The turn in which a line was written, and its number then. ``decision`` is ``None`` for a log without one."""
+
+    session_id: str
+    turn: TurnView
+    line: int
+    decision: ApprovalView | None
+    requests: tuple[RequestView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LineHistory:
+    """The answer. ``origin`` is ``None`` when no session wrote the line. ``certain`` is whether the hashes
+    of the log join without a gap up to the file as it is now.
+    """
+
+    path: str
+    line: int
+    origin: LineOrigin | None
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    view: SessionView
+    turn: TurnView
+    change: ChangeView
+    diff: LoggedDiff | None
+    decision: ApprovalView | None
+
+
+def line_history(
+    sessions: Sequence[SessionView], path: str, line: int, current_sha256: str | None = None
+) -> LineHistory:
+    """Return where ``line`` (from 1) of ``path`` comes from. ``sessions`` are in order, the oldest first.
+
+    ``current_sha256`` is the hash of the file as it is now, if known.
+    """
+    number, certain, expected = line, True, current_sha256
+    for step in reversed(list(_steps(sessions, path))):
+        certain = certain and expected in (None, step.change.after_sha256)
+        if step.diff is None:
+            return LineHistory(path, line, None, certain=False)
+        before = _before(step.diff, number)
+        if before is None:
+            asked = tuple(request for request in step.turn.requests if path in request.paths)
+            origin = LineOrigin(step.view.session_id, step.turn, number, step.decision, asked or step.turn.requests)
+            return LineHistory(path, line, origin, certain)
+        number, expected = before, step.change.before_sha256
+    return LineHistory(path, line, None, certain)
+
+
+def line_history_as_text(story: LineHistory) -> str:
+    """Return the history in sentences."""
+    place = f"{one_line(story.path)}:{story.line}"
+    doubt = (
+        "" if story.certain else "\nThe file was also changed outside of these sessions, so this may be another line."
+    )
+    origin = story.origin
+    if origin is None:
+        return f"{place}: no session wrote this line.{doubt}"
+    turn = origin.turn
+    lines = [
+        f"{place} was written in session {one_line(origin.session_id)}, turn {turn.number}, as line {origin.line}."
+    ]
+    lines.append(f"  agent     {one_line(turn.agent)} ({one_line(turn.model)}), {turn.started}")
+    lines += [
+        f"  request   {one_line(f'{r.tool}: {r.explanation}' if r.explanation else r.tool)}" for r in origin.requests
+    ]
+    if decision := origin.decision:
+        reason = f": {decision.reason}" if decision.reason else ""
+        words = f"{decision.answer} by {decision.by} after {decision.seconds:.1f} s{reason}"
+        lines.append(f"  decision  {one_line(words)} ({decision.digest[:16]})")
+    return "\n".join(lines) + doubt
+
+
+def _steps(sessions: Sequence[SessionView], path: str) -> Iterator[_Step]:
+    """Yield the applied changes of ``path`` that were not undone, the oldest first."""
+    for view in sessions:
+        for turn in view.turns:
+            if set(turn.checkpoints) & set(view.undone):
+                continue
+            for result in turn.results:
+                for change in result.changes:
+                    if result.ok and change.path == path:
+                        yield _Step(view, turn, change, *_diff_of(turn, path))
+
+
+def _diff_of(turn: TurnView, path: str) -> tuple[LoggedDiff | None, ApprovalView | None]:
+    for approval in turn.approvals:
+        if approval.answer == "approve":
+            for diff in read_diff(approval.diff, limit=_ALL_LINES):
+                if diff.path == path:
+                    return diff, approval
+    return None, None
+
+
+def _before(diff: LoggedDiff, number: int) -> int | None:
+    """Return the number that a line had before the change, or ``None`` if the change wrote it."""
+    shift = 0
+    for row in diff.lines:
+        if row.style == "add":
+            if row.new == number:
+                return None
+            if row.new < number:
+                shift -= 1
+        elif row.style == "context" and row.new == number:
+            return row.old
+        elif row.style == "remove" and row.old <= number + shift:
+            shift += 1
+    return number + shift

@@ -1,0 +1,131 @@
+"""The list of sessions: which ones a line asks for, and how they went in one row each. Pure.
+
+The line is that of the search (``rails.log.index.query``), asked of whole sessions: words of the task, ``role:``,
+``model:``, ``path:``, ``rule:``, ``session:``, ``after:``, ``before:``, and ``is:`` with done, unfinished,
+failed (it gave up or broke), findings, refused, denied, approved, undone or damaged. ``-`` turns any of them around.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from rails.core.errors import UsageError
+from rails.log.index.query import Facet, Phrase, Query, parse_query
+from rails.log.index.terms import folded_words
+from rails.log.session_stats import SessionStats
+from rails.render.table import Cell, CellStyle, Table, cells
+
+#: Points of the sparkline: a mark for a terminal, a style, and words.
+SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {
+    "p": ("·", "good", "checks passed"),
+    "f": ("✕", "bad", "checks failed"),
+    "e": ("?", "open", "checks could not be completed"),
+    "a": ("✓", "good", "approved"),
+    "d": ("■", "bad", "denied"),
+}
+_POINTS: Final = 16
+STATES: Final = ("done", "unfinished", "failed", "findings", "refused", "denied", "approved", "undone", "damaged")
+_FIELDS: Final = ("role", "model", "path", "rule", "is")
+
+
+def chosen(cards: Iterable[SessionStats], line: str) -> tuple[SessionStats, ...]:
+    """Return the stats that a line asks for. Raises UsageError for a line that means nothing for sessions."""
+    query = parse_query(line)
+    if unknown := [facet.name for facet in query.facets if facet.name not in _FIELDS]:
+        raise UsageError(f"{unknown[0]}: is asked of records, not of sessions. Here: {', '.join(_FIELDS)}, session.")
+    for facet in query.facets:
+        if facet.name == "is" and facet.value not in STATES:
+            raise UsageError(f"is:{facet.value} is nothing a session can be. It is one of: {', '.join(STATES)}.")
+    return tuple(card for card in cards if _takes(card, query))
+
+
+def _takes(card: SessionStats, query: Query) -> bool:
+    words = f" {' '.join(folded_words(card.task))} "
+    return (
+        query.takes_session(card.session_id)
+        and query.takes_time(card.started)
+        and all(piece in card.task for piece in query.pieces)
+        and all(_says(words, phrase) is not phrase.negative for phrase in query.phrases)
+        and all(_has(card, facet) is not facet.negative for facet in query.facets)
+    )
+
+
+def _says(words: str, phrase: Phrase) -> bool:
+    return f" {' '.join(phrase.words)}{'' if phrase.begin else ' '}" in words
+
+
+def _has(card: SessionStats, facet: Facet) -> bool:
+    if facet.name == "is":
+        return facet.value in states(card)
+    known: dict[str, Iterable[str]] = {
+        "role": card.agents, "model": card.models, "path": card.paths, "rule": card.rules,
+    }  # fmt: skip
+    values = (value.lower() for value in known[facet.name])
+    return any(value.startswith(facet.value) if facet.begin else value == facet.value for value in values)
+
+
+def states(card: SessionStats) -> frozenset[str]:
+    """Return everything that ``is:`` can ask of a session and that holds."""
+    holds = {
+        "done": card.outcome == "done",
+        "unfinished": not card.outcome,
+        "failed": card.outcome not in ("", "done"),
+        "findings": bool(card.gate_failed),
+        "refused": bool(card.refused),
+        "denied": bool(card.denied),
+        "approved": bool(card.approved),
+        "undone": bool(card.undone),
+        "damaged": bool(card.damage),
+    }
+    return frozenset(name for name, so in holds.items() if so)
+
+
+def sessions_table(cards: Sequence[SessionStats]) -> Table:
+    """Return sessions as a table in the order given."""
+    return Table(
+        "Sessions",
+        ("session", "started (UTC)", "turns", "verdicts and decisions", "outcome", "task"),
+        tuple(_row(card) for card in cards),
+        numeric=frozenset({2}),
+        wide=frozenset({5}),
+        optional=(1, 2),
+        notes=(legend(card.spark for card in cards),) if any(card.spark for card in cards) else (),
+    )
+
+
+def _row(card: SessionStats) -> tuple[Cell, ...]:
+    style: CellStyle = "good" if card.outcome == "done" else "open" if not card.outcome else "bad"
+    damage = f"; {card.damage} damaged lines" if card.damage else ""
+    return cells(
+        Cell(card.session_id, "head", session=card.session_id),
+        card.started[:16].replace("T", " "),
+        card.turns,
+        spark(card.spark[-_POINTS:]),
+        Cell(f"{outcome_words(card.outcome)}{damage}", style),
+        card.task,
+    )
+
+
+def outcome_words(outcome: str) -> str:
+    """Return how a session ended, in words."""
+    known = {"": "unfinished", "gave_up": "gave up", "aborted": "stopped", "model_failed": "the model failed"}
+    return known.get(outcome, outcome)
+
+
+def spark(letters: str) -> str:
+    """Return the sparkline of a session as characters."""
+    return "".join(SPARK[letter][0] if letter in SPARK else "?" for letter in letters)
+
+
+def legend(sparks: Iterable[str]) -> str:
+    """Say what the characters mean that occur."""
+    used = Counter(letter for line in sparks for letter in line)
+    return ", ".join(_explained(used))
+
+
+def _explained(used: Counter[str]) -> Iterator[str]:
+    for letter, (mark, _, words) in SPARK.items():
+        if used[letter]:
+            yield f"{mark} {words}"

@@ -1,0 +1,114 @@
+"""The sessions of a project, opened when they are looked at. What was folded is kept while its log stays as it is."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from rails.config.prices import Prices, load_price_file
+from rails.core.errors import LogError, UsageError
+from rails.core.events import Record
+from rails.core.text import one_line
+from rails.log.index.index import Index
+from rails.log.index.search import session_ids
+from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient
+from rails.log.session_stats import SessionStats
+from rails.projections.common import SessionView
+from rails.projections.session import session_view
+from rails.review.reports.compare import SessionComparison, compare_sessions
+from rails.review.reports.line_history import LineHistory, line_history
+from rails.review.reports.report_list import REPORT_SESSIONS, REPORTS, ReviewReport
+from rails.review.reports.sessions import chosen
+
+#: Records of all views that are kept, roughly: a view holds the texts of its session.
+_KEPT_BYTES: Final = 64_000_000
+_CARDS: Final = 5_000
+
+
+class SessionList:
+    """The sessions below ``state``; may be used from several threads. ``prices`` is the user's file of prices."""
+
+    def __init__(self, state: Path, prices: Path | None = None) -> None:
+        self.state = state
+        self.complete = True
+        self._prices = prices
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, tuple[int, SessionView]] = OrderedDict()
+
+    def prices(self) -> Prices:
+        """Return what tokens cost. Raises UsageError for a file that cannot be understood."""
+        return load_price_file(self._prices) if self._prices else Prices()
+
+    def view(self, session_id: str) -> SessionView:
+        """Return a session as people see it. Raises UsageError for one that is not there, LogError."""
+        log = self._log(session_id)
+        size = log.stat().st_size
+        with self._lock:
+            known = self._kept.get(session_id)
+        if known and known[0] == size:
+            return known[1]
+        records, damages = read_lenient(log)
+        view = session_view(records, damages, load=self._whole)
+        self._keep(session_id, size, view)
+        return view
+
+    def views(self, names: Sequence[str]) -> Iterator[SessionView]:
+        """Yield sessions one at a time; one that cannot be read is left out."""
+        for name in names:
+            try:
+                yield self.view(name)
+            except (LogError, UsageError):
+                continue
+
+    def cards(self, line: str = "", within_s: float = float("inf")) -> tuple[SessionStats, ...]:
+        """Return the stats of the sessions that a line asks for, the newest first. Raises UsageError.
+
+        What is new is taken in for at most about ``within_s`` seconds; ``complete`` says whether that was enough.
+        """
+        if not self.state.is_dir():
+            return chosen((), line)
+        with Index(self.state) as index:
+            self.complete = index.refresh(within_s)
+            return chosen(index.cards(_CARDS), line)
+
+    def report(self, name: str, line: str = "") -> ReviewReport:
+        """Return a report over the newest sessions that a line asks for. Raises UsageError."""
+        self.complete = True
+        names = [card.session_id for card in self.cards(line)] if line.strip() else session_ids(self.state)[::-1]
+        return self.report_of(name, names[:REPORT_SESSIONS][::-1])
+
+    def report_of(self, name: str, names: Iterable[str]) -> ReviewReport:
+        """Return a report over these sessions, which are in order. Raises UsageError."""
+        if name not in REPORTS:
+            raise UsageError(f"There is no report {one_line(name)!r}. There are: {', '.join(REPORTS)}.")
+        return REPORTS[name](self.views(list(names)), self.prices())
+
+    def compare(self, first: str, second: str) -> SessionComparison:
+        """Return two sessions compared. Raises UsageError."""
+        return compare_sessions(self.view(first), self.view(second), self.prices())
+
+    def why(self, path: str, line: int, current_sha256: str | None = None) -> LineHistory:
+        """Return where a line of a file comes from."""
+        return line_history(list(self.views(session_ids(self.state))), path, line, current_sha256)
+
+    def _log(self, session_id: str) -> Path:
+        log = self.state / "sessions" / session_id / LOG_NAME
+        if not SESSION_ID.fullmatch(session_id) or not log.is_file():
+            raise UsageError(f"There is no session {one_line(session_id)!r}. ai-rails review lists them.")
+        return log
+
+    def _whole(self, record: Record) -> Record:
+        try:
+            return full(record, self.state)
+        except LogError:
+            return record
+
+    def _keep(self, session_id: str, size: int, view: SessionView) -> None:
+        with self._lock:
+            self._kept[session_id] = (size, view)
+            self._kept.move_to_end(session_id)
+            while len(self._kept) > 1 and sum(kept for kept, _ in self._kept.values()) > _KEPT_BYTES:
+                self._kept.popitem(last=False)

@@ -1,0 +1,1 @@
+"""A session, from its task to its result. Start reading at ``turn.py``."""

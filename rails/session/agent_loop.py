@@ -1,0 +1,307 @@
+"""One agent on one task: turn after turn until it is done, a budget is spent, or a human takes over.
+
+When its attempts run out, the ladder (``rails.session.escalation``) goes a rung up: the conversation is begun afresh
+from one page, and attempts are counted again. Turns, tokens, time and money are not: they bound all steps together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from rails.agents.prompt import first_message
+from rails.core.conversation import Message, NativeResult, TextPart, message_to_json, usage_from_json
+from rails.core.errors import ModelError, ModelRetryable, UnansweredError
+from rails.core.events import Record
+from rails.core.messages import say
+from rails.core.text import one_line
+from rails.log.masking import MARK
+from rails.models.model import Model
+from rails.parsing.parse import AnswerParser
+from rails.session import escalation, feedback
+from rails.session import handoffs as handoff
+from rails.session.ask_user import Person, UserQuestion, ask
+from rails.session.budget import Attempts, SessionBudget
+from rails.session.escalation import RUNGS, EscalationStep
+from rails.session.feedback import CUT
+from rails.session.handoffs import Handoffs
+from rails.session.job import Ending, SessionJob, facts_of
+from rails.session.monitor import Monitor, Steer
+from rails.session.resume import ResumeState, failed_turn_text
+from rails.session.turn import Turn, carry_out, take_turn
+from rails.session.turn_context import TurnContext
+
+#: Waits between tries at an overloaded or unreachable model, in seconds.
+MODEL_WAITS: Final = (1.0, 4.0, 15.0)
+
+
+@dataclass
+class SessionState:
+    """What all agents of a session share. ``human`` is ``None`` where the approver stands for the person."""
+
+    job: SessionJob
+    budget: SessionBudget
+    handoffs: Handoffs
+    monitor: Monitor = field(default_factory=Monitor)
+    human: Person | None = None
+    stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
+    wait: Callable[[float], object] = time.sleep
+    turns: int = 0
+    records: list[Record] = field(default_factory=list)
+    answers: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def restore(self, resumed: ResumeState) -> None:
+        """Take over what an interrupted run of the session has seen and used."""
+        self.turns, self.records = resumed.turns, [*resumed.records, *self.records]
+        self.answers = dict(resumed.answers)
+        self.budget.restore(resumed.used, resumed.seconds)
+        self.monitor.restore(self.records)
+
+
+@dataclass
+class AgentLoop:
+    """One agent at work. ``step`` is its place in the session's tasks, from 0."""
+
+    state: SessionState
+    context: TurnContext
+    task: str
+    step: int
+    messages: list[Message] = field(default_factory=list)
+    attempts: Attempts = field(default_factory=lambda: Attempts(1))
+    rung: str = ""
+    taken: int = 0
+    pending: ResumeState | None = None
+
+    def __post_init__(self) -> None:
+        """Count attempts as the job or the agent's template says."""
+        self.attempts = Attempts(self.state.job.max_attempts or self.context.agent.max_attempts)
+
+    def begin(self, previous_tool_output: str, again: str = "", advice: str = "") -> None:
+        """Run the agent. ``again`` is why its earlier run ended, when a human wants another."""
+        agent, stands_for = self.context.agent, self._answers()
+        first = first_message(self.task, facts_of(self.state.job.project), previous_tool_output)
+        more: dict[str, object] = {"stands_for": stands_for} if stands_for else {}
+        if again:
+            tried = escalation.gather(self.state.records)
+            first, more["original"] = escalation.page(tried, again, advice), tried.first_message
+        self.context.say(
+            "AGENT_ENGAGE",
+            f"{agent.name}: {self.task}",
+            agent=agent.name,
+            task=self.task,
+            first_message=first,
+            system=self.context.system,
+            tools=[spec.name for spec in self.context.tools],
+            **more,
+        )
+        self.messages = [Message("user", (TextPart(first),), stands_for)]
+
+    def restore(self, standing: ResumeState) -> None:
+        """Continue a run that was interrupted."""
+        self.messages, self.rung = list(standing.messages), standing.rung
+        self.taken = standing.taken - (standing.pending is not None)
+        self.context.seen.update(standing.seen)
+        for codes in standing.codes:
+            self.attempts.spend(codes, "")
+        self.attempts.last = standing.words
+        self.pending = standing if standing.pending else None
+        if self.rung == "model" and (stronger := self.state.stronger_for(self.context.agent.name)):
+            self.context = replace(self.context, model=stronger)
+
+    def work(self) -> Ending:
+        """Take turns until it is over."""
+        most = self.state.job.max_turns or self.context.agent.max_turns
+        while self.taken < most:
+            if why := self.state.budget.spent():
+                return self._give_up(why)
+            try:
+                turn = self._next_turn()
+            except ModelError as error:
+                return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self._session}")
+            except UnansweredError as error:
+                return Ending("unanswered", f"{error} Ask again with: ai-rails run --resume {self._session}")
+            if ending := self._follow(turn):
+                return ending
+        return self._give_up(f"the limit of {most} turns is reached")
+
+    def _follow(self, turn: Turn) -> Ending | None:
+        """Do what follows from a turn: end, restart on the next escalation step, or send the agent its feedback."""
+        if turn.aborted:
+            return Ending("aborted", say("aborted"))
+        if turn.reply is None:
+            return self._end(turn)
+        codes = _codes(turn)
+        if why := self.attempts.spend(codes, failed_turn_text(turn.answer.message, turn.reply) if codes else ""):
+            stop = self._oversee().stop if self._escalations_left() else ""
+            return None if not stop and self._escalate(why) else self._give_up(stop or why, limit=self.attempts.most)
+        steer = self._oversee()
+        if steer.stop:
+            return self._give_up(steer.stop)
+        self._send(turn, turn.reply, codes, steer.words)
+        return None
+
+    def _end(self, turn: Turn) -> Ending | None:
+        """Take the agent's last answer, which the overseer looks at too; a human may have something to say to it."""
+        if turn.answer.stop_reason == "refusal":
+            return Ending("gave_up", f"The model refused the task. {turn.answer.note}".strip())
+        steer = self._oversee()
+        if steer.stop:
+            return self._give_up(steer.stop)
+        if not steer.words:
+            return Ending("done", turn.answer.message.text.strip() or "Done.")
+        self._send(turn, Message("user", ()), [], steer.words)
+        return None
+
+    @property
+    def _session(self) -> str:
+        return self.context.session_id
+
+    # -- one turn ----------------------------------------------------------------------------------
+
+    def _next_turn(self) -> Turn:
+        """Take a turn, or finish the one that was interrupted; count what it used."""
+        self.taken += 1
+        seen, standing, self.pending = len(self.state.records), self.pending, None
+        if standing:
+            turn = _settle_pending(self.context, standing)
+        else:
+            key = self.context.agent.name, self.context.model.name
+            turn = self._ask_model()
+            self.state.answers[key] = self.state.answers.get(key, 0) + 1
+            self.state.budget.use(turn.answer.usage, self.context.model.name)
+        for record in self.state.records[seen:]:
+            if record.event_type == "CORRECTION":
+                self.state.budget.use(usage_from_json(record.details.get("usage")), record.llm_model_used)
+        return turn
+
+    def _ask_model(self) -> Turn:
+        """Take a turn, asking again when the model's service has a passing fault."""
+        self.state.turns += 1
+        for attempt, pause in enumerate((*MODEL_WAITS, None), start=1):
+            try:
+                return take_turn(self.context, self.state.turns, self.messages)
+            except ModelRetryable as error:
+                again = pause is not None
+                self.context.say("LLM_ERROR", str(error), error=str(error), will_retry=again, attempt=attempt)
+                if pause is None:
+                    raise ModelError(f"{error} Gave up after {attempt} tries.") from error
+                self.state.wait(getattr(error, "retry_after", None) or pause)
+            except ModelError as error:
+                self.context.say("LLM_ERROR", str(error), error=str(error), will_retry=False, attempt=attempt)
+                raise
+        raise AssertionError("the last try returns or raises")
+
+    def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
+        if steer:
+            reply = replace(reply, parts=(*reply.parts, TextPart(f"Human Feedback: {steer}")))
+        self.context.say(
+            "FEEDBACK_SENT",
+            say("retry") if codes else "results",
+            text="\n\n".join(part.text for part in reply.parts if isinstance(part, TextPart | NativeResult)),
+            reply=message_to_json(reply),
+            attempt=self.attempts.most_spent,
+            limit=self.attempts.most,
+            codes=sorted(set(codes)),
+        )
+        self.messages += [turn.answer.message, reply]
+
+    # -- escalation --------------------------------------------------------------------------------
+
+    def _escalate(self, why: str) -> bool:
+        """Take the next escalation step that is possible; return whether there was one."""
+        for rung in self._escalations_left():
+            if rung == "model":
+                stronger = self._agreed(why)
+                if stronger is None:
+                    return False
+                self.context = replace(self.context, model=stronger)
+            self._begin_afresh(rung, why)
+            return True
+        return False
+
+    def _escalations_left(self) -> tuple[EscalationStep, ...]:
+        rungs = RUNGS[self.state.job.escalate]
+        if self.rung == "human":
+            return ()
+        return rungs[rungs.index(self.rung) + 1 :] if self.rung in rungs else rungs
+
+    def _answers(self) -> int:
+        """Return how many answers the agent has had from its model in this session."""
+        return self.state.answers.get((self.context.agent.name, self.context.model.name), 0)
+
+    def _agreed(self, why: str) -> Model | None:
+        """Return the stronger model when there is one and a human agrees to it."""
+        stronger = self.state.stronger_for(self.context.agent.name)
+        if stronger is None or self.state.human is None:
+            return None
+        question = UserQuestion(
+            "stronger_model",
+            (
+                f"── A stronger model for {self.context.agent.name}? ".ljust(78, "─"),
+                f"  It stopped because: {one_line(why, 200)}",
+                f"  {one_line(self.context.model.name, 60)} would be replaced by {one_line(stronger.name, 60)}.",
+                "  It gets the task and one page of what failed, and the same budget goes on.",
+            ),
+            {"y": ("yes", "go on with it"), "n": ("no", "stop; I take over")},
+            "no",
+        )
+        return stronger if ask(self.state.human, self.context.say, question).answer == "yes" else None
+
+    def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
+        stands_for = self._answers()
+        first = escalation.page(escalation.gather(self.state.records), why)
+        how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.context.model.name}"
+        words = f"{self.context.agent.name} {how}: {why}"
+        self.context.say("ESCALATION", words, rung=rung, reason=why, first_message=first, stands_for=stands_for)
+        self.messages, self.rung = [Message("user", (TextPart(first),), stands_for)], rung
+        self.attempts = Attempts(self.attempts.most)
+
+    def _give_up(self, why: str, limit: int | None = None) -> Ending:
+        """End the agent's run, and leave everything at hand for the human who takes over.
+
+        After an interruption in the middle of this it is done again, and the files are the same.
+        """
+        self.context.say("ERROR", say("gave_up"), error=why, **({} if limit is None else {"limit": limit}))
+        tried, files = escalation.gather(self.state.records), self.state.handoffs
+        name = self.context.agent.name
+        answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
+        stronger = self.context.agent.stronger
+        page = escalation.for_human(
+            tried,
+            why,
+            session=self._session,
+            project=self.state.job.project,
+            answer=files.relative(answer) if answer else "",
+            stronger=stronger,
+        )
+        page_file = files.write(handoff.next_name(self.step, "human"), page)
+        saved = [file for file in (answer, page_file) if file]
+        self.context.say("ESCALATION", "a human takes over", rung="human", reason=why, files=saved)
+        return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
+
+    def _oversee(self) -> Steer:
+        return self.state.monitor.look(self.context, self.state.records)
+
+
+def _codes(turn: Turn) -> list[str]:
+    """Return the kinds of failure of a turn."""
+    codes: list[str] = [outcome.kind for outcome in turn.outcomes if not outcome.ok and outcome.kind != "skipped"]
+    return [*codes, "cut"] if turn.answer.stop_reason in CUT else codes
+
+
+def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
+    """Finish an answer that an interrupted run had begun to carry out."""
+    answer = resumed.pending
+    assert answer is not None, "called only with a pending answer"
+    reader = AnswerParser(
+        context.registry.shapes(), id_prefix=f"t{resumed.turns}.", dialects=context.dialects, report_unread_calls=True
+    )
+    reader.feed(answer.message.text)
+    found = reader.flush(answer.stop_reason, answer.message.calls)
+    if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
+        return carry_out(context, answer, found, resumed.done)
+    # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
+    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(found.native_ids)))
+    return Turn(answer, outcomes, feedback.compose(answer, outcomes, found.native_ids))

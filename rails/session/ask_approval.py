@@ -1,0 +1,81 @@
+"""Asking about tool runs: each by itself, or those of an answer that are alike as one question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Final
+
+from rails.approval.decision import ApprovalRequest, Chooser, Decision, request_for_tool
+from rails.approval.terminal.batch import MOST, BatchApprover, alike, digest_of_all
+from rails.core.dataclass import replace
+from rails.core.tool_request import ToolRequest
+from rails.edits.choices import place_choices, with_choice
+from rails.edits.plan import plan
+from rails.edits.plan_result import Plan
+from rails.session import publish as tell
+from rails.session.turn_context import TurnContext
+
+
+def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
+    """Put one question, and publish it and its answer."""
+    tell.questioned(context, asked)
+    decision = context.approver.decide(asked)
+    tell.decided(context, asked, decision)
+    return decision
+
+
+def approval_request_for(context: TurnContext, request: ToolRequest) -> ApprovalRequest:
+    """Return the question whether to run ``request``."""
+    return request_for_tool(
+        request.id, context.agent.name, request, from_project=context.from_project, model=context.model.name
+    )
+
+
+def ask_batch(context: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[str, Decision | None]:
+    """Ask at once about the first of ``requests`` and those right after it that are alike; by request id.
+
+    ``None`` stands for those that have to be asked about by themselves.
+    """
+    if len(requests) < 2 or not isinstance(context.approver, BatchApprover):
+        return {}
+    questions = [approval_request_for(context, request) for request in requests[:MOST] if request.asks]
+    group = list(takewhile(lambda one: alike(questions[0], one), questions))
+    together = [question for question, request in zip(group, requests, strict=False) if question.id == request.id]
+    if len(together) < 2:
+        return {}
+    decisions = context.approver.decide_batch(together)
+    batch = digest_of_all(together)[:16]
+    for question, decision in zip(together, decisions, strict=True):
+        if decision is not None:
+            tell.questioned(context, question, batch=batch if decision.batch else "")
+            tell.decided(context, question, decision)
+    return {question.id: decision for question, decision in zip(together, decisions, strict=True)}
+
+
+_MOST: Final = 10
+
+
+def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:
+    """Plan ``edits``; where they are refused, let the human choose among the places that come nearest.
+
+    Returns the edits as they were planned, with the accepted handles, and the plan.
+    """
+    edits, planned = list(edits), _plan(context, edits)
+    chosen: list[str] = []
+    for _ in range(_MOST):
+        if not planned.refusals or not isinstance(context.approver, Chooser) or not context.approver.attended:
+            break
+        offered = place_choices(edits, planned, context.project)
+        handle = context.approver.choose(offered[0]) if offered else ""
+        if not handle:
+            break
+        tell.placed(context, offered[0], handle)
+        chosen.append(f"{offered[0].path}: the human chose the place of an edit that had no certain one")
+        edits = with_choice(edits, offered[0], handle)
+        planned = _plan(context, edits)
+    return edits, replace(planned, notes=(*planned.notes, *dict.fromkeys(chosen))) if planned.changes else planned
+
+
+def _plan(context: TurnContext, edits: Sequence[ToolRequest]) -> Plan:
+    return plan([context.based(edit) for edit in edits], context.project, known=context.known)

@@ -1,0 +1,137 @@
+"""What a person is asked between turns: a stronger model, a hand-off, an alert of the overseer.
+
+These questions change no file; what an agent proposes has its own question (``rails.approval``). The rules are the
+same: a typed letter and Enter; end of input, a time-out and silence are the careful answer that the question names,
+and nobody there means that answer too.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal, Protocol, TextIO
+
+from rails.approval.edit import HumanEditError, run_editor
+from rails.approval.terminal.console import Keys, NoAnswer
+from rails.core.dataclass import dataclass, field
+from rails.core.events import EventType
+from rails.core.text import one_line, printable
+
+About = Literal["stronger_model", "handoff", "alert"]
+
+#: Lines that are read for one answer; then it counts as none.
+_TRIES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class UserQuestion:
+    """One question: ``lines`` to show, ``choices`` from a letter to its word and meaning, one answer each.
+
+    ``otherwise`` is the word that stands when nobody answers. ``edits`` is the file that the word "edit" opens;
+    the question is put again after that. ``check`` says what is wrong with it now, and then nothing else goes.
+    """
+
+    about: About
+    lines: Sequence[str]
+    choices: Mapping[str, tuple[str, str]]
+    otherwise: str
+    edits: Path | None = None
+    check: Callable[[], str] = field(default=lambda: "")
+
+
+@dataclass(frozen=True, slots=True)
+class UserReply:
+    """An answer: the word of a choice, who gave it, the text typed behind the letter, and after how many seconds."""
+
+    answer: str
+    by: str
+    text: str = ""
+    seconds: float = 0.0
+
+
+class Person(Protocol):
+    """Whoever answers between turns."""
+
+    def answer(self, question: UserQuestion) -> UserReply:
+        """Return one of the question's words."""
+        ...
+
+
+class Say(Protocol):
+    """Publishes an event, as a setting or a session does."""
+
+    def __call__(self, event: EventType, message: str, **details: object) -> object:
+        """Log and show it."""
+        ...
+
+
+def ask(human: Person, say: Say, question: UserQuestion) -> UserReply:
+    """Put a question, and log what was answered."""
+    said = human.answer(question)
+    words = f"{question.about}: {said.answer} by {said.by}" + (f": {said.text}" if said.text else "")
+    details = {"about": question.about, "answer": said.answer, "by": said.by, "seconds": round(said.seconds, 3)}
+    say("HUMAN_STEERED", words, **details, text=said.text)
+    return said
+
+
+class Unattended:
+    """Stands where no person is: every question gets its careful answer."""
+
+    def answer(self, question: UserQuestion) -> UserReply:
+        """Return what stands when nobody answers."""
+        return UserReply(question.otherwise, "headless")
+
+
+class AtTerminal:
+    """Asks at a terminal. What was typed before the question does not count."""
+
+    def __init__(self, stream_in: TextIO, out: TextIO, *, quiet_s: float = 0.35, accept_pipe: bool = False) -> None:
+        """Read from ``stream_in``; one that is no terminal is not a person, unless ``accept_pipe`` (for tests)."""
+        self._keys = Keys(stream_in, quiet_s=quiet_s)
+        self._out = out
+        self._accept_pipe = accept_pipe
+
+    def answer(self, question: UserQuestion) -> UserReply:
+        """Show the question and return the choice that was typed."""
+        started = time.monotonic()
+        if not (self._keys.is_terminal or self._accept_pipe):
+            return UserReply(question.otherwise, "headless")
+        try:
+            word, text = self._ask(question)
+        except NoAnswer as nobody:
+            return UserReply(question.otherwise, nobody.by, seconds=time.monotonic() - started)
+        return UserReply(word, "human", text, time.monotonic() - started)
+
+    def _ask(self, question: UserQuestion) -> tuple[str, str]:
+        self._print("", *question.lines, "")
+        self._print(*(f"  [{letter}] {meaning}" for letter, (_, meaning) in question.choices.items()))
+        self._keys.arm()
+        for _ in range(_TRIES):
+            self._out.write("> ")
+            self._out.flush()
+            letter, _, text = self._keys.line().strip().partition(" ")
+            word = question.choices.get(letter.lower(), ("", ""))[0]
+            if not word:
+                self._print(f"  Type one of {', '.join(question.choices)} and Enter.")
+            elif word == "feedback" and not text.strip():
+                self._print(f"  Type {letter}, a blank and your words.")
+            elif word == "edit" and question.edits is not None:
+                self._edit(question.edits)
+            elif word != question.otherwise and (wrong := question.check()):
+                self._print(f"  {printable(wrong)}")
+            else:
+                return word, text.strip()
+        raise NoAnswer("no answer was understood")
+
+    def _edit(self, file: Path) -> None:
+        try:
+            run_editor([file])
+        except HumanEditError as error:
+            self._print(f"  {one_line(str(error), 300)} The file is {file}.")
+        else:
+            self._print("  It is read again as it is now.")
+
+    def _print(self, *lines: str) -> None:
+        self._out.write("".join(f"{line}\n" for line in lines))
+        self._out.flush()

@@ -1,0 +1,88 @@
+"""What may be spent before a human is needed: failed attempts, tokens, time, money."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rails.config.prices import Price, price_of
+from rails.core.conversation import Usage
+
+
+@dataclass
+class Attempts:
+    """Failed turns in a row, counted by kind: a good part does not make up for a bad one.
+
+    A turn without any failure resets the counters. The same answer with the same failure, word for word
+    and twice in a row, ends the loop early: the agent does not read its feedback.
+    """
+
+    most: int
+    counts: dict[str, int] = field(default_factory=dict)
+    last: str = ""
+
+    def spend(self, codes: Sequence[str], words: str) -> str | None:
+        """Count a turn's failures; return why to stop, or ``None`` to go on."""
+        if not codes:
+            self.counts.clear()
+            self.last = ""
+            return None
+        for code in set(codes):
+            self.counts[code] = self.counts.get(code, 0) + 1
+        if words and words == self.last:
+            return "the same failure came back word for word"
+        self.last = words
+        spent = [code for code, count in self.counts.items() if count >= self.most]
+        return f"{self.most} failed attempts ({', '.join(spent)})" if spent else None
+
+    @property
+    def most_spent(self) -> int:
+        """How many attempts in a row the most frequent kind of failure has used."""
+        return max(self.counts.values(), default=0)
+
+
+@dataclass
+class SessionBudget:
+    """Bounds of a whole session; ``None`` is no bound. The clock starts when this is made.
+
+    Tokens are all that a provider counted, those that came from its cache too. ``max_cost`` and ``cost`` are money
+    in the currency of the user's prices. What a session had used before it was interrupted is counted in with
+    :meth:`carry_on`.
+    """
+
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    max_cost: float | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    tokens: int = 0
+    cost: float = 0.0
+    started: float = field(default_factory=time.monotonic)
+    unpriced: str = ""
+
+    def use(self, usage: Usage, model: str = "") -> None:
+        """Count what an answer of ``model`` used."""
+        self.tokens += usage.input_tokens + usage.output_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+        price = price_of(model, self.prices)
+        if price is None:
+            self.unpriced = self.unpriced or model
+        else:
+            self.cost += price.of(usage)
+
+    def restore(self, used: Sequence[tuple[str, Usage]], seconds: float) -> None:
+        """Count in what the same session used in an earlier run: each answer's model and usage, and the time."""
+        for model, usage in used:
+            self.use(usage, model)
+        self.started -= seconds
+
+    def spent(self) -> str | None:
+        """Say which bound is reached, if one is."""
+        if self.max_tokens is not None and self.tokens >= self.max_tokens:
+            return f"the budget of {self.max_tokens} tokens is used up ({self.tokens} used)"
+        if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
+            return f"the budget of {self.max_seconds:.0f} seconds is used up"
+        if self.max_cost is not None and self.unpriced:
+            return f"no price is known for {self.unpriced}, so the budget of {self.max_cost:g} (money) cannot be kept"
+        if self.max_cost is not None and self.cost >= self.max_cost:
+            return f"the budget of {self.max_cost:g} (money) is used up ({self.cost:.4g} used)"
+        return None

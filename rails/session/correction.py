@@ -1,0 +1,125 @@
+"""Model correction: one question to the model about one broken block, and nothing taken on trust.
+
+Used only when it is switched on (``--correction model``), only after the syntax repairs, and once for a
+block. What comes back is read and validated like any other answer. It may not name another tool or
+another file, unless that was the error; and every value that the broken block did not hold is named, so
+that the human who approves sees where the correction changed more than the syntax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from rails.core.conversation import Message, ModelAnswer, TextPart, Usage
+from rails.core.dataclass import dataclass, field, replace
+from rails.core.errors import ModelError, Refusal
+from rails.core.json_text import json_leaves, without_quoting
+from rails.core.text import one_line
+from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.parsing.parse import AnswerParser
+from rails.parsing.results import CallStarted
+from rails.session.turn_context import TurnContext
+from rails.tools import validate
+
+_SYSTEM: Final = "You correct a JSON tool request that has errors. You change nothing but what the errors name."
+_QUESTION: Final = """\
+ORIGINAL BLOCK (with errors):
+{block}
+
+VALIDATION ERRORS FOUND:
+{errors}
+
+EXPECTED FORMAT:
+```json
+{{"type": "tool_request", "tool_name": "…", "parameters": {{…}}, "explanation": "…"}}
+```
+{schema}
+RULES:
+- Keep the tool, the path and every value exactly as they are, unless an error names them.
+- A required value that is missing is not yours to invent: leave it out.
+- Double quotes, no comments, no trailing commas; in strings write a line break as \\n and a quote as \\".
+
+Please provide ONLY the corrected JSON code block.
+"""
+_PATHS: Final = ("file_path", "path", "new_path")
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The result of a correction: a valid request, or why there is none. ``drift`` are values that changed.
+
+    ``usage`` is what asking the model took; it counts towards the session's budget.
+    """
+
+    request: ToolRequest | None
+    why: str = ""
+    drift: tuple[str, ...] = ()
+    answer: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+def correct(context: TurnContext, request_id: str, block: str, errors: Sequence[Refusal]) -> Corrected:
+    """Ask the model to correct ``block``. A provider's failure leaves the block failed, not executed."""
+    tool, path = _identity(context, block)
+    try:
+        answer = _ask(context, block, errors, tool)
+    except ModelError as error:
+        return Corrected(None, f"the model could not be asked: {error}")
+    text = answer.message.text
+    reader = AnswerParser(context.registry.shapes(), id_prefix=f"{request_id}.c")
+    reader.feed(text)
+    found = reader.flush(answer.stop_reason)
+    if len(found.requests) != 1 or found.refusals:
+        return Corrected(None, "the answer was not one correct block", answer=text, usage=answer.usage)
+    raw = replace(found.requests[0], id=request_id, start=errors[0].start, end=errors[0].end, raw=block)
+    if why := _strayed(raw, tool, path, errors):
+        return Corrected(None, why, answer=text, usage=answer.usage)
+    checked = validate.validate(raw, context.registry, context.agent.name)
+    if not isinstance(checked, ToolRequest):
+        return Corrected(None, f"still not valid: {checked[0].message}", answer=text, usage=answer.usage)
+    drift = tuple(_drift(raw.parameters, block))
+    notes = tuple(f"by the model's correction, a new value: {words}" for words in drift)
+    return Corrected(replace(checked, coerced=(*checked.coerced, *notes)), drift=drift, answer=text, usage=answer.usage)
+
+
+def _ask(context: TurnContext, block: str, errors: Sequence[Refusal], tool: str) -> ModelAnswer:
+    definition = context.registry.get(tool)
+    schema = f"Parameters of {tool}: {definition.spec().schema}\n" if definition else ""
+    listed = "\n".join(f"- {error}" for error in errors)
+    question = _QUESTION.format(block=block, errors=listed, schema=schema)
+    stream = context.model.steady().stream(system=_SYSTEM, messages=[Message("user", (TextPart(question),))], tools=())
+    for delta in stream:
+        if isinstance(delta, ModelAnswer):
+            return delta
+    raise ModelError("the stream ended without an answer")
+
+
+def _identity(context: TurnContext, block: str) -> tuple[str, str]:
+    """The tool and the path that the broken block names, as far as they can be read."""
+    for signal in AnswerParser(context.registry.shapes()).feed(block):
+        if isinstance(signal, CallStarted):
+            return signal.tool_name, signal.path
+    return "", ""
+
+
+def _strayed(raw: RawRequest, tool: str, path: str, errors: Sequence[Refusal]) -> str:
+    tool_was_wrong = any(error.code in ("unknown_tool", "forbidden_tool") for error in errors)
+    path_was_wrong = any(error.path in _PATHS for error in errors)
+    if tool and raw.tool_name != tool and not tool_was_wrong:
+        return f"it named the tool {one_line(raw.tool_name, 60)} instead of {one_line(tool, 60)}"
+    corrected = next((str(raw.parameters[name]) for name in _PATHS if name in raw.parameters), "")
+    if path and corrected != path and not path_was_wrong:
+        return f"it named the file {one_line(corrected, 120)} instead of {one_line(path, 120)}"
+    return ""
+
+
+def _drift(parameters: Mapping[str, Json], block: str) -> Iterator[str]:
+    """Name every value of the corrected request that does not stand in the broken block."""
+    flat = without_quoting(block)
+    for place, value in json_leaves(parameters):
+        if value is None or isinstance(value, bool):
+            continue
+        text = value if isinstance(value, str) else str(value)
+        if without_quoting(text) and without_quoting(text) not in flat:
+            yield f"{place} = {one_line(text, 80)!r}"

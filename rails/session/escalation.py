@@ -1,0 +1,205 @@
+"""When attempts run out: an agent's failures on one page, for whoever continues.
+
+The steps are: the same model with its history squashed into that page, then a stronger model (a human agrees
+first), then the human, with everything at hand. Which step comes next is decided in ``rails.session.agent_loop``; here
+is what each of them reads. All of it is a projection of the session's records, so it is masked as the log is, and a
+resumed session writes the same.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+from rails.agents.prompt import as_data
+from rails.core import limits
+from rails.core import record_fields as d
+from rails.core.dataclass import dataclass
+from rails.core.events import Record
+from rails.core.record_fields import Details
+from rails.core.text import head_and_tail, one_line, printable
+from rails.session.feedback import CUT
+
+#: How far escalation may go by itself: not at all, to a fresh start, or to a stronger model if a human agrees.
+Escalate = Literal["off", "squash", "model"]
+EscalationStep = Literal["squash", "model"]
+RUNGS: Final[Mapping[Escalate, tuple[EscalationStep, ...]]] = {
+    "off": (),
+    "squash": ("squash",),
+    "model": ("squash", "model"),
+}
+
+HEADER: Final = "--- EARLIER ATTEMPTS ---"
+#: Characters of one failure, of all of them, and of the last answer, on a page of ``limits.PAGE_CHARS``.
+_FAILURE_CHARS: Final = 600
+_FAILURES_CHARS: Final = limits.PAGE_CHARS // 2
+_ANSWER_CHARS: Final = limits.PAGE_CHARS // 4
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """The record of one agent's work on its task.
+
+    ``failures`` are the distinct ones, oldest first, each with how often it came. ``written`` are the files that
+    were written and are so now, with what was done. ``answer`` is the last answer in a form that ``ai-rails
+    apply`` reads. ``first_message`` is the agent's first message.
+    """
+
+    agent: str = ""
+    task: str = ""
+    first_message: str = ""
+    answers: int = 0
+    failures: tuple[tuple[str, int], ...] = ()
+    written: tuple[tuple[str, str], ...] = ()
+    answer: str = ""
+    rungs: tuple[str, ...] = ()
+
+
+def gather(records: Sequence[Record]) -> Tried:
+    """Fold the records since the last agent began."""
+    begin = max((n for n, record in enumerate(records) if record.event_type == "AGENT_ENGAGE"), default=0)
+    failures: dict[str, int] = {}
+    written: dict[str, str] = {}
+    answers, answer, rungs = 0, "", []
+    for record in records[begin:]:
+        for text in dict.fromkeys(_failures(record)):
+            # Seen again, it is the newest: the page keeps what came last.
+            failures[text] = failures.pop(text, 0) + 1
+        written |= dict(changes_of(record))
+        if record.event_type == "LLM_RESPONSE":
+            answers, answer = answers + 1, answer_text(record.details)
+        elif record.event_type == "ESCALATION":
+            rungs.append(d.text(record.details, "rung"))
+    first = records[begin].details if records else {}
+    return Tried(
+        d.text(first, "agent"),
+        d.text(first, "task"),
+        d.text(first, "original") or d.text(first, "first_message"),
+        answers,
+        tuple(failures.items()),
+        tuple(written.items()),
+        answer,
+        tuple(rungs),
+    )
+
+
+def changes_of(record: Record) -> Iterator[tuple[str, str]]:
+    """Yield the files that a record says were written, with what was done."""
+    if record.event_type == "TOOL_EXECUTION_RESULT" and record.details.get("ok") is True:
+        for change in d.objects(record.details, "changes"):
+            yield d.text(change, "path"), d.text(change, "kind")
+
+
+def _failures(record: Record) -> Iterator[str]:
+    facts = record.details
+    match record.event_type:
+        case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED" | "OUTPUT_REFUSED":
+            for refusal in d.objects(facts, "refusals"):
+                yield f"{d.text(refusal, 'code')}: {d.text(refusal, 'message')} {d.text(refusal, 'hint')}".strip()
+        case "GATE_VERDICT" if facts.get("status") == "fail":
+            for finding in d.objects(facts, "findings"):
+                if finding.get("new") is not False:
+                    yield f"gate: {d.text(finding, 'path')}: {d.text(finding, 'rule')} {d.text(finding, 'message')}"
+        case "HUMAN_DECISION" if facts.get("answer") == "deny":
+            yield f"denied by {d.text(facts, 'by')}: {d.text(facts, 'reason') or 'without a reason'}"
+        case "TOOL_EXECUTION_RESULT" if facts.get("ok") is False:
+            yield f"failed: {d.text(facts, 'tool')} {one_line(d.text(facts, 'text'), 300)}"
+        case "LLM_RESPONSE" if d.text(facts, "stop_reason") in CUT:
+            yield f"cut: the answer ended before its end. {d.text(facts, 'note')}".strip()
+        case _:
+            return
+
+
+def answer_text(facts: Details) -> str:
+    """Return a logged answer as text that ``ai-rails apply`` reads: native calls become blocks of their own."""
+    parts = [d.text(facts, "text")]
+    for call in d.objects(facts, "calls"):
+        arguments = d.text(call, "arguments").strip() or "{}"
+        name = one_line(d.text(call, "name"), 80).replace('"', "")
+        body = f'{{"type": "tool_request", "tool_name": "{name}", "explanation": "", "parameters": {arguments}}}'
+        fence = "```"
+        while fence in body:
+            fence += "`"
+        parts.append(f"{fence}json\n{body}\n{fence}")
+    return "\n\n".join(part.rstrip("\n") for part in parts if part.strip()) + "\n"
+
+
+def page(tried: Tried, why: str, advice: str = "") -> str:
+    """Return the first message of a restarted conversation: the task, and one page of what failed.
+
+    ``advice`` is what a human says to it. The page is at most ``limits.PAGE_CHARS`` long, whatever was tried.
+    """
+    shown, left_out = _newest(tried.failures)
+    parts = [
+        HEADER,
+        f"{tried.answers} answers to this task did not get through. The last reason: {one_line(why, 300)}. That "
+        "conversation is closed; this is what it came to. What you knew of the files is gone with it: read them again.",
+        f"The state now: {state(tried.written)}",
+        f"What failed, each once, the newest last:\n{as_data(shown)}",
+    ]
+    parts += [f"… and {left_out} older ones."] if left_out else []
+    last, _ = head_and_tail(tried.answer.strip(), _ANSWER_CHARS)
+    parts.append(f"The last answer, which was not carried out as it stood:\n{as_data(last)}")
+    if advice:
+        parts.append(f"Human Feedback: {head_and_tail(advice.strip(), _ANSWER_CHARS)[0]}")
+    parts.append(
+        "Say in one sentence what these failures have in common, then do the task another way. If it cannot be done "
+        "as it is asked, say so in words."
+    )
+    return f"{tried.first_message.rstrip()}\n\n" + "\n\n".join(parts) + "\n"
+
+
+def state(written: Sequence[tuple[str, str]]) -> str:
+    """Say what the agent's work has left in the project."""
+    if not written:
+        return "nothing was written; all files are as they were."
+    files = ", ".join(f"{one_line(path)} ({kind})" for path, kind in written[:20])
+    more = f" and {len(written) - 20} more" if len(written) > 20 else ""
+    return f"written and kept: {files}{more}. What failed was not written."
+
+
+def _newest(failures: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """Return the newest failures that fit on the page, oldest first, and how many don't."""
+    lines: list[str] = []
+    room = _FAILURES_CHARS
+    for text, count in reversed(failures):
+        line = f"- {one_line(text, _FAILURE_CHARS)}" + (f" ({count} times)" if count > 1 else "")
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines)) or "- nothing that could be named", len(failures) - len(lines)
+
+
+def for_human(tried: Tried, why: str, *, session: str, project: Path, answer: str, stronger: str) -> str:
+    """Return the page for the human who takes over: what was tried, the state, and the exact commands to go on.
+
+    ``answer`` is the saved last answer, relative to the project; ``stronger`` a stronger model, or "".
+    """
+    failures = "\n".join(
+        f"{number}. {printable(text)}" + (f" ({count} times)" if count > 1 else "")
+        for number, (text, count) in enumerate(tried.failures[-limits.FINDINGS_TOLD * 3 :], start=1)
+    )
+    rungs = {"squash": "a fresh start from one page", "model": "a stronger model"}
+    climbed = ", ".join(rungs[rung] for rung in tried.rungs if rung in rungs) or "nothing else"
+    session, saved = shlex.quote(session), shlex.quote(answer)
+    undo = f"\nTake back what was written:\n\n    ai-rails undo {session} --all\n" if tried.written else ""
+    other = stronger or "PROVIDER:NAME"
+    return (
+        f"# Manual Intervention Required: {tried.agent} could not do it\n\n"
+        f"Task: {printable(tried.task)}\n\n"
+        f"Why it stopped: {printable(why)}\n\n"
+        f"What was tried: {tried.answers} answers; then {climbed}.\n\n"
+        f"The state now: {state(tried.written)}\n\n"
+        f"## What failed\n\n{failures or 'Nothing that could be named.'}\n\n"
+        f"## How to go on\n\nRun these in {project}.\n\n"
+        f"Correct its last answer yourself, then send it down the same road:\n\n"
+        f"    ${{EDITOR:-vi}} {saved}\n    ai-rails apply {saved} --agent {tried.agent}\n\n"
+        f"Tell it what it does not see, and let it try again from this page:\n\n"
+        f'    ai-rails run --resume {session} "what it does not see"\n\n'
+        f"The same with another model:\n\n"
+        f"    ai-rails run --resume {session} --model-for {tried.agent}={shlex.quote(other)}\n\n"
+        f"Look at every turn:\n\n    ai-rails review {session}\n{undo}"
+    )

@@ -1,0 +1,134 @@
+"""What one agent leaves for the next, as numbered files that a human may read and edit in between.
+
+They stand in ``.rails/handoffs/SESSION/``, where no agent can write and git does not look:
+
+    00_task.md                what the first agent was given (00_planning_doc.md when it was a plan)
+    01_planning_output.md     what the first agent gave back (.json when its contract is a schema)
+    02_for_coder.md           what the second one is handed, whole and as data; edit this one
+    03_coder_output.md  …     and so on; 02_for_human.md and 01_coder_answer.md when a human has to take over
+
+The numbers follow from the step alone, so a session that was killed in between writes the same files again.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from rails.agents.output import check_output
+from rails.agents.template import Agent
+from rails.core import limits
+from rails.core.dataclass import dataclass
+from rails.core.errors import UsageError, WorkspaceError
+from rails.core.events import Record
+from rails.core.text import head_and_tail, one_line
+from rails.session.escalation import changes_of
+
+
+@dataclass(frozen=True, slots=True)
+class Handoffs:
+    """The numbered files of one session. ``state`` is the project's ``.rails`` folder."""
+
+    state: Path
+    session_id: str
+
+    @property
+    def folder(self) -> Path:
+        """Where the files are."""
+        return self.state / "handoffs" / self.session_id
+
+    def relative(self, name: str) -> str:
+        """Return a file's place as it is typed in the project folder."""
+        return f"{self.state.name}/handoffs/{self.session_id}/{name}"
+
+    def write(self, name: str, text: str) -> str:
+        """Write a file whole, or not at all, and return its name. Raises WorkspaceError."""
+        for folder in (self.state, self.folder.parent, self.folder):
+            if folder.is_symlink():
+                raise WorkspaceError(f"{folder} is a link, so no hand-off is written there. Remove it.")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    stream.write(text.encode("utf-8", "surrogatepass"))
+                    stream.flush()
+                    os.fsync(stream.fileno())
+                Path(temporary).replace(self.folder / name)
+            except OSError:
+                with suppress(OSError):
+                    Path(temporary).unlink()
+                raise
+        except OSError as error:
+            raise WorkspaceError(f"{self.folder / name} cannot be written: {error.strerror}.") from error
+        return name
+
+    def read(self, name: str) -> str:
+        """Return what a file says now. Raises UsageError when it is not there, too large, or not text."""
+        file = self.folder / name
+        try:
+            if file.is_symlink() or file.stat().st_size > limits.FILE_BYTES:
+                raise UsageError(f"{file} is a link or too large to be handed on. Nothing was handed on.")
+            return file.read_bytes().decode("utf-8")
+        except OSError as error:
+            raise UsageError(f"{file} cannot be read: {error.strerror}. Nothing was handed on.") from error
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{file} is not UTF-8. Save it as UTF-8; nothing was handed on.") from error
+
+    def has(self, name: str) -> bool:
+        """Say whether the file is there."""
+        return (self.folder / name).is_file()
+
+
+def given_name(planned: bool) -> str:
+    """Return the name of the file with what the first agent was given."""
+    return "00_planning_doc.md" if planned else "00_task.md"
+
+
+def output_name(step: int, agent: Agent) -> str:
+    """Return the name of the file with an agent's result; ``step`` counts from 0."""
+    return f"{2 * step + 1:02}_{agent.name}_output.{'json' if agent.schema is not None else 'md'}"
+
+
+def next_name(step: int, receiver: str) -> str:
+    """Return the name of the file that ``receiver`` is handed after ``step``."""
+    return f"{2 * step + 2:02}_for_{receiver}.md"
+
+
+def answer_name(step: int, agent: str) -> str:
+    """Return the name of the file with the last answer of an agent that gave up."""
+    return f"{2 * step + 1:02}_{agent}_answer.md"
+
+
+def changed_files(records: Iterable[Record]) -> tuple[tuple[str, str], ...]:
+    """Return the files that a session has written, with what was done last."""
+    return tuple({path: kind for record in records for path, kind in changes_of(record)}.items())
+
+
+def text_for(sender: Agent, receiver: str, result: str, changed: Sequence[tuple[str, str]]) -> str:
+    """Return what ``receiver`` is handed: the result, and the files that were changed on the way."""
+    body, left_out = head_and_tail(result.strip(), limits.HANDOFF_CHARS)
+    cut = [f"[{left_out} characters left out; the whole result is in the file before this one.]"] if left_out else []
+    files = [f"- {one_line(path, 200)} ({kind})" for path, kind in changed[:100]]
+    files += [f"- and {len(changed) - 100} more"] if len(changed) > 100 else []
+    parts = [f"# From {sender.name} to {receiver}", f"Result of the agent {sender.name}:", body, *cut]
+    parts += ["## Files changed in this session", "\n".join(files)] if files else []
+    return "\n\n".join(parts) + "\n"
+
+
+def contract_of(agent: Agent) -> str:
+    """Say what an agent's result must have, or an empty text."""
+    needs = [f"the headings {', '.join(agent.headings)}"] if agent.headings else []
+    needs += ["JSON that satisfies its schema"] if agent.schema is not None else []
+    return " and ".join(needs)
+
+
+def wrong_with(sender: Agent, text: str) -> str:
+    """Say why ``text``, which a human may have edited, is no result of ``sender``; "" when it is one."""
+    lacking = [*check_output(sender, text)]
+    if not text.strip():
+        return "The file is empty. Nothing was handed on."
+    return "\n".join(f"{refusal}" for refusal in lacking[: limits.FINDINGS_TOLD])

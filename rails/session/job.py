@@ -1,0 +1,101 @@
+"""A session's job, how it ended, and the record that it begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+import rails
+from rails.core.dataclass import dataclass
+from rails.core.events import Event
+from rails.core.json_text import json_object
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.log.writer import SessionLog
+from rails.session.escalation import Escalate
+from rails.session.turn_context import Correction
+
+#: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time.
+SessionOutcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting", "unanswered"]
+#: Endings that leave the session open: it goes on with ``--resume``.
+PAUSED: Final = ("model_failed", "waiting", "unanswered")
+#: Whether a human is asked before one agent's result goes to the next.
+HandoffMode = Literal["ask", "go"]
+#: Names of the project's top level that an agent gets in its first message.
+_TOP_LEVEL: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class SessionJob:
+    """The job of a session: the (agent, task) pairs in order, and its budgets.
+
+    ``max_attempts`` bounds failed turns in a row of one kind, ``max_turns`` the turns of one agent on one task
+    (``None``: as the agent's template says), whatever escalation step they are on;
+    ``max_tokens``, ``max_seconds`` and ``max_cost`` (money) bound the whole session (``None``: no bound).
+    ``handed`` is a document that the first agent is given, such as the plan that is named ``plan``. ``escalate``
+    is how far escalation goes when attempts run out; ``handoffs`` whether a human is asked between two agents.
+    """
+
+    project: Path
+    tasks: tuple[tuple[str, str], ...]
+    max_attempts: int | None = None
+    max_turns: int | None = None
+    approve: str = "ask"
+    correction: Correction = "syntax"
+    dialects: Sequence[str] = ()
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    max_cost: float | None = None
+    escalate: Escalate = "off"
+    handoffs: HandoffMode = "go"
+    handed: str = ""
+    plan: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a session ended, in one sentence for a person. ``file`` is what they should read next, if anything."""
+
+    outcome: SessionOutcome
+    message: str
+    session_id: str = ""
+    file: str = ""
+
+
+def log_session_start(job: SessionJob, log: SessionLog, model: str) -> None:
+    """Write the record that a session begins with."""
+    details = {
+        "project": str(job.project),
+        "tasks": [{"agent": agent, "task": task} for agent, task in job.tasks],
+        "task": job.tasks[0][1] if job.tasks else "",
+        "agents": [agent for agent, _ in job.tasks],
+        "model": model,
+        "approve": job.approve,
+        "limits": {"max_attempts": job.max_attempts, "max_turns": job.max_turns, **_chosen(job)},
+        "versions": {"ai-rails": rails.__version__},
+    }
+    if job.handed:
+        details["handed"] = job.handed
+    log.append(Event("WORKFLOW_START", job.tasks[0][1] if job.tasks else "", json_object(details)))
+
+
+def _chosen(job: SessionJob) -> dict[str, Json]:
+    """Return the further bounds that were chosen: a resumed session keeps them."""
+    chosen: dict[str, Json] = {
+        "max_tokens": job.max_tokens,
+        "max_seconds": job.max_seconds,
+        "max_cost": job.max_cost,
+        "escalate": job.escalate if job.escalate != "off" else None,
+        "handoffs": job.handoffs if job.handoffs != "go" else None,
+        "plan": job.plan or None,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def facts_of(project: Path) -> dict[str, str]:
+    """Return what every agent gets to know of the project: its name and what is at its top."""
+    names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in project.iterdir())
+    shown = [one_line(name, 60) for name in names if not name.startswith(".")]
+    more = f" and {len(shown) - _TOP_LEVEL} more" if len(shown) > _TOP_LEVEL else ""
+    return {"project": one_line(project.name, 60), "top level": (", ".join(shown[:_TOP_LEVEL]) or "empty") + more}

@@ -1,0 +1,76 @@
+"""The overseer at work: its rules look at the session after every turn, and a human says what follows.
+
+An alert that is critical pauses the run: the human goes on, tells the agent something, or stops it. Where nobody can
+be asked, it stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rails.agents.monitor_rules.rules import Alert, watch
+from rails.core import record_fields as d
+from rails.core.events import Record
+from rails.core.json_text import json_object
+from rails.core.text import printable
+from rails.session.ask_user import Person, UserQuestion, ask
+from rails.session.turn_context import TurnContext
+
+#: Records that show that a turn's alerts were dealt with.
+_ACTED: Final = ("AGENT_ENGAGE", "FEEDBACK_SENT", "ESCALATION", "AGENT_FINISHED")
+
+
+@dataclass(frozen=True, slots=True)
+class Steer:
+    """What follows from an alert: why to stop, or what to tell the agent; neither means to go on."""
+
+    stop: str = ""
+    words: str = ""
+
+
+@dataclass
+class Monitor:
+    """Looks at a session's records. ``human`` is ``None`` where the approver stands for the person.
+
+    ``attended`` is whether that approver may ask somebody. ``alerted`` are the alerts that were published already.
+    """
+
+    human: Person | None = None
+    attended: bool = True
+    alerted: set[tuple[int, str]] = field(default_factory=set)
+
+    def restore(self, records: Sequence[Record]) -> None:
+        """Restore the alerts published before an interruption; an alert that nothing followed from is raised again."""
+        last = max((n for n, record in enumerate(records) if record.event_type in _ACTED), default=0)
+        told = (record.details for record in records[:last] if record.event_type == "OVERSEER_ALERT")
+        self.alerted = {(d.integer(facts, "seq"), d.text(facts, "description")) for facts in told}
+
+    def look(self, context: TurnContext, records: Sequence[Record]) -> Steer:
+        """Publish what the rules newly find, and return what follows when something of it is critical."""
+        fresh = [alert for alert in watch(records) if (alert.seq, alert.description) not in self.alerted]
+        self.alerted.update((alert.seq, alert.description) for alert in fresh)
+        for alert in fresh:
+            context.say("OVERSEER_ALERT", f"{alert.severity}: {alert.description}", **json_object(alert))
+        critical = [alert for alert in fresh if alert.severity == "CRITICAL"]
+        return self._steered(context, critical) if critical else Steer()
+
+    def _steered(self, context: TurnContext, alerts: Sequence[Alert]) -> Steer:
+        first = alerts[0]
+        nobody = f"The overseer stopped the run, as nobody is asked: {first.description}"
+        if self.human is None:
+            return Steer("" if self.attended else nobody)
+        said = ask(self.human, context.say, _question(alerts))
+        if said.answer == "stop":
+            return Steer(nobody if said.by == "headless" else f"you stopped it at an alert: {first.description}")
+        return Steer(words={"prompt": first.prompt, "feedback": said.text}.get(said.answer, ""))
+
+
+def _question(alerts: Sequence[Alert]) -> UserQuestion:
+    choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "tell it something: f and your words")}
+    if prompt := alerts[0].prompt:
+        choices["p"] = ("prompt", f"send it: {prompt}")
+    choices["g"] = ("go", "go on")
+    told = (f"  {line}" for alert in alerts for line in printable(alert.text()).splitlines())
+    return UserQuestion("alert", ("── The overseer asks you to look ".ljust(78, "─"), *told), choices, "stop")

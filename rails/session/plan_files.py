@@ -1,0 +1,192 @@
+"""The beginning of a piece of work: a page for the human to fill in, and where its plan is found later.
+
+    output/new_project_plans/NAME/initial_project_idea.md      ai-rails new NAME
+    output/feature_update_plans/NAME/feature_update_idea.md    ai-rails feature NAME
+    output/takeover_plans/NAME/takeover_idea.md                ai-rails takeover DIR
+
+The planner's document is put beside it as ``initial_plan.md`` (``initial_feature_plan.md`` for a feature); whoever
+corrects it saves it as ``final_plan.md``. The folders, names and the order of the search are those of the original.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal
+
+from rails.core import limits, paths
+from rails.core.app_dirs import builtin_folder
+from rails.core.dataclass import dataclass
+from rails.core.errors import Refusal, UsageError, WorkspaceError
+from rails.core.text import one_line
+
+PlanKind = Literal["new", "feature", "takeover"]
+
+#: Of each kind: the plans' folder, the page to fill in, and the planner's first document.
+PLACES: Final[Mapping[PlanKind, tuple[str, str, str]]] = {
+    "new": ("new_project_plans", "initial_project_idea.md", "initial_plan.md"),
+    "feature": ("feature_update_plans", "feature_update_idea.md", "initial_feature_plan.md"),
+    "takeover": ("takeover_plans", "takeover_idea.md", "initial_plan.md"),
+}
+#: Which file of a plan's folder is the plan: the first that is there, else the newest Markdown file.
+PLAN_ORDER: Final = ("final_plan.md", "initial_plan.md", "initial_feature_plan.md")
+#: The words of the original; what follows them is ours.
+EXISTS: Final = "A project/directory with this name already exists. Please choose another name,"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_MARK: Final = re.compile(r"\{\{(name|summary|survey)\}\}")
+_EMPTY: Final = "(fill in)"
+_SURVEYED: Final = 20_000
+_SKIPPED: Final = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
+
+
+class NameTaken(UsageError):
+    """There is a project or a plan with this name already."""
+
+    def __init__(self, place: Path) -> None:
+        super().__init__(f"{EXISTS} {place} is there. Nothing was changed.")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A plan that was found: its kind (``None`` when it is a file of its own), its name, and its text."""
+
+    path: Path
+    text: str
+    kind: PlanKind | None = None
+
+
+def begin(kind: PlanKind, project: Path, name: str, summary: str = "") -> Path:
+    """Write the page that begins a piece of work into ``project``, and return it.
+
+    ``summary`` fills in its first section. Raises NameTaken, UsageError for a name that is none, and
+    WorkspaceError; nothing that exists is ever changed.
+    """
+    folder = project / "output" / PLACES[kind][0] / checked_name(name)
+    if folder.exists() or folder.is_symlink():
+        raise NameTaken(folder)
+    facts = {
+        "name": name,
+        "summary": summary.strip() or _EMPTY,
+        "survey": survey_project(project) if kind == "takeover" else "",
+    }
+    template = (builtin_folder("agent_templates") / f"_kickoff_{kind}.md").read_text("utf-8")
+    # One pass: what is filled in is not looked at again.
+    text = _MARK.sub(lambda mark: facts[mark[1]], template)
+    return _write(folder / PLACES[kind][1], text, project)
+
+
+def new_project(place: Path, name: str, summary: str = "") -> Path:
+    """Make the folder ``place/name`` with the page that begins the project, and return the page."""
+    project = place / checked_name(name)
+    if project.exists() or project.is_symlink():
+        raise NameTaken(project)
+    try:
+        project.mkdir(parents=True)
+    except FileExistsError as error:
+        raise NameTaken(project) from error
+    except OSError as error:
+        raise WorkspaceError(f"{project} cannot be made: {error.strerror}. Nothing was changed.") from error
+    return begin("new", project, name, summary)
+
+
+def checked_name(name: str) -> str:
+    """Return ``name`` when it can be a folder anywhere. Raises UsageError."""
+    if not _NAME.fullmatch(name) or isinstance(paths.parse_path(name), Refusal):
+        raise UsageError(
+            f"{one_line(name)!r} is not a name. Use letters, digits, dots, dashes and underscores, up to 64. "
+            "Nothing was changed."
+        )
+    return name
+
+
+def find_plan(project: Path, name: str) -> PlanFile:
+    """Return the plan of this name, or the file or folder ``name``. Raises UsageError that says where it looked.
+
+    In a folder the plan is ``final_plan.md``, else ``initial_plan.md``, else ``initial_feature_plan.md``, else the
+    newest ``*.md``.
+    """
+    for kind, (plans, _, _) in PLACES.items():
+        folder = project / "output" / plans / name
+        if _NAME.fullmatch(name) and folder.is_dir():
+            return _read(_chosen(folder), kind)
+    given = project / name
+    if given.is_file():
+        return _read(given)
+    if given.is_dir():
+        return _read(_chosen(given))
+    plans = ", ".join(f"output/{plans}/{one_line(name, 80)}" for plans, _, _ in PLACES.values())
+    raise UsageError(f"There is no plan {one_line(name)!r}: looked for {plans} and for a file of that name.")
+
+
+def save_plan(found: PlanFile, text: str) -> Path:
+    """Put the planner's document beside ``found``: as the kind's first plan, or under its time when there is one."""
+    assert found.kind is not None, "only a kick-off has a place for a plan"
+    file = found.path.parent / PLACES[found.kind][2]
+    number = 0
+    while file.exists() or file.is_symlink():
+        stamp = datetime.now(UTC).strftime("%Y%m%d_%H%M%S")
+        file = file.with_name(f"planning_output_{stamp}{f'_{number}' if number else ''}.md")
+        number += 1
+    return _write(file, f"{text.rstrip()}\n", found.path.parent)
+
+
+def survey_project(project: Path) -> str:
+    """Say what is in a project, for whoever takes it over: kinds of files, and how it is built and tested."""
+    kinds: Counter[str] = Counter()
+    seen = 0
+    for _, names, files in os.walk(project):
+        names[:] = sorted(name for name in names if not name.startswith(".") and name not in _SKIPPED)
+        kinds.update(Path(file).suffix or "(none)" for file in files)
+        seen += len(files)
+        if seen > _SURVEYED:
+            break
+    top = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in project.iterdir() if entry.name != ".git")
+    many = f" (counting stopped at {seen})" if seen > _SURVEYED else ""
+    counted = ", ".join(f"{one_line(kind, 20)} {count}" for kind, count in kinds.most_common(12)) or "none"
+    shown = ", ".join(one_line(name, 60) for name in top[:60]) or "nothing"
+    git = "yes" if (project / ".git").exists() else "no"
+    return f"- Top level: {shown}\n- Files by kind: {counted}{many}\n- In git: {git}"
+
+
+def _chosen(folder: Path) -> Path:
+    for name in PLAN_ORDER:
+        if (folder / name).is_file():
+            return folder / name
+    found = [file for file in folder.glob("*.md") if file.is_file()]
+    if not found:
+        raise UsageError(
+            f"There is no plan in {folder}: it has none of {', '.join(PLAN_ORDER)} and no other *.md file."
+        )
+    return max(found, key=lambda file: (file.stat().st_mtime_ns, file.name))
+
+
+def _read(file: Path, kind: PlanKind | None = None) -> PlanFile:
+    try:
+        if file.stat().st_size > limits.DEFINITION_BYTES:
+            raise UsageError(f"{file} has more than {limits.DEFINITION_BYTES} bytes; a plan is read whole. Shorten it.")
+        return PlanFile(file, file.read_bytes().decode("utf-8"), kind)
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file} is not UTF-8. Save it as UTF-8.") from error
+
+
+def _write(file: Path, text: str, inside: Path) -> Path:
+    """Write a new file; nothing is overwritten, and no link leads out of ``inside``."""
+    for folder in file.parents[: len(file.relative_to(inside).parts) - 1]:
+        if folder.is_symlink():
+            raise WorkspaceError(f"{folder} is a link. Nothing was written; remove it or choose another folder.")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except FileExistsError as error:
+        raise NameTaken(file) from error
+    except OSError as error:
+        raise WorkspaceError(f"{file} cannot be written: {error.strerror}.") from error
+    return file

@@ -1,0 +1,281 @@
+"""A run: one agent after the other, hand-offs, budgets. Its only memory is the log; resume reads it and goes on.
+
+``engage_agent`` keeps the name and the contract of the first AI-Rails, with ``previous_tool_output`` as
+the way back to the agent, and is a loop with budgets instead of a recursion (``rails.session.agent_loop``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rails.agents.output import json_of
+from rails.agents.prompt import registry_for, system_prompt, tool_specs
+from rails.agents.template import Agent, named
+from rails.approval.decision import Approver
+from rails.config.prices import Price
+from rails.core import paths
+from rails.core import record_fields as d
+from rails.core.errors import UsageError
+from rails.core.events import Event, EventType, Record
+from rails.core.json_text import json_object
+from rails.core.text import one_line, printable, sha256
+from rails.edits.apply import read_file, recover
+from rails.edits.checkpoints import History
+from rails.gate.gate import Gate
+from rails.log.reader import full, read_strict
+from rails.log.writer import SessionLog
+from rails.models.model import Model
+from rails.session import handoffs
+from rails.session.agent_loop import AgentLoop, SessionState
+from rails.session.ask_user import Person, UserQuestion
+from rails.session.budget import SessionBudget
+from rails.session.handoffs import Handoffs
+from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome, log_session_start
+from rails.session.monitor import Monitor
+from rails.session.resume import ResumeState, content_digest, resume_state
+from rails.session.turn_context import TurnContext
+from rails.tools.loader import Registry
+from rails.trust.agents import untrusted_agent_error
+
+__all__ = ["Ending", "Session", "SessionJob", "SessionOutcome", "log_session_start", "where"]
+
+#: Lines of a hand-off that its question shows; the file has all of it.
+_SHOWN_LINES = 12
+
+
+@dataclass
+class Session:
+    """One run over one project. ``watch`` gets every record after it is in the log.
+
+    ``human`` answers between turns; ``None`` means that the approver stands for the person, and nothing is asked.
+    ``stronger_for`` gives the model that a role may escalate to.
+    """
+
+    job: SessionJob
+    log: SessionLog
+    registry: Registry
+    agents: Mapping[str, Agent]
+    model_for: Callable[[str], Model]
+    approver: Approver
+    watch: Callable[[Record], object] = field(default=lambda _: None)
+    on_text: Callable[[str], object] = field(default=lambda _: None)
+    wait: Callable[[float], object] = time.sleep
+    gate: Gate | None = None
+    human: Person | None = None
+    stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    history: History = field(init=False)
+    state: SessionState = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start the clock of the session's budgets."""
+        budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
+        files = Handoffs(self.log.path.parents[2], self.log.session_id)
+        monitor = Monitor(self.human, attended=self.job.approve != "policy")
+        self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Recover what an interruption left, start the gate, and close it in the end."""
+        for note in recover(self.job.project):
+            self.publish("ERROR", note, error=note, recovered=True)
+        self.history = History(self.job.project)
+        self.gate = self.gate or Gate(self.job.project)
+        with self.gate:
+            yield
+
+    def run(self, resumed: ResumeState | None = None) -> Ending:
+        """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
+        if resumed:
+            self.state.restore(resumed)
+        with self.open():
+            ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
+        if ending.outcome not in PAUSED:
+            self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
+        return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
+
+    def _chain(self, at: ResumeState) -> Ending:
+        """Run one agent after the other, from where the session stands."""
+        if at.stopped:
+            return Ending("aborted" if at.stopped == "aborted" else "gave_up", at.why)
+        ending, handed = Ending("done", "Nothing was left to do."), at.handed
+        for step in range(at.finished, len(self.job.tasks)):
+            role, task = self.job.tasks[step]
+            interrupted = at if step == at.finished and at.messages else None
+            if not interrupted and step and not (step == at.finished and (at.agreed or at.again)):
+                offered = at.offered if step == at.finished else ""
+                text = self._hand_over(step - 1, self._result(), offered)
+                if text is None:
+                    return self._waiting(step)
+                handed = text
+            context = self.context(role)
+            work = AgentLoop(self.state, context, task, step)
+            if interrupted:
+                work.restore(interrupted)
+            else:
+                work.begin(handed, at.why if at.again and step == at.finished else "", at.advice)
+            ending = work.work()
+            if ending.outcome in PAUSED:
+                return ending
+            kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
+            more = {"result": ending.message} if kept else {}
+            context.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome, **more)
+            if ending.outcome != "done":
+                return ending
+        if len(self.job.tasks) > 1:
+            self._hand_over_last(self._result())
+        return ending
+
+    def engage_agent(self, context: TurnContext, task: str, *, previous_tool_output: str = "") -> Ending:
+        """Let one agent work on one task until it is done or a budget is spent."""
+        work = AgentLoop(self.state, context, task, 0)
+        work.begin(previous_tool_output)
+        return work.work()
+
+    # -- hand-offs ---------------------------------------------------------------------------------
+
+    def _result(self) -> str:
+        """Return the last agent's result as the log has it: what is written to a file is masked as the log is."""
+        over = (record for record in reversed(self.state.records) if record.event_type == "AGENT_FINISHED")
+        return next((d.text(r.details, "result") for r in over if r.details.get("outcome") == "done"), "")
+
+    def _hand_over(self, step: int, result: str, offered: str) -> str | None:
+        """Write the hand-off after ``step`` and let the human look at it; ``None`` when it waits for them.
+
+        ``offered`` is the file that was written already, before an interruption: it may have been edited since.
+        """
+        sender, receiver = named(self.agents, self.job.tasks[step][0]), self.job.tasks[step + 1][0]
+        files = self.state.handoffs
+        if not offered or not files.has(offered):
+            if step == 0 and not files.has(handoffs.given_name(bool(self.job.handed))):
+                files.write(handoffs.given_name(bool(self.job.handed)), self._given())
+            output = handoffs.output_name(step, sender)
+            files.write(output, result if sender.schema is None else json_of(result))
+            changed = handoffs.changed_files(self.state.records)
+            offered = files.write(
+                handoffs.next_name(step, receiver), handoffs.text_for(sender, receiver, result, changed)
+            )
+            words, contract = f"{sender.name} hands over to {receiver}: {offered}", handoffs.contract_of(sender)
+            facts = {"sender": sender.name, "receiver": receiver, "file": offered, "contract": contract}
+            self.publish("HANDOFF", words, **facts, sha256=sha256(files.read(offered).encode()))
+        return self._passed(sender, receiver, offered)
+
+    def _hand_over_last(self, result: str) -> None:
+        """Write the last result of a chain, for the human."""
+        step = len(self.job.tasks) - 1
+        sender = named(self.agents, self.job.tasks[step][0])
+        text = result if sender.schema is None else json_of(result)
+        file = self.state.handoffs.write(handoffs.output_name(step, sender), text)
+        facts = {"sender": sender.name, "receiver": "human", "file": file, "contract": handoffs.contract_of(sender)}
+        self.publish("HANDOFF", f"{sender.name} hands over to you: {file}", **facts, sha256=sha256(text.encode()))
+
+    def _passed(self, sender: Agent, receiver: str, file: str) -> str | None:
+        """Return the hand-off's text once a human has agreed to it, or ``None``."""
+        files = self.state.handoffs
+        if self.job.handoffs == "ask" and self.human is not None:
+            said = self.human.answer(self._question(sender, receiver, file))
+            if said.answer != "go":
+                words = f"stopped at the hand-off by {said.by}"
+                self.publish("HUMAN_STEERED", words, about="handoff", answer="stop", by=said.by)
+                return None
+            by = said.by
+        else:
+            by = ""
+        text = files.read(file)
+        if wrong := handoffs.wrong_with(sender, text):
+            raise UsageError(
+                f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}\n"
+                f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
+            )
+        written = next(r for r in reversed(self.state.records) if r.event_type == "HANDOFF").details.get("sha256")
+        edited = sha256(text.encode()) != written
+        words = f"handed over{f' by {by}' if by else ''}{', edited' if edited else ''}"
+        self.publish("HUMAN_STEERED", words, about="handoff", answer="go", by=by, edited=edited, file=file, text=text)
+        # As the log has it: what the next agent receives is masked like everything that is kept.
+        return d.text(self.state.records[-1].details, "text")
+
+    def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
+        files = self.state.handoffs
+        lines = [line for line in files.read(file).splitlines() if line.strip()]
+        shown = [f"  │ {one_line(printable(line), 100)}" for line in lines[:_SHOWN_LINES]]
+        more = [f"  │ … {len(lines) - _SHOWN_LINES} more lines"] if len(lines) > _SHOWN_LINES else []
+        contract = handoffs.contract_of(sender)
+        head = f"── Hand over from {sender.name} to {receiver}? ".ljust(78, "─")
+        facts = [f"  {files.relative(file)}", *([f"  It has {one_line(contract, 200)}."] if contract else [])]
+        choices = {
+            "g": ("go", f"hand it over as the file is now; {receiver} goes on"),
+            "e": ("edit", "edit the file first"),
+            "s": ("stop", "stop here; ai-rails run --resume goes on"),
+        }
+
+        def check() -> str:
+            return handoffs.wrong_with(sender, files.read(file))
+
+        return UserQuestion("handoff", (head, *facts, *shown, *more), choices, "stop", files.folder / file, check)
+
+    def _waiting(self, step: int) -> Ending:
+        role, name = self.job.tasks[step][0], handoffs.next_name(step - 1, self.job.tasks[step][0])
+        file = self.state.handoffs.relative(name)
+        words = f"The hand-off to {role} waits for you. Read it, edit it if you like: {file}"
+        on = f"ai-rails run --resume {self.log.session_id}; add --handoff go where nobody can be asked"
+        return Ending("waiting", f"{words}. Nothing is lost: {on}.", file=file)
+
+    def _given(self) -> str:
+        role, task = self.job.tasks[0]
+        rest = f"\n{self.job.handed.rstrip()}\n" if self.job.handed else ""
+        return f"# Given to {role}\n\n{task}\n{rest}"
+
+    # -- what a turn stands on ---------------------------------------------------------------------
+
+    def publish(self, event: EventType, message: str, **details: object) -> None:
+        """Log an event, then show it: nothing is shown that a kill could erase."""
+        self.record(Event(event, message, json_object(details)))
+
+    def record(self, event: Event) -> Record:
+        """Log a ready-made event, then show and return it, with what the log keeps elsewhere put back in."""
+        record = full(self.log.append(event), self.log.path.parents[2])
+        self.state.records.append(record)
+        self.watch(record)
+        return record
+
+    def context(self, role: str) -> TurnContext:
+        """Return what a turn of ``role`` stands on; the session must be open.
+
+        Raises UsageError for an agent that there is not, and for a project's own that nobody has accepted.
+        """
+        assert self.gate is not None, "the session is open"
+        agent = named(self.agents, role)
+        if not agent.trusted:
+            raise untrusted_agent_error(agent)
+        return TurnContext(
+            project=self.job.project,
+            session_id=self.log.session_id,
+            agent=agent,
+            system=system_prompt(agent, self.registry),
+            registry=registry_for(agent, self.registry),
+            model=self.model_for(agent.name),
+            gate=self.gate,
+            approver=self.approver,
+            history=self.history,
+            publish=self.record,
+            tools=tool_specs(agent, self.registry),
+            correction=self.job.correction,
+            dialects=self.job.dialects,
+            from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
+            on_text=self.on_text,
+        )
+
+
+def where(project: Path, log: SessionLog) -> ResumeState:
+    """Return where an interrupted session stands. Raises LogError for a damaged log."""
+
+    def hash_of(name: str) -> str | None:
+        path = paths.parse_path(name)
+        return content_digest(read_file(project, path)) if isinstance(path, paths.WorkspacePath) else None
+
+    recover(project)
+    return resume_state(read_strict(log.path), hash_of)

@@ -1,0 +1,198 @@
+"""ONE TURN, TOP TO BOTTOM. Start reading here.
+
+    ask the model ─▶ find its requests ─▶ validate each ─▶ look (reading tools)
+                     ─▶ plan the edits ─▶ gate them ─▶ ask a human ─▶ write ─▶ run (executing tools)
+
+Whatever fails on the way becomes an :class:`~rails.session.feedback.RequestResult`, and all outcomes go back to the
+agent as one message: there is one way back. The stages know nothing of the log or of each other; this
+module calls them in order and tells (``rails.session.publish``) what happened.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from rails.agents.output import check_output
+from rails.approval.decision import Decision, request_for_changes, sign_changes, sign_tool, still_valid
+from rails.approval.edit import edit_summary
+from rails.core.changes import ChangeSet
+from rails.core.conversation import Message, ModelAnswer, TextDelta
+from rails.core.dataclass import dataclass, replace
+from rails.core.errors import ModelError, StaleError, WorkspaceError
+from rails.core.tool_request import ToolRequest
+from rails.edits.apply import apply
+from rails.edits.plan_result import Plan
+from rails.parsing.parse import AnswerParser
+from rails.parsing.results import ParsedAnswer
+from rails.session import feedback, n8n_tools, prefetch
+from rails.session import publish as tell
+from rails.session.ask_approval import approval_request_for, ask, ask_batch, plan_with_choices
+from rails.session.feedback import RequestResult
+from rails.session.tool_calls import validate_all
+from rails.session.turn_context import TurnContext
+from rails.tools.runners import dispatch
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A finished turn: what the model said, the results, and the message it gets next.
+
+    ``reply`` is ``None`` when the answer asked for nothing: then the agent is done.
+    """
+
+    answer: ModelAnswer
+    outcomes: tuple[RequestResult, ...]
+    reply: Message | None
+
+    @property
+    def aborted(self) -> bool:
+        """Whether the human ended the session."""
+        return any(outcome.kind == "aborted" for outcome in self.outcomes)
+
+
+def take_turn(context: TurnContext, number: int, messages: Sequence[Message]) -> Turn:
+    """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then."""
+    reader = AnswerParser(
+        context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
+    )
+    tell.asking(context, len(messages), number)
+    started = time.monotonic()
+    answer = _listen(context, reader, messages)
+    found = reader.flush(answer.stop_reason, answer.message.calls)
+    tell.begun(context, found.late)
+    tell.answered(context, answer, found, started)
+    return carry_out(context, answer, found)
+
+
+def carry_out(
+    context: TurnContext, answer: ModelAnswer, found: ParsedAnswer, done: Mapping[str, RequestResult] | None = None
+) -> Turn:
+    """Carry out a whole answer. ``done`` holds what an interrupted run has already carried out."""
+    done = done or {}
+    admitted = validate_all(context, answer, found)
+    requests, outcomes = admitted.requests, list(admitted.outcomes)
+    outcomes += [done.get(r.id) or _run(context, r) for r in requests if r.effect == "read"]
+    if edits := [r for r in requests if r.effect == "edit"]:
+        outcomes.append(done.get(edits[0].id) or _change(context, edits, clean=_all_ok(outcomes)))
+    runs = [r for r in requests if r.effect == "run" and r.id not in done]
+    outcomes += [done[r.id] for r in requests if r.effect == "run" and r.id in done]
+    decided: dict[str, Decision | None] = {}
+    for number, request in enumerate(runs):
+        if _all_ok(outcomes) and request.id not in decided:
+            decided |= ask_batch(context, runs[number:])
+        outcomes.append(_execute(context, request, decided.get(request.id), clean=_all_ok(outcomes)))
+
+    if not outcomes and answer.stop_reason not in feedback.CUT:
+        lacking = check_output(context.agent, answer.message.text)
+        if not lacking or answer.stop_reason == "refusal":
+            return Turn(answer, (), None)
+        tell.lacking(context, lacking)
+        outcomes.append(feedback.output(lacking))
+    return Turn(answer, tuple(outcomes), feedback.compose(answer, outcomes, found.native_ids))
+
+
+def _listen(context: TurnContext, reader: AnswerParser, messages: Sequence[Message]) -> ModelAnswer:
+    """Stream the answer through the reader; a request's status is published as soon as its path is known."""
+    for delta in context.model.stream(system=context.system, messages=messages, tools=context.tools):
+        if isinstance(delta, TextDelta):
+            context.on_text(delta.text)
+            begun = reader.feed(delta.text)
+            tell.begun(context, begun)
+            prefetch.begin(context, begun)
+        else:
+            return delta
+    raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
+
+
+def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: bool) -> RequestResult:
+    """Plan, gate, ask, write: all edits of an answer are one unit."""
+    ids = tuple(request.id for request in requests)
+    if not clean:
+        return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
+    edits, unfit = n8n_tools.as_edits(requests, context.project)
+    placed, planned = (edits, Plan(ChangeSet(), tuple(unfit))) if unfit else plan_with_choices(context, edits)
+    requests = requests if placed == edits else placed
+    tell.planned(context, ids, planned)
+    if planned.refusals:
+        return feedback.edit(ids, planned.refusals)
+
+    started = time.monotonic()
+    verdict = context.gate.judge(planned.changes, agent=context.agent.name)
+    tell.judged(context, ids, verdict, started)
+    if verdict.status == "fail":
+        return feedback.gate(ids, verdict)
+
+    asked = request_for_changes(
+        ids[0],
+        context.agent.name,
+        requests,
+        verdict,
+        planned.notes,
+        from_project=context.from_project,
+        doubts=planned.doubts,
+        model=context.model.name,
+    )
+    original, decision = asked, ask(context, asked)
+    if decision.answer != "approve":
+        return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
+    asked = decision.edited or asked
+    verdict, account = asked.verdict or verdict, edit_summary(original, asked)
+    approved = sign_changes(asked, decision)
+    if not still_valid(approved, asked):
+        return feedback.stale(ids, "What was approved is not what would be written; nothing was written.")
+
+    started = time.monotonic()
+    try:
+        applied = apply(approved, context.project, on_intent=lambda: tell.writing(context, ids, asked))
+    except StaleError as error:
+        outcome = feedback.stale(ids, str(error))
+        tell.wrote(context, outcome, ChangeSet(), started)
+        return outcome
+    written = applied.changes
+    for change in written.changes:
+        context.saw(str(change.path), change.after_sha256 or "")
+    outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
+    tell.wrote(context, outcome, written, started)
+    title = tell.changes_in_words(written) + planned.label
+    try:
+        step = context.history.checkpoint(written, session=context.session_id, message=title, folders=applied.folders)
+        tell.checkpointed(context, step, written, title)
+    except WorkspaceError as error:  # the files are written and logged; only undo is poorer by a step
+        context.say("ERROR", "This step cannot be undone with ai-rails undo.", error=str(error))
+    return outcome
+
+
+def _execute(context: TurnContext, request: ToolRequest, decision: Decision | None, *, clean: bool) -> RequestResult:
+    """Run a tool that executes something, after a human agreed if the definition asks for one."""
+    ids, account = (request.id,), ""
+    if not clean:
+        return feedback.skipped(ids, "another part of your answer was refused or denied.")
+    if request.asks:
+        original = asked = approval_request_for(context, request)
+        decision = decision or ask(context, asked)
+        if decision.answer != "approve":
+            return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
+        asked = decision.edited or asked
+        if not still_valid(sign_tool(asked, decision), asked):
+            return feedback.stale(ids, "What was approved is not what would be run; it was not run.")
+        request, account = asked.tool_request or request, edit_summary(original, asked)
+    tell.running(context, request)
+    outcome = _run(context, request)
+    return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
+
+
+def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
+    definition = context.registry.get(request.tool_name)
+    assert definition is not None, "a validated request has a definition"
+    own = request.tool_name == n8n_tools.NODE_INFO
+    result = n8n_tools.n8n_node_info(request) if own else dispatch.run_request(request, definition, context.project)
+    tell.ran(context, request, result)
+    path, digest = result.facts.get("path"), result.facts.get("sha256")
+    if isinstance(path, str) and isinstance(digest, str):
+        context.saw(path, digest)
+    return feedback.result((request.id,), request.tool_name, result)
+
+
+def _all_ok(outcomes: Sequence[RequestResult]) -> bool:
+    return all(outcome.ok for outcome in outcomes)

@@ -1,0 +1,93 @@
+"""What a turn stands on: one frozen value instead of a dozen parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final, Literal
+
+from rails.agents.template import Agent
+from rails.approval.decision import Approver
+from rails.core import limits, paths
+from rails.core.conversation import ToolSpec
+from rails.core.dataclass import dataclass, field, replace
+from rails.core.errors import WorkspaceError
+from rails.core.events import Event, EventType
+from rails.core.json_text import json_object
+from rails.core.text import sha256
+from rails.core.tool_request import ToolRequest
+from rails.edits.apply import read_file
+from rails.edits.checkpoints import History
+from rails.edits.stale import KnownFiles
+from rails.gate.gate import Gate
+from rails.models.model import Model
+from rails.tools.loader import Registry
+
+#: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
+Correction = Literal["off", "syntax", "model"]
+#: Tools that say where to write, not what is there now: they need to know what the agent looked at.
+_BY_PLACE: Final = ("write_file", "insert_lines")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """The context of a turn: the agent and its tools, the project, the approver, and where events go.
+
+    ``seen`` is what the agent last saw of each file (path to SHA-256), so that work that somebody else did
+    since is not overwritten; ``contents`` are those bytes by SHA-256, as far as they are at hand, so that both
+    can be merged. ``from_project`` names the tools whose definition comes from the project
+    itself: their approval says so. ``on_text`` gets each piece of streamed text.
+    """
+
+    project: Path
+    session_id: str
+    agent: Agent
+    system: str
+    registry: Registry
+    model: Model
+    gate: Gate
+    approver: Approver
+    history: History
+    publish: Callable[[Event], object]
+    seen: dict[str, str] = field(default_factory=dict)
+    contents: dict[str, bytes] = field(default_factory=dict, repr=False)
+    tools: Sequence[ToolSpec] = ()
+    from_project: frozenset[str] = frozenset()
+    correction: Correction = "syntax"
+    dialects: Sequence[str] = ()
+    on_text: Callable[[str], object] = field(default=lambda _: None)
+
+    def say(self, event: EventType, message: str, **details: object) -> None:
+        """Publish an event of this agent and model."""
+        self.publish(Event(event, message, json_object(details), self.agent.name, self.model.name))
+
+    @property
+    def known(self) -> KnownFiles:
+        """What the agent knows of the files."""
+        return KnownFiles(self.seen, self.contents)
+
+    def saw(self, path: str, digest: str) -> None:
+        """Take note of what the agent has just seen of a file; the oldest contents are forgotten beyond a bound."""
+        self.seen[path] = digest
+        data = self._content(path)
+        if data is None or sha256(data) != digest:
+            return
+        self.contents.pop(digest, None)
+        self.contents[digest] = data
+        while sum(map(len, self.contents.values())) > limits.KNOWN_BYTES:
+            del self.contents[next(iter(self.contents))]
+
+    def _content(self, name: str) -> bytes | None:
+        path = paths.parse_path(name)
+        try:
+            return read_file(self.project, path) if isinstance(path, paths.WorkspacePath) else None
+        except (WorkspaceError, OSError):
+            return None
+
+    def based(self, request: ToolRequest) -> ToolRequest:
+        """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""
+        path = request.parameters.get("file_path")
+        known = self.seen.get(path, "") if isinstance(path, str) else ""
+        if not known or request.tool_name not in _BY_PLACE or "base_hash" in request.parameters:
+            return request
+        return replace(request, parameters={**request.parameters, "base_hash": known})

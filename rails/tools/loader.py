@@ -1,0 +1,313 @@
+"""Definition files: read them, say everything that is wrong with them, and make a registry of the rest.
+
+A definition file is one JSON object: the seven fields of the original AI-Rails (``tool_name``,
+``description``, ``api_endpoint``, ``request_schema``, ``response_format``, ``access_control``,
+``agent_specific_guidance``), the fields of a Model Context Protocol ``Tool`` (``name``, ``title``,
+``inputSchema``, ``outputSchema``, ``annotations``), and ours. ``definition.schema.json`` beside this
+module describes the format for editors; this module is what decides.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.app_dirs import builtin_folder
+from rails.core.dataclass import dataclass, replace
+from rails.core.errors import DefinitionError
+from rails.core.text import sha256
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonDocument, JsonError, JsonPlace, parse_document
+from rails.tools.definition_fields import ALIASES
+from rails.tools.definition_file import DefinitionReader
+from rails.tools.registry import (
+    ANY_ROLE,
+    ROLES,
+    Access,
+    Builtin,
+    Command,
+    Definition,
+    Http,
+    Mcp,
+    Registry,
+    Transport,
+    role_slug,
+)
+
+__all__ = [
+    "Access",
+    "Builtin",
+    "Command",
+    "Definition",
+    "Http",
+    "Mcp",
+    "Mistake",
+    "Registry",
+    "Transport",
+    "check_folder",
+    "load_definitions",
+    "read_definition",
+    "role_slug",
+    "schema_file",
+]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mistake:
+    """One thing that is wrong in one definition file. ``line`` is 1-based, 0 when there is none."""
+
+    file: str
+    line: int
+    field: str
+    message: str
+    fix: str
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: {self.field + ': ' if self.field else ''}{self.message}. {self.fix}"
+
+
+def load_definitions(
+    folders: Sequence[Path],
+    *,
+    roles: Collection[str] = (),
+    trusted: Collection[str] = (),
+    trusted_folders: Collection[Path] = (),
+) -> Registry:
+    """Load every ``*.json`` of ``folders``; a later folder replaces an earlier one's tool by its name.
+
+    ``roles`` are role names beyond the shipped ones and those of the ``agent_templates`` folder beside
+    each folder. ``trusted`` are digests of definitions that a human has read and accepted
+    (:class:`rails.trust.tools.Trust`); ``trusted_folders`` are the user's own, where no agent can write.
+    Definitions elsewhere, except the shipped ones, always ask before they run, and may not replace a
+    trusted tool by something that runs elsewhere. A folder that does not exist is skipped.
+
+    Raises DefinitionError that lists every mistake with file, line, field and fix.
+    """
+    found, mistakes = _read_folders(folders, roles, frozenset(trusted), trusted_folders)
+    if mistakes:
+        count = f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}"
+        listing = "\n".join(f"  {mistake}" for mistake in mistakes)
+        raise DefinitionError(f"{count} in the tool definitions; no tool was loaded:\n{listing}")
+    return found
+
+
+def check_folder(paths: Sequence[Path], *, roles: Collection[str] = ()) -> tuple[Mistake, ...]:
+    """Return every mistake in these folders or single definition files, in file and line order.
+
+    Unlike :func:`load_definitions` it says so when a path does not exist or a folder has no definition file.
+    """
+    mistakes = [
+        Mistake(str(path), 0, "", "there is no such file or folder", "Correct the path.")
+        for path in paths
+        if not path.exists()
+    ]
+    mistakes += [
+        Mistake(str(path), 0, "", "the folder has no definition file", "Add one with a name that ends in .json.")
+        for path in paths
+        if path.is_dir() and not _files(path)
+    ]
+    _, wrong = _read_folders([path for path in paths if path.exists()], roles, frozenset(), (), thorough=True)
+    return tuple(sorted((*mistakes, *wrong)))
+
+
+def read_definition(
+    text: str, source: str, *, roles: Collection[str] = ROLES
+) -> tuple[Definition | None, tuple[Mistake, ...]]:
+    """Read one definition file's text. Returns the definition when there is no mistake, else all of them."""
+    try:
+        document = parse_document(text)
+    except JsonError as error:
+        return None, (Mistake(source, error.line, "", f"the file is not JSON: {error.message}", error.fix),)
+    reader = DefinitionReader(document.value, frozenset(role_slug(role) for role in roles))
+    definition = reader.definition(source, _digest(document.value))
+    if definition is not None:
+        definition = replace(definition, text=text)
+    mistakes = tuple(_locate(source, document, reader))
+    return (None if mistakes else definition), mistakes
+
+
+def _locate(source: str, document: JsonDocument, reader: DefinitionReader) -> Iterator[Mistake]:
+    for problem in reader.problems:
+        line = document.line(problem.place)
+        yield Mistake(source, line, place_text(problem.place), problem.message, problem.fix)
+
+
+def schema_file() -> Path:
+    """Return the JSON Schema of the definition format, for editors."""
+    return Path(__file__).with_name("definition.schema.json")
+
+
+def place_text(place: JsonPlace) -> str:
+    """Return ``("a", 0, "b")`` as ``a[0].b``."""
+    text = ""
+    for part in place:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _digest(value: Json) -> str:
+    canonical = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return sha256(canonical.encode("utf-8", "surrogatepass"))
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the definition files of a folder in name order, or the file itself."""
+    if not path.is_dir():
+        return [path] if path.exists() else []
+    return sorted(file for file in path.glob("*.json") if not file.name.startswith("."))
+
+
+def _known_roles(folders: Sequence[Path], extra: Collection[str]) -> frozenset[str]:
+    beside = {file.stem for folder in folders for file in (folder.parent / "agent_templates").glob("*.md")}
+    return frozenset(role_slug(role) for role in {*ROLES, *extra, *beside})
+
+
+def _read_folders(
+    folders: Sequence[Path],
+    roles: Collection[str],
+    trusted: frozenset[str],
+    trusted_folders: Collection[Path],
+    *,
+    thorough: bool = False,
+) -> tuple[Registry, list[Mistake]]:
+    known = _known_roles(folders, roles)
+    loaded: dict[str, Definition] = {}
+    notes: list[str] = []
+    mistakes: list[Mistake] = []
+    for folder in folders:
+        shipped, own = _is_shipped(folder), folder in trusted_folders
+        found, wrong = _read_folder(folder, known, check_values=thorough or not shipped)
+        mistakes += wrong
+        for definition in found:
+            one = replace(definition, trusted=shipped or own or definition.digest in trusted)
+            old = loaded.get(one.tool_name)
+            if _seizes(one, old):
+                notes.append(_seizure_note(one))
+            else:
+                loaded[one.tool_name] = _narrowed(one, old) if old is not None else one
+                notes += _notes(one)
+    mistakes += _collisions(loaded)
+    return Registry(loaded, tuple(notes)), mistakes
+
+
+def _is_shipped(folder: Path) -> bool:
+    try:
+        return folder.resolve() == builtin_folder("mcp_definitions").resolve()
+    except FileNotFoundError:
+        return False
+
+
+def _read_folder(folder: Path, roles: frozenset[str], *, check_values: bool) -> tuple[list[Definition], list[Mistake]]:
+    found: dict[str, Definition] = {}
+    mistakes: list[Mistake] = []
+    files = _files(folder)
+    if len(files) > limits.DEFINITION_FILES:
+        message = f"the folder has more than {limits.DEFINITION_FILES} definition files"
+        return [], [Mistake(str(folder), 0, "", message, "Split it.")]
+    for file in files:
+        text = _read_text(file)
+        if isinstance(text, Mistake):
+            mistakes.append(text)
+            continue
+        definition, wrong = read_definition(text, str(file), roles=roles)
+        mistakes += wrong
+        if definition is None:
+            continue
+        if check_values:
+            mistakes += _wrong_values(definition, text)
+        first = found.setdefault(definition.tool_name.casefold(), definition)
+        if first is not definition:
+            message = f"the tool {definition.tool_name!r} is already defined in {Path(first.source).name}"
+            mistakes.append(Mistake(str(file), 1, "tool_name", message, "Give one of the two another name."))
+    return list(found.values()), mistakes
+
+
+def _read_text(file: Path) -> str | Mistake:
+    try:
+        data = file.read_bytes() if file.stat().st_size <= limits.DEFINITION_BYTES else None
+    except OSError as error:
+        return Mistake(str(file), 0, "", f"the file cannot be read: {error.strerror}", "Check its permissions.")
+    if data is None:
+        message = f"the file has more than {limits.DEFINITION_BYTES} bytes"
+        return Mistake(str(file), 0, "", message, "A person must be able to read it: make it smaller.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return Mistake(str(file), line, "", "the file is not UTF-8", "Save it as UTF-8.")
+
+
+def _wrong_values(definition: Definition, text: str) -> Iterator[Mistake]:
+    """Check the examples and the defaults of a definition against its own schema."""
+    from rails.tools.validate import faults
+
+    document = parse_document(text)
+    for index, example in enumerate(definition.examples):
+        for fault in faults(definition.request_schema, dict(example)):
+            place: JsonPlace = ("examples", index, *fault.place)
+            message = f"the example does not satisfy the request schema: {fault.detail}"
+            yield Mistake(definition.source, document.line(place), place_text(place), message, fault.hint)
+    key = _schema_key(document.value)
+    properties = definition.request_schema.get("properties")
+    for name, schema in properties.items() if isinstance(properties, dict) else ():
+        if isinstance(schema, dict) and "default" in schema:
+            for fault in faults(schema, schema["default"], root=definition.request_schema):
+                place = (key, "properties", name, "default")
+                message = f"the default does not satisfy its own schema: {fault.detail}"
+                yield Mistake(definition.source, document.line(place), place_text(place), message, fault.hint)
+
+
+def _schema_key(value: Json) -> str:
+    keys: Mapping[str, Json] = value if isinstance(value, dict) else {}
+    return next((key for key in ALIASES["request_schema"] if key in keys), "request_schema")
+
+
+_REACHES: Final = (Command, Http, Mcp)
+
+
+def _seizes(new: Definition, old: Definition | None) -> bool:
+    """Say whether an untrusted definition would put a trusted tool's name on something else."""
+    if old is None or not old.trusted or new.trusted:
+        return False
+    return isinstance(new.transport, _REACHES) or new.transport != old.transport
+
+
+def _narrowed(new: Definition, old: Definition) -> Definition:
+    """Keep an untrusted definition from giving any role more than the trusted one that it replaces."""
+    if new.trusted or not old.trusted:
+        return new
+    order: tuple[Access, ...] = ("none", "ask", "free")
+    roles = {*new.access, *old.access, ANY_ROLE}
+    levels = {role: min(new.access_of(role), old.access_of(role), key=order.index) for role in roles}
+    return replace(new, access=levels)
+
+
+def _seizure_note(definition: Definition) -> str:
+    return (
+        f"{definition.source} was left out: it would replace the trusted tool {definition.tool_name!r} by "
+        "something else. Read it and trust it, or give it another tool_name."
+    )
+
+
+def _notes(definition: Definition) -> Iterator[str]:
+    if not definition.access:
+        yield f"{definition.tool_name}: no access_control, so no agent can use it ({definition.source})"
+    if isinstance(definition.transport, Http) and not definition.transport.endpoint:
+        name = definition.transport.endpoint_env
+        yield f"{definition.tool_name}: no api_endpoint, so it cannot be called until {name} is set"
+
+
+def _collisions(loaded: Mapping[str, Definition]) -> Iterator[Mistake]:
+    """Report a tool alias that is another tool's name or alias, in the file that came later."""
+    owners: dict[str, Definition] = {}
+    for definition in loaded.values():
+        for name in (definition.tool_name, *definition.tool_aliases):
+            owner = owners.setdefault(name, definition)
+            if owner is not definition:
+                field = "tool_name" if name == definition.tool_name else "tool_aliases"
+                message = f"the name {name!r} already belongs to the tool {owner.tool_name!r}"
+                yield Mistake(definition.source, 0, field, message, "Choose another name.")

@@ -1,0 +1,67 @@
+"""What runs a validated request: built-in file tools, commands, HTTP services, MCP servers.
+
+Edits are not run here: ``rails.edits`` plans and applies them after the gate and an approval.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final, Protocol
+
+from rails.core.dataclass import replace
+from rails.core.tool_request import ToolRequest, ToolResult
+from rails.tools.registry import Builtin, Command, Definition, Http, Mcp, Transport
+
+
+class Runner(Protocol):
+    """Contract: returns a result for whatever the tool does, failures included; raises only for a bug of ours.
+
+    Nothing it starts is left running when it returns, and what it returns holds no secret.
+    """
+
+    def __call__(self, request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+        """Run one request in the project folder."""
+
+
+def run_request(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    """Run a validated, approved request. ``definition`` must be the one that validated it.
+
+    Edit tools and a definition that changed since the validation are refused as a failed result.
+    """
+    started = time.perf_counter()
+    if definition.digest != request.definition_digest:
+        result = ToolResult(False, f"The definition of {definition.tool_name} changed after the request was checked.")
+    elif definition.effect == "edit":
+        result = ToolResult(False, f"{definition.tool_name} is an edit; edits are planned, checked and approved first.")
+    else:
+        result = _RUNNERS[type(definition.transport)](request, definition, project)
+    return replace(result, duration_ms=(time.perf_counter() - started) * 1000)
+
+
+def _builtin(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    from rails.tools.runners import files
+
+    return files.run_builtin_tool(request, definition, project)
+
+
+def _command(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    from rails.tools.runners import command
+
+    return command.run_command_tool(request, definition, project)
+
+
+def _http(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    from rails.tools.runners import http
+
+    return http.run_http_tool(request, definition, project)
+
+
+def _mcp(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    from rails.tools.runners import mcp
+
+    return mcp.run_mcp_tool(request, definition, project)
+
+
+_RUNNERS: Final[Mapping[type[Transport], Runner]] = {Builtin: _builtin, Command: _command, Http: _http, Mcp: _mcp}

@@ -1,0 +1,1 @@
+"""What of a project a human has read and accepted, by digest."""

@@ -1,0 +1,118 @@
+"""C1.06: the same result for any chunking."""
+
+import json
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.results import CallFound, CallStarted
+
+from .conftest import SHAPES
+
+F = "```"
+PIECES = [
+    "prose with `code` and é😀\n",
+    f"{F}json\n",
+    f"{F}\n",
+    f"{F}",
+    "````md\n",
+    "````\n",
+    "~~~json\n",
+    "~~~\n",
+    json.dumps({"tool": "write_file", "path": "a.py", "content": 'é "x"\n```\n\\'}),
+    json.dumps({"tool": "write_file", "path": "a.py", "content": "y"}, indent=2),
+    '{"tool": "run_code", "arguments": {"code": "a\nb',
+    '", }',
+    "}}\n",
+    "\n",
+    "\r\n",
+    " ",
+    "<thinking>\n",
+    "</thinking>\n",
+    "<!-- ",
+    "-->",
+    '{"a": 1}',
+    "{'tool': 'delete_file', 'path': 'it\\'s'}",
+    '<tool name="fast_editor">\n',
+    '<edits>[{"path": "a", "oldString": "</edits>", "newString": "<b>"}]</edits>\n',
+    "<edits>",
+    "</edits>",
+    "</tool>\n",
+    "<action>\n",
+    "</action>\n",
+    '"{{\\n \\"tool\\": \\"run_code\\", \\"timeout\\" 61\\n}"\n',
+    "{tool”: “run_code”}\n",
+    "// note\n",
+    '{"tool": "write_file", "path": "a", "content": ""}\n```\n',
+    '{"content": "x"}\n```\n',
+    '", "tool": "write_file"}\n```\n',
+    '"}\n',
+    "/* a */",
+    "\\",
+    '"',
+    "'",
+]
+FINISHES = st.sampled_from(["end_turn", "max_tokens"])
+
+
+def stream(text, sizes, finish):
+    """Feed bytes or text in chunks of the given sizes; return the intake and every signal."""
+    reader, signals, pos, turn = AnswerParser(SHAPES), [], 0, 0
+    while pos < len(text):
+        size = sizes[turn % len(sizes)]
+        signals += reader.feed(text[pos : pos + size])
+        pos, turn = pos + size, turn + 1
+    intake = reader.flush(finish)
+    return intake, [*signals, *intake.late]
+
+
+@settings(max_examples=250, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14), st.lists(st.integers(1, 9), min_size=1, max_size=4), FINISHES)
+def test_c1_06_any_chunking_gives_the_same_result_and_signals(pieces, sizes, finish):
+    text = "".join(pieces)
+    whole = parse(text, SHAPES, finish=finish)
+    for chunked in (text, text.encode()):
+        intake, signals = stream(chunked, sizes, finish)
+        assert (intake.requests, intake.refusals, intake.ignored) == (whole.requests, whole.refusals, whole.ignored)
+        assert intake.prose == whole.prose
+        assert tuple(signals) == whole.late
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=14), FINISHES)
+def test_c5_02_every_block_is_completed_once_and_in_order(pieces, finish):
+    whole = parse("".join(pieces), SHAPES, finish=finish)
+    completed = [signal.id for signal in whole.late if isinstance(signal, CallFound)]
+    started = [signal.id for signal in whole.late if isinstance(signal, CallStarted)]
+    assert completed == sorted(completed, key=lambda name: int(name[1:]))
+    assert len(set(completed)) == len(completed)
+    assert len(set(started)) == len(started)
+    assert set(started) <= set(completed)
+    assert {r.id for r in whole.requests} <= set(started)
+    assert set(completed) == {r.id for r in whole.requests} | {r.request_id for r in whole.refusals}
+
+
+def test_c5_01_a_request_is_announced_before_its_content_is_there():
+    reader = AnswerParser(SHAPES)
+    signals = []
+    for char in f'{F}json\n{{"tool": "write_file", "path": "src/a.py"':
+        signals += reader.feed(char)
+    assert signals == [CallStarted("r1", "write_file", "src/a.py", 0)]
+    assert reader.feed(', "content": "long') == []
+    (completed,) = reader.feed(' text\\n"}\n```\n')
+    assert completed.outcome.parameters == {"path": "src/a.py", "content": "long text\n"}
+
+
+def test_c5_01_a_block_that_could_be_torn_is_complete_when_the_answer_is():
+    reader = AnswerParser(SHAPES)
+    signals = reader.feed(f'{F}json\n{{"tool": "write_file", "path": "a", "content": "x"}}\n{F}\n')
+    assert signals == [CallStarted("r1", "write_file", "a", 0)]
+    (completed,) = reader.flush("end_turn").late
+    assert completed.outcome.parameters == {"path": "a", "content": "x"}
+
+
+def test_c5_06_two_calls_on_one_path_have_their_own_ids():
+    block = f'{F}json\n{{"tool": "delete_file", "path": "a"}}\n{F}\n'
+    found = parse(block * 2, SHAPES, id_prefix="t1.")
+    assert [r.id for r in found.requests] == ["t1.1", "t1.2"]

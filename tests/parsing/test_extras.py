@@ -1,0 +1,69 @@
+"""C1.11: further dialects exist only by name, and evaluate nothing."""
+
+import pytest
+
+from rails.core.errors import UsageError
+from rails.parsing.parse import AnswerParser, parse
+
+from .conftest import SHAPES
+
+F = "```"
+ONE = '{"name": "run_code", "arguments": {"code": "</tool_call> 1"}}'
+MESSAGES = {
+    "hermes": f"Ok.\n<tool_call>\n{ONE}\n</tool_call>\nbye\n",
+    "invoke": '<function_calls>\n<invoke name="run_code">>\n</invoke>\n'.replace(
+        ">>", '>\n<parameter name="code"></tool_call> 1</parameter>'
+    ),
+    "mistral": f"Ok.\n[TOOL_CALLS] [{ONE}]\nbye\n",
+    "react": 'Thought: so\nAction: run_code\nAction Input: {"code": "</tool_call> 1"}\nbye\n',
+    "name": f"{F}json\n{ONE}\n{F}\n",
+    "cohere": f'{F}json\n{{"tool_name": "run_code", "parameters": {{"code": "</tool_call> 1"}}}}\n{F}\n',
+    "gemini": f'{F}json\n{{"function_call": {{"name": "run_code", "args": {{"code": "</tool_call> 1"}}}}}}\n{F}\n',
+}
+
+
+@pytest.mark.parametrize("dialect", MESSAGES)
+def test_a_dialect_is_read_when_named_and_only_then(dialect):
+    found = parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
+    assert [(r.tool_name, dict(r.parameters), r.dialect) for r in found.requests] == [
+        ("run_code", {"code": "</tool_call> 1"}, dialect)
+    ]
+    assert not parse(MESSAGES[dialect], SHAPES).requests
+
+
+@pytest.mark.parametrize("dialect", MESSAGES)
+@pytest.mark.parametrize("size", [1, 3, 11])
+def test_chunking_makes_no_difference(dialect, size):
+    text, whole = MESSAGES[dialect], parse(MESSAGES[dialect], SHAPES, dialects=[dialect])
+    reader, signals = AnswerParser(SHAPES, dialects=[dialect]), []
+    for pos in range(0, len(text), size):
+        signals += reader.feed(text[pos : pos + size])
+    intake = reader.flush("end_turn")
+    assert (intake.requests, intake.refusals, intake.prose) == (whole.requests, whole.refusals, whole.prose)
+    assert (*signals, *intake.late) == whole.late
+
+
+@pytest.mark.parametrize(
+    ("dialect", "text"),
+    [
+        ("hermes", '<tool_call>{"name": "run_code", "arguments": {"code": oops}}</tool_call>'),
+        ("hermes", '<tool_call>{"name": "run_code", "arguments": {"code": "x'),
+        ("hermes", '<tool_call>__import__("os").system("id")</tool_call>'),
+        ("mistral", '[TOOL_CALLS] [{"name": "run_code", "arguments": {"code": oops}}]\n'),
+        ("react", "Action: run_code\nAction Input: rm -rf /\n"),
+    ],
+)
+def test_a_broken_call_is_refused(dialect, text):
+    found = parse(text, SHAPES, dialects=[dialect])
+    assert not found.requests
+    assert found.refusals
+
+
+def test_several_calls_in_one_list():
+    found = parse(f"[TOOL_CALLS] [{ONE}, {ONE}]\n", SHAPES, dialects=["mistral"])
+    assert [r.id for r in found.requests] == ["r1", "r2"]
+
+
+def test_an_unknown_dialect_is_a_mistake_of_the_operator():
+    with pytest.raises(UsageError, match="hermes"):
+        parse("", SHAPES, dialects=["klingon"])

@@ -1,0 +1,129 @@
+"""The ways in which models spell a fence, an XML call or a whole answer, and what stays a mere mention."""
+
+import json
+
+import pytest
+
+from rails.parsing.parse import parse
+
+from .conftest import SHAPES
+
+F = "```"
+CALL = '{"tool": "write_file", "path": "a.py", "content": "x = 1\\n"}'
+OTHER = '{"tool": "delete_file", "path": "b.py"}'
+WRITE = ("write_file", {"path": "a.py", "content": "x = 1\n"})
+DELETE = ("delete_file", {"path": "b.py"})
+XML = '<tool name="write_file">\n<path>a.py</path>\n<content>\nx = 1\n\n</content>\n</tool>\n'
+
+
+def fence(body, info="json", mark=F):
+    return f"{mark}{info}\n{body}\n{mark}\n"
+
+
+def calls(message, finish="end_turn"):
+    found = parse(message, SHAPES, finish=finish)
+    return [(one.tool_name, one.parameters) for one in found.requests], found
+
+
+@pytest.mark.parametrize(
+    "info",
+    ["json", "JSON", "Json", "json5", "jsonc", " json", "\tjson ", "jsonc title=x", 'json title="a.json"',
+     "json {highlight}", "json {1,3}", "json {.numbered}", "{.json}", "json:a.json"],
+)  # fmt: skip
+@pytest.mark.parametrize("mark", [F, "````", "~~~"])
+def test_c1_01_a_fence_says_json_in_many_ways(info, mark):
+    assert calls(fence(CALL, info, mark))[0] == [WRITE]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"{F}json {CALL}\n{F}\n",
+        f"{F}json{CALL}{F}\n",
+        f"{F}json {{\n{CALL[1:]}\n{F}\n",
+        "\ufeff" + fence(CALL),
+        fence("\ufeff" + CALL),
+        fence(CALL).replace("\n", "\r\n"),
+        "- " + fence(CALL).replace("\n", "\n  "),
+        "1. Do:\n\n   " + fence(CALL).replace("\n", "\n   ") + "\n2. Then\n",
+        "<details>\n\n" + fence(CALL) + "</details>\n",
+        "Hm.\n</think>\n" + fence(CALL),
+        "<think>\nI could " + fence(OTHER) + "</think>\n" + fence(CALL),
+        "<!--\n" + fence(OTHER) + "-->\n" + fence(CALL),
+        fence(CALL + '\nThis writes "x = 1" to the file.'),
+        fence("Here is the call:\n" + CALL),
+        f"{F}json\n{CALL}\n",
+    ],
+)
+def test_c1_01_a_call_is_found_wherever_it_stands(message):
+    assert calls(message)[0] == [WRITE]
+
+
+@pytest.mark.parametrize(
+    "body", [f"{CALL}\n{OTHER}", f"{CALL},\n{OTHER}", f"[{CALL},\n{OTHER}]", f"[{CALL}, {OTHER},]"]
+)
+def test_c1_09_several_calls_in_one_fence_are_all_read(body):
+    assert calls(fence(body))[0] == [WRITE, DELETE]
+
+
+def test_an_openai_message_written_as_text_is_its_calls():
+    function = {"name": "delete_file", "arguments": json.dumps({"path": "b.py"})}
+    message = {"role": "assistant", "content": None, "tool_calls": [{"type": "function", "function": function}]}
+    assert calls(fence(json.dumps(message)))[0] == [DELETE]
+    message["tool_calls"][0]["function"]["name"] = "hammer"
+    assert calls(fence(json.dumps(message)))[1].ignored
+
+
+@pytest.mark.parametrize(
+    "opening",
+    ["<tool name='write_file'>", '<tool  name = "write_file" >', "<tool name=write_file>",
+     '<tool id="1" name="write_file">', '<tool name="write_file" id="1">'],
+)  # fmt: skip
+def test_c6_01_the_opening_tag_may_be_spelt_freely(opening):
+    assert calls(XML.replace('<tool name="write_file">', opening))[0] == [WRITE]
+
+
+def test_an_empty_element_is_an_empty_value_or_a_whole_call():
+    assert calls('<tool name="write_file">\n<path>a</path>\n<content/>\n</tool>\n')[0] == [
+        ("write_file", {"path": "a", "content": ""})
+    ]
+    assert calls('<tool name="delete_file"/>')[0] == [("delete_file", {})]
+    assert calls("<delete_file/>\n")[0] == [("delete_file", {})]
+    assert not calls("<delete_file/> is the tool for that.\n")[0]
+
+
+def test_a_cdata_section_is_what_is_inside_it_and_told():
+    text = "<write_file><path>a</path><content><![CDATA[a < b && c]]></content></write_file>\n"
+    (request,) = parse(text, SHAPES).requests
+    assert request.parameters["content"] == "a < b && c"
+    assert [note.name for note in request.repairs] == ["cdata"]
+
+
+def test_an_unknown_parameter_in_an_xml_call_is_named():
+    (refusal,) = parse(XML.replace("content>", "contents>"), SHAPES).refusals
+    assert "<contents> is not a parameter of 'write_file'" in refusal.message
+    assert "content" in refusal.message.partition("known:")[2]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [CALL.replace(":", "："), CALL.replace(",", "，"), CALL.replace("{", "｛"), CALL.replace('"', "&quot;"),
+     CALL.replace(": ", "= "), CALL.replace(": ", " => "), "const call = " + CALL],
+)  # fmt: skip
+def test_what_only_looks_like_json_is_refused_with_a_reason(body):
+    requests, found = calls(fence(body))
+    assert not requests
+    assert found.refusals
+
+
+@pytest.mark.parametrize("end", range(len(fence(CALL)) - len(CALL) - 5, len(CALL) + 8))
+def test_a_call_that_was_cut_off_never_runs(end):
+    requests, found = calls(fence(CALL)[:end], "max_tokens")
+    assert not requests
+    if '"tool"' in fence(CALL)[:end]:
+        assert found.refusals
+
+
+@pytest.mark.parametrize("end", range(3, len(XML) - 8, 3))
+def test_an_xml_call_that_was_cut_off_never_runs(end):
+    assert not calls(XML[:end], "max_tokens")[0]

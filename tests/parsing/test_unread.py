@@ -1,0 +1,106 @@
+"""Whole calls where none is read are never run, and their author hears where they stand."""
+
+import json
+
+import pytest
+
+from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.unread_calls import find_unread_calls
+
+TOOLS = {
+    "write_file": {
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+        "required": ["path", "content"],
+        "additionalProperties": False,
+    }
+}
+CALL = '{"tool": "write_file", "path": "a.py", "content": "x = {1}"}'
+NAMED = '{"name": "write_file", "arguments": {"path": "a.py", "content": "x"}}'
+
+XML = '<tool name="write_file"><path>a.py</path><content>x</content></tool>'
+ELEMENT = "<write_file>\n<path>a.py</path>\n<content>x</content>\n</write_file>"
+
+LOST = {
+    "a fence without a language": (f"Here:\n```\n{CALL}\n```\n", 3, "in a fence without a language"),
+    "a fence of a call's name": (f"```tool_call\n{CALL}\n```\n", 2, "in a fence marked 'tool_call'"),
+    "bare": (f"{CALL}\n", 1, "outside of any fence"),
+    "bare, over several lines": (json.dumps(json.loads(CALL), indent=2), 1, "outside of any fence"),
+    "behind text on the fence's line": (f"Sure! ```json\n{CALL}\n```\n", 2, "outside of any fence"),
+    "on one line with its fence, behind text": (f"Now ```json {CALL} ```", 1, "outside of any fence"),
+    "behind a thought": (f"<thinking>\nWhat now?\n</thinking>\nNow {CALL}\n", 4, "outside of any fence"),
+    "behind another fence": (f"```python\nx = 1\n```\n{CALL}\n", 4, "outside of any fence"),
+    "another form in a json fence": (f"```json\n{NAMED}\n```\n", 2, "in the form 'name'"),
+    "XML behind text on its line": (f"Sure: {XML}", 1, "behind other text on its line"),
+    "XML by elements, behind text": (f"Sure:\nnow {ELEMENT}\n", 2, "behind other text on its line"),
+    "XML in a fence": (f"```xml\n{XML}\n```", 2, "in a fence marked 'xml'"),
+    "XML by elements, in a fence": (f"```\n{ELEMENT}\n```", 2, "in a fence without a language"),
+    "another form in tags": (f"<tool_call>\n{NAMED}\n</tool_call>", 2, "in the form 'name'"),
+}
+QUOTED = {
+    "between backticks": f"I sent `{CALL}` before.",
+    "on a quoted line": f"> {CALL}\n",
+    "in a fence of another language": f"```python\ncall = {CALL}\n```\n",
+    "in a fence within a fence": f"````markdown\n```\n{CALL}\n```\n````\n",
+    "of an unknown tool": CALL.replace("write_file", "wrote_file"),
+    "that lacks a parameter": '{"tool": "write_file", "path": "a.py"}',
+    "that is broken": CALL[:-1],
+    "data": '{"name": "write_file", "stars": 5}',
+    "in a thought": f"<thinking>\nI could send\n{CALL}\n</thinking>\nDone.",
+    "in a comment": f"<!-- for later:\nnow {XML} -->\nDone.",
+    "in the strings of a block that was torn": f'Hi\n```json\n{{"content": "{XML}\n',
+    "XML between backticks": f"I sent `{XML}` before.",
+    "an element's name only": "Use <write_file> for that, and close it with </write_file>.",
+    "XML that lacks a parameter": "So: <write_file><path>a.py</path></write_file>",
+    "a tool's name only": 'The key "tool" names it: {"tool": "write_file"}.',
+}
+
+
+def second(text, size=0):
+    reader = AnswerParser(TOOLS, id_prefix="t1.", report_unread_calls=True)
+    for start in range(0, len(text), size or len(text) or 1):
+        reader.feed(text[start : start + (size or len(text))])
+    return reader.flush("end_turn")
+
+
+@pytest.mark.parametrize("size", [0, 1, 7])
+@pytest.mark.parametrize("name", LOST)
+def test_a_call_that_was_not_read_is_refused_with_its_line_and_never_run(name, size):
+    text, line, where = LOST[name]
+    found = second(text, size)
+    assert not found.requests
+    [refusal] = found.refusals
+    assert (refusal.code, refusal.request_id) == ("unread", "t1.1")
+    assert refusal.message.startswith(f"Line {line} holds a call of 'write_file' {where}, ")
+    assert "```json" in refusal.hint
+    assert text[refusal.start : refusal.end].strip()[0] + text[refusal.start : refusal.end][-1] in ("{}", "<>")
+    assert found.prose == text
+
+
+@pytest.mark.parametrize("name", QUOTED)
+def test_what_is_quoted_or_no_whole_call_is_left_alone(name):
+    assert not second(QUOTED[name]).refusals
+
+
+@pytest.mark.parametrize("name", [*LOST, *QUOTED])
+def test_without_the_second_look_nothing_changes(name):
+    text = LOST[name][0] if name in LOST else QUOTED[name]
+    assert not parse(text, TOOLS).refusals
+
+
+def test_an_answer_with_a_request_is_not_looked_at_again():
+    found = second(f"```json\n{CALL}\n```\nLike this:\n```\n{CALL}\n```\n")
+    assert (len(found.requests), found.refusals) == (1, ())
+
+
+def test_a_cut_off_answer_is_not_looked_at_again():
+    reader = AnswerParser(TOOLS, report_unread_calls=True)
+    reader.feed(CALL)
+    assert not reader.flush("max_tokens").refusals
+
+
+def test_many_calls_and_long_texts_are_bounded(cpu_seconds):
+    assert len(list(find_unread_calls(f"{CALL}\n" * 500, TOOLS))) <= 50
+    assert list(find_unread_calls(CALL + " " * 2_000_000, TOOLS)) == []
+    for hostile in ('{"a": "', "<write_file>", "<tool x", "<write_file></write_file>", "```\n<", '<thinking>{"a": 1}'):
+        assert cpu_seconds(lambda text=hostile * 40_000: list(find_unread_calls(text, TOOLS)), rounds=1) < 5

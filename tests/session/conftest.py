@@ -1,0 +1,75 @@
+"""A whole session in one call: a scripted model, scripted approvals, real files, the real gate and log."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rails.agents.template import load_agents
+from rails.approval.terminal.scripted import ScriptedApprover
+from rails.core.app_dirs import builtin_folder
+from rails.log.reader import read_strict, sessions
+from rails.log.writer import SessionLog
+from rails.session.job import SessionJob, log_session_start
+from rails.session.run import Ending, Session, where
+from rails.testing import ScriptedModel
+from rails.tools.loader import load_definitions
+
+
+@dataclass
+class Worked:
+    """What a session left behind."""
+
+    project: Path
+    ending: Ending
+    records: tuple
+    model: ScriptedModel
+
+    def events(self, kind):
+        return [record.details for record in self.records if record.event_type == kind]
+
+    @property
+    def told(self):
+        """The texts that the model was sent back, in order."""
+        return [facts["text"] for facts in self.events("FEEDBACK_SENT")]
+
+
+@pytest.fixture
+def work(tmp_path, monkeypatch):
+    monkeypatch.setenv("AI_RAILS_LANG", "en")
+    project = tmp_path / "project"
+    project.mkdir()
+
+    def session(answers, approvals, watch, wait, job, open_log, approver=None, human=None, stronger=None):
+        model = ScriptedModel(list(answers))
+        registry = load_definitions(
+            [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
+        )
+        agents = dict(load_agents([builtin_folder("agent_templates")]))
+        task = SessionJob(project, **{"tasks": (("coder", "the task"),), **job})
+        with open_log(task, model) as log:
+            standing = where(project, log) if open_log is reopened else None
+            asked = approver or ScriptedApprover(list(approvals))
+            one = Session(task, log, registry, agents, model.for_agent, asked, watch=watch, wait=wait, human=human)
+            one.state.stronger_for = lambda _: stronger
+            return Worked(project, one.run(standing), read_strict(log.path), model)
+
+    def created(task, model):
+        log = SessionLog.create(project / ".rails")
+        log_session_start(task, log, model.name)
+        return log
+
+    def reopened(_task, _model):
+        return SessionLog.reopen(project / ".rails", sessions(project / ".rails")[-1].session_id)
+
+    def run(*answers, approvals=(), approver=None, watch=lambda _: None, wait=lambda _: None, **more):
+        human, stronger = more.pop("human", None), more.pop("stronger", None)
+        return session(answers, approvals, watch, wait, more, created, approver, human, stronger)
+
+    def resume(*answers, approvals=(), watch=lambda _: None, wait=lambda _: None, **more):
+        human, stronger = more.pop("human", None), more.pop("stronger", None)
+        return session(answers, approvals, watch, wait, more, reopened, None, human, stronger)
+
+    run.project = project
+    run.resume = resume
+    return run

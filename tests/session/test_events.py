@@ -1,0 +1,151 @@
+"""A run as a stream of events for another program (SPEC C5)."""
+
+import io
+import json
+
+import pytest
+
+from rails.commands.event_stream import EventStream
+from rails.commands.live import ProgressScreen
+from rails.core.errors import ModelError
+
+WRITE = '```json\n{"tool": "write_file", "path": "a.txt", "content": "one\\n"}\n```\n'
+AGAIN = WRITE.replace("one", "two")
+BROKEN = '```json\n{"tool": "write_file", "path": "a.txt", "content": }\n```\n'
+
+
+def stream_of(work, *answers, form="jsonl", **options):
+    out = io.StringIO()
+    stream = EventStream(out, form)
+    work(*answers, watch=stream, **options)
+    stream.close()
+    return out.getvalue()
+
+
+@pytest.fixture
+def events(work):
+    text = stream_of(work, f"Two.\n{WRITE}", BROKEN, AGAIN, "Done.", approvals=["approve", "approve"])
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def of(events, kind):
+    return [event for event in events if event["type"] == kind]
+
+
+def test_c5_01_the_status_comes_before_the_block_and_has_every_field(events):
+    first = of(events, "json-tool-status")[0]
+    assert {
+        "status": "buffering",
+        "toolType": "write_file",
+        "path": "a.txt",
+        "statusMessage": "Creating...",
+    }.items() <= first.items()
+    assert {"toolId", "timestamp"} <= first.keys()
+    assert events.index(first) < events.index(of(events, "json-tool-block")[0])
+
+
+def test_c5_02_each_block_comes_exactly_once_and_in_order(events):
+    blocks = of(events, "json-tool-block")
+    assert [block["verdict"] for block in blocks] == ["passed", "failed", "passed"]
+    assert [block["content"].strip() for block in blocks] == [WRITE.strip(), BROKEN.strip(), AGAIN.strip()]
+    assert len({block["toolId"] for block in blocks}) == 3
+
+
+def test_c5_03_a_repaired_block_did_not_pass_and_was_corrected(work):
+    text = stream_of(work, WRITE.replace("}\n```", ",}\n```"), "Done.", approvals=["approve"])
+    block = of([json.loads(line) for line in text.splitlines()], "json-tool-block")[0]
+    assert (block["validationPassed"], block["corrected"], block["verdict"]) == (False, True, "corrected")
+
+
+def test_c5_05_states_follow_one_another(events):
+    first = of(events, "json-tool-status")[0]["toolId"]
+    states = [event["status"] for event in of(events, "json-tool-status") if event["toolId"] == first]
+    assert states == ["buffering", "executing", "completed"]
+
+
+def test_c5_04_the_success_line_names_the_file(events):
+    done = next(event for event in of(events, "json-tool-status") if event["status"] == "completed")
+    assert done["statusMessage"] == "Created a.txt"
+
+
+def test_c5_07_server_sent_events_end_with_done(work):
+    text = stream_of(work, "Nothing to do.", form="sse")
+    assert text.startswith("data: {")
+    assert text.endswith("data: [DONE]\n\n")
+    for part in text.strip().split("\n\n")[:-1]:
+        json.loads(part.removeprefix("data: "))
+
+
+def test_c5_08_a_block_that_grows_is_told_once_and_not_at_every_piece(work):
+    text = stream_of(work, WRITE.replace("one", "line\\n" * 2_000), "Done.", approvals=["approve"])
+    states = [event["status"] for event in of([json.loads(line) for line in text.splitlines()], "json-tool-status")]
+    assert states == ["buffering", "executing", "completed"]
+
+
+def test_c5_09_a_stream_that_breaks_off_is_closed_by_an_error(work):
+    text = stream_of(work, WRITE, ModelError("The connection was lost."), approvals=["approve"])
+    events = [json.loads(line) for line in text.splitlines()]
+    assert [event["type"] for event in events[-2:]] == ["error", "done"]
+    assert "The connection was lost." in events[-2]["message"]
+
+
+def test_c8_06_debug_lines_are_shown_only_when_asked_for_and_without_secrets(work):
+    key = "sk-ant-api03-" + "a1B2" * 20
+    shown = {}
+    for debug in (False, True):
+        out = io.StringIO()
+        work(
+            BROKEN.replace('"content": ', f'"content": "{key}" '),
+            "Done.",
+            watch=ProgressScreen(out, colour=False, debug=debug),
+        )
+        shown[debug] = out.getvalue()
+    assert "Invalid JSON" not in shown[False]
+    assert len(shown[True]) > len(shown[False])
+    assert key not in shown[False] + shown[True]
+
+
+def test_the_last_event_says_how_the_run_ended(events):
+    assert events[-1] == {"type": "done"}
+    assert of(events, "end")[0]["outcome"] == "done"
+
+
+def test_a_large_block_comes_whole(work):
+    large = WRITE.replace("one", "line\\n" * 5_000)
+    text = stream_of(work, f"Large.\n{large}", "Done.", approvals=["approve"])
+    block = of([json.loads(line) for line in text.splitlines()], "json-tool-block")[0]
+    assert block["content"].strip() == large.strip()
+    assert len(block["content"]) > 20_000
+
+
+def test_a_status_whose_paths_are_inside_the_edits_names_the_first_and_counts_the_others(work):
+    for name in ("a.txt", "b.txt"):
+        (work.project / name).write_text("one\n", "utf-8")
+    edits = [{"file_path": name, "old_string": "one", "new_string": "two"} for name in ("a.txt", "b.txt")]
+    block = f"```json\n{json.dumps({'tool': 'multi_edit', 'edits': edits})}\n```\n"
+    out = io.StringIO()
+    done = work(block, "Done.", approvals=["approve"], watch=ProgressScreen(out, colour=False))
+    statuses = done.events("TOOL_STATUS")
+    assert [(facts["path"], facts["statusMessage"]) for facts in statuses] == [
+        ("", "Editing..."),
+        ("a.txt", "Editing..."),
+    ]
+    assert len({facts["id"] for facts in statuses}) == 1
+    assert done.events("TOOL_BLOCK")[0]["path"] == "a.txt"
+    assert out.getvalue().count("🔧") == 1
+    assert "🔧 Editing... a.txt and 1 more\n" in out.getvalue()
+
+
+def test_a_status_of_a_tool_without_a_path_is_shown_as_it_is(work):
+    out = io.StringIO()
+    work('```json\n{"tool": "list_files"}\n```\n', "Done.", watch=ProgressScreen(out, colour=False))
+    assert out.getvalue().count("🔧 Processing...\n") == 1
+
+
+def test_the_plain_view_has_words_instead_of_signs(work):
+    out = io.StringIO()
+    work(WRITE, "Done.", approvals=["approve"], watch=ProgressScreen(out, plain=True))
+    shown = out.getvalue()
+    assert "  Creating... a.txt\n" in shown
+    assert "  done: Created a.txt\n" in shown
+    assert not any(sign in shown for sign in "🔧✅❌─│→\x1b")
