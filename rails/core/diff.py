@@ -25,10 +25,10 @@ PAIRS: Final = 400_000_000
 #: The bits of a line stand in whole words.
 _WORD: Final = 64
 
-Lines: TypeAlias = Sequence[Hashable]
+_Lines: TypeAlias = Sequence[Hashable]
 
 
-class Block(NamedTuple):
+class DiffBlock(NamedTuple):
     """Lines ``old_start:old_end`` of one side, which are or become lines ``new_start:new_end`` of the other."""
 
     equal: bool
@@ -41,11 +41,11 @@ class Block(NamedTuple):
 class LineDiff(NamedTuple):
     """Blocks in order that together cover both sides. ``exact``: no smaller number of changed lines does it."""
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[DiffBlock, ...]
     exact: bool
 
     @property
-    def changed(self) -> tuple[Block, ...]:
+    def changed(self) -> tuple[DiffBlock, ...]:
         """The blocks that differ."""
         return tuple(block for block in self.blocks if not block.equal)
 
@@ -75,7 +75,7 @@ class _Run(NamedTuple):
     length: int
 
 
-def line_diff(old: Lines, new: Lines, pairs: int = PAIRS) -> LineDiff:
+def line_diff(old: _Lines, new: _Lines, pairs: int = PAIRS) -> LineDiff:
     """Return how ``new`` comes from ``old``; with more than ``pairs`` to compare, not always in the least way."""
     head, tail = _common_ends(old, new)
     matched, exact = _matched(old[head : len(old) - tail], new[head : len(new) - tail], pairs)
@@ -84,14 +84,14 @@ def line_diff(old: Lines, new: Lines, pairs: int = PAIRS) -> LineDiff:
     return LineDiff(tuple(_blocks(_slid(runs, old, new), len(old), len(new))), exact)
 
 
-def line_map(old: Lines, new: Lines) -> list[int]:
+def line_map(old: _Lines, new: _Lines) -> list[int]:
     """Return for each line of ``new`` its 0-based place in ``old``, or -1 where it was added or changed."""
     return line_diff(old, new).old_lines()
 
 
 def unified(old: Sequence[str], new: Sequence[str], names: Sequence[str], context: int = 3) -> Iterator[str]:
     """Yield a unified diff as lines without line ends, in the form of the standard library; none if nothing differs."""
-    for number, hunk in enumerate(hunks(line_diff(old, new).blocks, context)):
+    for number, hunk in enumerate(grouped(line_diff(old, new).blocks, context)):
         if number == 0:
             yield f"--- {names[0]}"
             yield f"+++ {names[1]}"
@@ -104,9 +104,9 @@ def unified(old: Sequence[str], new: Sequence[str], names: Sequence[str], contex
                 yield from (f"+{line}" for line in new[new_start:new_end])
 
 
-def hunks(blocks: Iterable[Block], context: int) -> Iterator[list[Block]]:
+def grouped(blocks: Iterable[DiffBlock], context: int) -> Iterator[list[DiffBlock]]:
     """Yield the blocks of each hunk: differences with at most ``context`` equal lines around and between them."""
-    hunk: list[Block] = []
+    hunk: list[DiffBlock] = []
     for block in blocks:
         length = block.old_end - block.old_start
         if not block.equal:
@@ -124,8 +124,10 @@ def hunks(blocks: Iterable[Block], context: int) -> Iterator[list[Block]]:
         yield hunk
 
 
-def _part(block: Block, start: int, end: int) -> Block:
-    return Block(True, block.old_start + start, block.old_start + end, block.new_start + start, block.new_start + end)
+def _part(block: DiffBlock, start: int, end: int) -> DiffBlock:
+    return DiffBlock(
+        True, block.old_start + start, block.old_start + end, block.new_start + start, block.new_start + end
+    )
 
 
 def _range(start: int, end: int) -> str:
@@ -134,7 +136,7 @@ def _range(start: int, end: int) -> str:
     return f"{start + 1}" if length == 1 else f"{start + 1 if length else start},{length}"
 
 
-def _common_ends(old: Lines, new: Lines) -> tuple[int, int]:
+def _common_ends(old: _Lines, new: _Lines) -> tuple[int, int]:
     """Count the lines that both sides begin with, and of the rest those that both end with."""
     shortest = min(len(old), len(new))
     head = next(compress(count(), map(operator.ne, old, new)), shortest)
@@ -142,7 +144,7 @@ def _common_ends(old: Lines, new: Lines) -> tuple[int, int]:
     return head, min(tail, shortest - head)
 
 
-def _matched(old: Lines, new: Lines, pairs: int) -> tuple[list[_Run], bool]:
+def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[list[_Run], bool]:
     """Return runs of equal lines, rising on both sides and as many lines as there can be; and whether they are."""
     numbers: dict[Hashable, int] = {}
     unused = count()
@@ -186,7 +188,7 @@ def _joined(runs: Iterable[_Run]) -> list[_Run]:
     return joined
 
 
-def _slid(runs: Iterable[_Run], old: Lines, new: Lines) -> list[_Run]:
+def _slid(runs: Iterable[_Run], old: _Lines, new: _Lines) -> list[_Run]:
     """Return the runs, a run between two differences joined to the one below it where the lower one can slide up."""
     slid: list[_Run] = []
     for run in reversed(list(runs)):
@@ -195,7 +197,7 @@ def _slid(runs: Iterable[_Run], old: Lines, new: Lines) -> list[_Run]:
     return slid[::-1]
 
 
-def _join(run: _Run, below: _Run, old: Lines, new: Lines) -> _Run | None:
+def _join(run: _Run, below: _Run, old: _Lines, new: _Lines) -> _Run | None:
     """Return both runs as one, with what one side has between them moved above; ``None`` if it is something else."""
     more_old, more_new = below.old - run.old - run.length, below.new - run.new - run.length
     side, start, more = (new, run.new, more_new) if more_new else (old, run.old, more_old)
@@ -204,12 +206,12 @@ def _join(run: _Run, below: _Run, old: Lines, new: Lines) -> _Run | None:
     return _Run(run.old + more_old, run.new + more_new, run.length + below.length)
 
 
-def _blocks(runs: Iterable[_Run], old_end: int, new_end: int) -> Iterator[Block]:
+def _blocks(runs: Iterable[_Run], old_end: int, new_end: int) -> Iterator[DiffBlock]:
     """Yield the runs, and between them what differs."""
     old = new = 0
     for run in [*runs, _Run(old_end, new_end, 0)]:
         if (old, new) != run[:2]:
-            yield Block(False, old, run.old, new, run.new)
+            yield DiffBlock(False, old, run.old, new, run.new)
         old, new = run.old + run.length, run.new + run.length
         if run.length:
-            yield Block(True, run.old, old, run.new, new)
+            yield DiffBlock(True, run.old, old, run.new, new)

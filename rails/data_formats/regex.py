@@ -150,7 +150,7 @@ def hits(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[Hit]:
     return found
 
 
-def expand(template: str, whole: str, groups: tuple[str | None, ...]) -> str:
+def fill_in(template: str, whole: str, groups: tuple[str | None, ...]) -> str:
     """Return a replacement with ``$1`` to ``$99``, ``$&`` (the whole match) and ``$$`` (a dollar) filled in.
 
     Everything else is literal, also the number of a group that there is not.

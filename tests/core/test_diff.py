@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.core.diff import PAIRS, Block, hunks, line_diff, line_map, unified
+from rails.core.diff import PAIRS, DiffBlock, grouped, line_diff, line_map, unified
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=40)
 BYTES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"", b"\xff\n"]), max_size=20)
@@ -69,16 +69,16 @@ def test_the_map_names_equal_lines_in_rising_order(old, new):
 
 def test_changed_blocks_and_counts_say_what_differs():
     diff = line_diff(["a", "b", "c", "d"], ["a", "x", "y", "c"])
-    assert diff.changed == (Block(False, 1, 2, 1, 3), Block(False, 3, 4, 4, 4))
+    assert diff.changed == (DiffBlock(False, 1, 2, 1, 3), DiffBlock(False, 3, 4, 4, 4))
     assert (diff.added, diff.removed) == (2, 2)
     assert line_diff([], []).blocks == ()
 
 
 def test_an_insertion_joins_the_difference_above_it_where_it_can():
     diff = line_diff(["p", "a", "b", "q"], ["r", "a", "x", "a", "b", "s"])
-    assert diff.changed == (Block(False, 0, 1, 0, 3), Block(False, 3, 4, 5, 6))
+    assert diff.changed == (DiffBlock(False, 0, 1, 0, 3), DiffBlock(False, 3, 4, 5, 6))
     diff = line_diff(["r", "a", "x", "a", "b", "s"], ["p", "a", "b", "q"])
-    assert diff.changed == (Block(False, 0, 3, 0, 1), Block(False, 5, 6, 3, 4))
+    assert diff.changed == (DiffBlock(False, 0, 3, 0, 1), DiffBlock(False, 5, 6, 3, 4))
 
 
 def test_a_function_between_two_others_is_one_insertion():
@@ -86,8 +86,8 @@ def test_a_function_between_two_others_is_one_insertion():
         return [f"def {name}():", "    return 1", "", ""]
 
     old, new = [*function("a"), *function("c")], [*function("a"), *function("b"), *function("c")]
-    assert line_diff(old, new).changed == (Block(False, 4, 4, 4, 8),)
-    assert line_diff(new, old).changed == (Block(False, 4, 8, 4, 4),)
+    assert line_diff(old, new).changed == (DiffBlock(False, 4, 4, 4, 8),)
+    assert line_diff(new, old).changed == (DiffBlock(False, 4, 8, 4, 4),)
 
 
 def test_three_changed_lines_of_a_file_with_two_distinct_ones_are_three():
@@ -119,7 +119,7 @@ def test_beyond_the_bound_the_middle_is_one_replaced_block_and_says_so():
     assert line_diff(old, new).exact
     diff = line_diff(old, new, pairs=1_000)
     assert not diff.exact
-    assert diff.changed == (Block(False, 1, 301, 1, 301),)
+    assert diff.changed == (DiffBlock(False, 1, 301, 1, 301),)
 
 
 def test_the_bound_holds_memory_and_time():
@@ -175,6 +175,6 @@ def test_hunks_take_a_gap_of_twice_the_context_together():
     old = [str(n) for n in range(20)]
     new = ["x" if n in (3, 10) else line for n, line in enumerate(old)]
     blocks = line_diff(old, new).blocks
-    assert [len(hunk) for hunk in hunks(blocks, 3)] == [5]
-    assert [(hunk[0].old_start, hunk[-1].old_end) for hunk in hunks(blocks, 2)] == [(1, 6), (8, 13)]
-    assert list(hunks(line_diff(old, old).blocks, 3)) == []
+    assert [len(hunk) for hunk in grouped(blocks, 3)] == [5]
+    assert [(hunk[0].old_start, hunk[-1].old_end) for hunk in grouped(blocks, 2)] == [(1, 6), (8, 13)]
+    assert list(grouped(line_diff(old, old).blocks, 3)) == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from rails.data_formats.regex import PatternError, compile_pattern, expand, hits
+from rails.data_formats.regex import PatternError, compile_pattern, fill_in, hits
 
 
 @pytest.mark.parametrize(
@@ -248,5 +248,5 @@ def test_matches_are_bounded_in_number_and_time():
 
 
 def test_replacements_fill_in_groups_and_nothing_else():
-    assert expand("$2 $1 $$ $& $9 \\1 $", "whole", ("one", None)) == " one $ whole $9 \\1 $"
-    assert expand("$11$1", "w", tuple("abcdefghijk")) == "ka"
+    assert fill_in("$2 $1 $$ $& $9 \\1 $", "whole", ("one", None)) == " one $ whole $9 \\1 $"
+    assert fill_in("$11$1", "w", tuple("abcdefghijk")) == "ka"
