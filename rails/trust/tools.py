@@ -8,7 +8,6 @@ tool. Until then ``rails.tools.loader.load_definitions`` lets the tool ask befor
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import tempfile
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.diff import unified
 from rails.core.errors import UsageError
 from rails.core.text import printable
 from rails.core.tool_request import Json
@@ -48,7 +48,7 @@ def file_for_review(before: str, text: str) -> list[str]:
     """Return the lines that show a file to the person who may accept it: what changed, then all of it."""
     lines = ["The whole file:", text.rstrip("\n")]
     if before:
-        changed = difflib.unified_diff(before.splitlines(), text.splitlines(), "accepted", "now", lineterm="")
+        changed = unified(before.splitlines(), text.splitlines(), ("accepted", "now"))
         lines = ["What changed since it was accepted:", *changed, "", *lines]
     return lines
 
