@@ -35,7 +35,7 @@ def least(old, new):
 
 
 @given(LINES | BYTES, LINES | BYTES, st.sampled_from([PAIRS, 0]))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_the_blocks_lead_from_old_to_new_and_cover_both_sides(old, new, pairs):
     diff = line_diff(old, new, pairs)
     assert applied(old, new, diff) == new
@@ -50,7 +50,7 @@ def test_the_blocks_lead_from_old_to_new_and_cover_both_sides(old, new, pairs):
 
 
 @given(LINES, LINES)
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_no_diff_has_fewer_changed_lines(old, new):
     diff = line_diff(old, new)
     assert diff.exact
@@ -60,6 +60,7 @@ def test_no_diff_has_fewer_changed_lines(old, new):
 
 
 @given(LINES, LINES)
+@settings(deadline=None)
 def test_the_map_names_equal_lines_in_rising_order(old, new):
     places = [(place, line) for line, place in enumerate(line_map(old, new)) if place >= 0]
     assert all(old[place] == new[line] for place, line in places)
@@ -79,6 +80,13 @@ def test_an_insertion_joins_the_difference_above_it_where_it_can():
     assert diff.changed == (DiffBlock(False, 0, 1, 0, 3), DiffBlock(False, 3, 4, 5, 6))
     diff = line_diff(["r", "a", "x", "a", "b", "s"], ["p", "a", "b", "q"])
     assert diff.changed == (DiffBlock(False, 0, 3, 0, 1), DiffBlock(False, 5, 6, 3, 4))
+
+
+def test_an_insertion_begins_as_late_as_it_can():
+    old, new = ["import a", "x", "", "last"], ["import b", "import a", "x", "", "y", "", "last"]
+    assert line_diff(old, new).changed == (DiffBlock(False, 0, 0, 0, 1), DiffBlock(False, 3, 3, 4, 6))
+    assert line_diff(new, old).changed == (DiffBlock(False, 0, 1, 0, 0), DiffBlock(False, 4, 6, 3, 3))
+    assert line_diff(["a"], ["a", "a", "a"]).changed == (DiffBlock(False, 1, 1, 1, 3),)
 
 
 def test_a_function_between_two_others_is_one_insertion():
@@ -148,7 +156,7 @@ def test_a_long_side_and_a_short_one_stay_within_the_bound():
 
 
 @given(LINES, LINES, st.integers(0, 4))
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 def test_a_unified_diff_has_the_form_of_the_standard_library(old, new, context):
     """Where both find the same blocks, both say the same, to the byte."""
     codes = difflib.SequenceMatcher(None, old, new).get_opcodes()
