@@ -11,13 +11,13 @@ that contradict each other. Not covered: schemas that no value can satisfy for a
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
+from rails.core.likeness import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
@@ -75,8 +75,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     by_shape = {_shape(other): other for other in known}
     if _shape(name) in by_shape:
         return by_shape[_shape(name)]
-    close = difflib.get_close_matches(_shape(name)[:64], list(by_shape), n=1, cutoff=0.6)
-    return by_shape[close[0]] if close else ""
+    close = most_alike(_shape(name)[:64], by_shape)
+    return by_shape[close] if close is not None else ""
 
 
 def _shape(name: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rails.core.likeness import likeness, nearest_name
+from rails.core.likeness import likeness, most_alike
 
 
 @given(st.text("abc\U0001f600", max_size=12), st.text("abc\U0001f600", max_size=12))
@@ -29,9 +29,10 @@ def test_a_share_is_counted_in_characters_of_both():
     [("colour", "color"), ("tiemout", "timeout"), ("timeouts", "timeout"), ("zzz", None), ("", None)],
 )
 def test_the_nearest_name_is_what_was_meant_or_none(name, nearest):
-    assert nearest_name(name, ["color", "timeout", "mode"]) == nearest
+    assert most_alike(name, ["color", "timeout", "mode"]) == nearest
 
 
-def test_exactly_the_least_likeness_is_enough():
-    assert nearest_name("abcxx", ["abcyy"], least=0.6) == "abcyy"
-    assert nearest_name("x", []) is None
+def test_exactly_the_least_likeness_is_enough_and_scattered_letters_are_not():
+    assert most_alike("abcxx", ["abcyy"], least=0.6) == "abcyy"
+    assert most_alike("somethingelse", ["setfields"]) is None
+    assert most_alike("x", []) is None

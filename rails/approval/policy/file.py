@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, cast
@@ -20,6 +19,7 @@ from rails.approval.policy.rules import (
     minutes,
 )
 from rails.core.dataclass import dataclass
+from rails.core.likeness import most_alike
 from rails.core.text import one_line
 from rails.core.verdict import Status
 
@@ -202,8 +202,8 @@ def _require_known(table: Mapping[str, object], known: Sequence[str]) -> None:
 def _unknown(table: Mapping[str, object], known: Sequence[str]) -> Iterator[str]:
     for key in table:
         if key not in known:
-            near = difflib.get_close_matches(key, known, n=1)
-            yield f"unknown key {one_line(key, 40)!r}{f', did you mean {near[0]!r}?' if near else ''}"
+            near = most_alike(key, known)
+            yield f"unknown key {one_line(key, 40)!r}{f', did you mean {near!r}?' if near else ''}"
 
 
 def _choice(table: Mapping[str, object], key: str, allowed: Sequence[str], default: str = "") -> str:
