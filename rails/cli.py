@@ -1,97 +1,55 @@
-"""The command line. Its verbs' options are in ``rails/commands/options.py``, what they do in ``rails/commands/``.
-
-Only the standard library is imported before a verb is known, so that help and hooks answer at once.
-"""
+"""The command line: a table of verbs, and exceptions to exit codes. Only the called verb's file is imported."""
 
 from __future__ import annotations
 
-import atexit
-import gc
 import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Final, NoReturn, cast
+from typing import Final, NoReturn
 
 from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
 
-if TYPE_CHECKING:
-    import argparse
-
-#: What hooks wait for. These commands hold nothing that only the interpreter's own end would save.
-_LEFT_AT_ONCE: Final = frozenset({"gate"})
-#: What ``ai-rails gate`` does when only paths are given; its options' defaults in rails/commands/options.py.
-_GATE: Final[Mapping[str, object]] = {
-    "diff": None,
-    "staged": False,
-    "all": False,
-    "fix": False,
-    "format": "text",
-    "trust": False,
-    "explain": False,
-    "profile": "import",
-    "strict": False,
-    "project": ".",
+#: What each verb does, in the order of the help. Its options and its work are in ``rails/commands/VERB.py``.
+VERBS: Final[Mapping[str, str]] = {
+    "run": "let an agent work on a task",
+    "apply": "apply a saved answer: find, validate, gate, show, approve, write",
+    "gate": "check files: syntax, linters, formatters, n8n workflows",
+    "new": "begin a project: its folder and a page to fill in",
+    "feature": "begin a feature of this project: a page to fill in",
+    "takeover": "take over a project: a page with what is there, to fill in",
+    "undo": "take a step of a session back, byte for byte",
+    "redo": "do an undone step again",
+    "demo": "run the shipped example on a fresh copy",
+    "parse": "show what is found in a text: requests, refusals, ignored blocks",
+    "review": "list sessions, show one turn by turn, compare two, or look over all",
+    "log": "search all sessions, verify a log, export a session",
+    "serve": "the sessions as a page in the browser, on this machine only",
+    "why": "which edit made a line, and who approved it",
+    "tools": "list, show, check, start, trust, try, import and offer tools",
+    "n8n": "workflows of n8n: rules, node catalogue, picture, diff",
+    "grants": "list the grants in force, or revoke one",
+    "policy": "check your policy file and try it on past sessions",
+    "agents": "list the agents, show one, or accept a project's own",
+    "doctor": "say what works here and what is missing",
 }
 
 
 def console() -> NoReturn:
-    """Run the command of this process's own command line and end the process with its exit code.
-
-    Taking a whole interpreter apart takes longer than ruff for five files, so a command that a hook waits for
-    ends as a forked worker does: what was registered for the end is run, what was printed is flushed, and that is all.
-    """
+    """Run the command of this process's own command line and end the process with its exit code."""
     code = main()
-    if len(sys.argv) > 1 and sys.argv[1] in _LEFT_AT_ONCE and _finished():
-        os._exit(code)
+    if sys.argv[1:2] == ["gate"]:  # hooks wait for it
+        from rails.commands.leave import end_process
+
+        end_process(code)
     sys.exit(code)
-
-
-def _finished() -> bool:
-    """Do what the interpreter does before it ends; say whether nothing is left that it would have to wait for."""
-    threading = sys.modules.get("threading")
-    if threading and any(
-        not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()
-    ):
-        return False
-    try:
-        atexit._run_exitfuncs()
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except Exception:  # the interpreter's own end says what is wrong
-        return False
-    return True
-
-
-def _options(words: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command line; ``gate`` with nothing but paths, a hook's call, needs no parser for it."""
-    if len(words) > 1 and words[0] == "gate" and not any(word.startswith("-") for word in words):
-        return cast("argparse.Namespace", SimpleNamespace(verb="gate", paths=list(words[1:]), **_GATE))
-    from rails.commands.options import parse_options
-
-    return parse_options(words)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Every message for the operator goes to standard error."""
-    if argv is None:
-        # What is imported stays: looking through it for garbage every 700 objects takes a tenth of a short command.
-        gc.set_threshold(20_000, 20, 20)
-        # A thread that has an answer of a tool's gets its turn soon, also while another one computes.
-        sys.setswitchinterval(0.001)
     words = sys.argv[1:] if argv is None else argv
-    options = _options(words)
-    if not hasattr(options, "verb"):
-        from rails.commands.options import parser
-
-        parser().print_help()
-        return EXIT_USAGE
     try:
-        module = importlib.import_module(f"rails.commands.{options.verb}")
-        code = module.run(options)
-        assert isinstance(code, int), "a command returns its exit code"
-        return code
+        return _run(words[0], words[1:]) if words and words[0] in VERBS else _explain(words)
     except RailsError as error:
         print(f"ai-rails: {error}", file=sys.stderr)
         return error.exit_code
@@ -103,5 +61,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_BROKEN
 
 
-if __name__ == "__main__":
-    console()
+def _run(verb: str, words: Sequence[str]) -> int:
+    from rails.commands.options import verb_parser
+
+    module = importlib.import_module(f"rails.commands.{verb}")
+    return int(module.run(verb_parser(verb, VERBS[verb], module.options).parse_args(words)))
+
+
+def _explain(words: Sequence[str]) -> int:
+    """Print help or the version, or say what is wrong; argparse raises SystemExit for all but no word at all."""
+    from rails.commands.options import top_parser
+
+    parser = top_parser(VERBS)
+    parser.parse_args(words[:1])
+    parser.print_help()
+    return EXIT_USAGE

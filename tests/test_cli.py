@@ -15,7 +15,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rails import cli
-from rails.commands.options import parse_options, parser
 from rails.testing import StubServer, says
 
 CONTRACTS = Path(__file__).parent.parent / "rails" / "_data" / "contracts"
@@ -708,11 +707,21 @@ def test_a_time_limit_for_answers_is_above_zero(rails):
     assert "--answer-within" in done.stderr
 
 
-@pytest.mark.parametrize("words", [["gate", "a.py"], ["gate", "a.py", "dir/b c.py", ""]])
-def test_a_hook_s_call_means_what_the_parser_makes_of_it(words):
-    assert vars(cli._options(words)) == vars(parse_options(words)) == vars(parser().parse_args(words))
+@pytest.mark.parametrize("verb", list(cli.VERBS))
+def test_a_verb_says_what_is_wrong_with_its_words_and_runs_nothing(verb, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        cli.main([verb, "--no-such-option"])
+    assert end.value.code == 2
+    assert f"usage: ai-rails {verb} " in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("words", [["gate", "--staged"], ["gate", "a.py", "--fix"], ["gate"], ["gate", "--", "-a.py"]])
-def test_one_verb_s_parser_makes_of_a_call_what_that_of_all_verbs_makes(words):
-    assert vars(cli._options(words)) == vars(parser().parse_args(words))
+@pytest.mark.parametrize(
+    ("words", "paths"), [(["a.py"], ["a.py"]), (["--", "-a.py"], ["-a.py"]), (["a.py", "--fix"], ["a.py"]), ([], [])]
+)
+def test_options_and_paths_of_a_call_are_told_apart(monkeypatch, words, paths):
+    seen = []
+    monkeypatch.setattr("rails.commands.gate.run", lambda options: seen.append(options) or 0)
+    assert cli.main(["gate", *words]) == 0
+    assert (seen[0].paths, seen[0].fix) == (paths, "--fix" in words)

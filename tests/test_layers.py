@@ -213,7 +213,7 @@ def test_help_imports_nothing_heavy():
     assert run_python(code) == "[]\n"
 
 
-# What costs more to import than it gives a hook: compilers of classes, OpenSSL, the parser of options, compression …
+# What costs more to import than it gives a hook: compilers of classes, OpenSSL, compression …
 SLOW = ["dataclasses", "inspect", "hashlib", "tokenize", "shutil", "tempfile", "difflib", "importlib.metadata"]
 SLOW += [
     "rails.approval",
@@ -228,31 +228,24 @@ SLOW += [
 def test_a_gate_s_call_imports_nothing_slow(tmp_path, words):
     (tmp_path / "pyproject.toml").write_text("[tool.ruff.lint]\nselect = ['F']\n")
     (tmp_path / "a.py").write_text("print(undefined)\n")
-    slow = SLOW if any(word.startswith("-") for word in words) else [*SLOW, "argparse", "gettext"]
     code = (
         f"import os, sys; os.chdir({str(tmp_path)!r})\n"
         "from rails.cli import main\n"
         f"assert main({['gate', *words]!r}) == 1\n"
-        f"print([m for m in {slow!r} if m in sys.modules])"
+        f"print([m for m in {SLOW!r} if m in sys.modules])"
     )
     assert run_python(code).splitlines()[-1] == "[]"
 
 
-def test_ruff_runs_before_the_gate_is_imported(tmp_path):
-    (tmp_path / "a.py").write_text("x = 1\n")
+def test_a_call_imports_the_file_of_its_own_verb_only(tmp_path):
+    (tmp_path / "a.md").write_text("# A\n")
     code = (
         f"import os, sys; os.chdir({str(tmp_path)!r})\n"
-        "from rails.cli import main\n"
-        "from rails.processes import programs\n"
-        "start, seen = programs.start, []\n"
-        "def watched(argv, **more):\n"
-        "    seen.append(sorted(m for m in sys.modules if m.startswith('rails.gate.')))\n"
-        "    return start(argv, **more)\n"
-        "programs.start = watched\n"
-        "main(['gate', 'a.py'])\n"
-        "print(seen[0])"
+        "from rails.cli import main, VERBS\n"
+        "assert main(['gate', 'a.md']) == 0\n"
+        "print([verb for verb in VERBS if f'rails.commands.{verb}' in sys.modules])"
     )
-    assert run_python(code).splitlines()[-1] == "[]"
+    assert run_python(code).splitlines()[-1] == "['gate']"
 
 
 def test_help_imports_no_compiler_of_classes():

@@ -10,11 +10,20 @@ from pathlib import Path
 from rails.agents.prompt import system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.commands import common
+from rails.commands.options import add_project
 from rails.core.dataclass import replace
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
 from rails.trust import agents as templates
 from rails.trust.tools import Trust
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("name", nargs="?", help="show this agent and the prompt it gets; or: trust")
+    parser.add_argument("which", nargs="?", help="with trust: which agent (default: all that wait)")
+    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

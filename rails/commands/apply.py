@@ -12,6 +12,7 @@ from rails.approval.terminal.screen import Look, draw_request
 from rails.commands import agents as trust
 from rails.commands import common
 from rails.commands.live import ProgressScreen
+from rails.commands.options import add_approval, add_correction, add_dialects, add_project
 from rails.core.conversation import Delta, Message, ModelAnswer, TextPart, ToolSpec, answer_to_json
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
 from rails.core.events import Record
@@ -97,6 +98,21 @@ class SavedAnswer:
         """Never called."""
         del system, messages, tools
         raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("file", nargs="?", default="-", help="the answer (default: standard input)")
+    parser.add_argument("--agent", default="coder", help="whose tools the answer may use (default: coder)")
+    parser.add_argument("--dry-run", action="store_true", help="do everything but ask and write")
+    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
+    add_correction(parser)
+    add_dialects(parser)
+    parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
+    parser.add_argument("--debug", action="store_true", help="show the blocks as they were found")
+    add_project(parser)
+    add_approval(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -45,6 +45,12 @@ class Shown:
         return self._script.decide(request)
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("--interactive", action="store_true", help="answer the approvals yourself")
+    parser.add_argument("--keep", metavar="DIR", help="put the copy there instead of in a temporary folder")
+
+
 def run(options: argparse.Namespace) -> int:
     """Run the example; exit 0 only if it ends as it should and the project's own tests pass."""
     project = _fresh_copy(options.keep)

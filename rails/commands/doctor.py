@@ -17,6 +17,7 @@ from typing import Final, Literal
 
 from rails import __version__
 from rails.commands import common
+from rails.commands.options import add_project
 from rails.core.dataclass import dataclass
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, UsageError
 from rails.core.json_text import to_json
@@ -37,6 +38,14 @@ class Probe:
     state: Literal["ok", "missing", "broken"]
     found: str
     advice: str = ""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("--install", choices=("javascript",), help="install pinned tools for the gate (needs npm)")
+    parser.add_argument("--into", metavar="DIR", help="with --install: where (default: your cache folder)")
+    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -1,37 +1,188 @@
-"""``ai-rails gate``: the checks alone, on files in a repository. ruff starts first, the rest while it does."""
+"""``ai-rails gate``: the checks alone, on files in a repository."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from rails.core.errors import CheckError
-from rails.processes import programs
+from rails.commands import common
+from rails.commands.options import add_project
+from rails.core import paths as workspace
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, CheckError, Refusal, UsageError
+from rails.core.paths import WorkspacePath
+from rails.core.text import one_line, printable
+from rails.gate.languages.python.ruff_client import head_start
 
 if TYPE_CHECKING:
     import argparse
-    import subprocess
+
+    from rails.core.verdict import Verdict
+
+_EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
+# Listing files must not run what a repository's own configuration names.
+_SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--literal-pathspecs")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("paths", nargs="*", help="files or folders (default: what git knows of)")
+    parser.add_argument("--diff", metavar="REF", help="only files changed since REF, and only what is new since then")
+    parser.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
+    parser.add_argument("--all", action="store_true", help="every file that git knows of (this is the default)")
+    parser.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
+    parser.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
+    words = "let the project's own commands and executable configuration run as they are now, and remember it"
+    parser.add_argument("--trust", action="store_true", help=words)
+    parser.add_argument("--explain", action="store_true", help="say which checks ran, with which configuration")
+    profiles = ("import", "api", "publish", "strict")
+    parser.add_argument(
+        "--profile", choices=profiles, default="import", help="where n8n workflows go (default: import)"
+    )
+    parser.add_argument("--strict", action="store_true", help="a missing optional check fails too")
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
-    ruff = _ruff_server(options.paths)
+    if options.all and (options.diff or options.staged or options.paths):
+        raise UsageError("--all means every file; leave --diff, --staged and the paths away.")
+    if options.format != "text":
+        _require_format(options.format)
+    project = common.project_of(options)
+    if options.trust:
+        _trust(project)
+    base = "HEAD" if options.staged and not options.diff else options.diff
+    first = bool(base) and base == "HEAD" and not _git_knows(project, "HEAD")
+    if first:  # nothing was committed yet, so everything is new
+        from rails.git.revisions import EMPTY_TREE
+
+        base = EMPTY_TREE
+    chosen, deleted = _chosen(project, options, base), _deleted(project, options, base) if base else []
+    if first:
+        base = None
+    if not chosen and not deleted:
+        print("gate: no file to check", file=sys.stderr)
+        return EXIT_OK if base or first else EXIT_BROKEN
+    ruff = head_start(project, chosen)
+    # Only now, while ruff reads its configuration on the other core.
+    from rails.gate.gate import Gate
+    from rails.gate.report.text import render
+
+    with Gate(project, strict=options.strict, profile=options.profile, ruff=ruff) as gate:
+        verdict = gate.check_files(chosen, base=base, fix=options.fix, staged=options.staged, deleted=deleted)
+    if options.fix:
+        _write(project, verdict)
+    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    print(report.rstrip("\n"))
+    return _EXIT[verdict.status]
+
+
+def _require_format(name: str) -> None:
+    from rails.gate.report.text import FORMATS
+
+    if name not in FORMATS:
+        raise UsageError(f"--format takes one of {', '.join(FORMATS)}, not {one_line(name)!r}.")
+
+
+def _trust(project: Path) -> None:
+    """Say what of the project may run from now on, and record that the person agrees."""
+    import shlex
+
+    from rails.gate.languages.python import config
+    from rails.gate.support import settings as gate_options
+    from rails.trust import gate as consent
+
+    own = config.read_config_file(project / gate_options.PROJECT_FILE)
+    commands = gate_options.commands_of(project)
+    consent.give_consent(project, own)
+    for command in commands:
+        print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
+    for name in consent.programs(project):
+        print(f"gate: may run {name}", file=sys.stderr)
+    if not commands and not consent.programs(project):
+        print("gate: this project has no commands and no executable configuration", file=sys.stderr)
+
+
+def _write(project: Path, verdict: Verdict) -> None:
+    """Write the safe fixes and formatting. Whoever types --fix has agreed to them."""
+    if verdict.proposal:
+        from rails.approval.decision import Decision, request_for_changes, sign_changes
+        from rails.edits.apply import apply
+
+        asked = request_for_changes("fix", "gate", (), verdict)
+        apply(sign_changes(asked, Decision("approve", "", "--fix on the command line")), project)
+
+
+def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> list[WorkspacePath]:
+    """The files that the command line means, in order and without doubles."""
+    names: list[str] = []
+    for name in options.paths:
+        target = (Path.cwd() / name).resolve()
+        if not target.is_relative_to(project):
+            raise UsageError(f"{one_line(name)} is outside the project {project}. Name the project with --project DIR.")
+        if target.is_dir():
+            names += [known for known in _known(project) if (project / known).is_relative_to(target)]
+        elif target.is_file():
+            names.append(target.relative_to(project).as_posix())
+        else:
+            raise UsageError(f"{one_line(name)} does not exist.")
+    if base:
+        changed = _changed(project, base, staged=options.staged)
+        names = [name for name in changed if not options.paths or name in set(names)]
+    elif options.all or not options.paths:
+        names = _known(project)
+    parsed = [workspace.parse_path(name) for name in dict.fromkeys(names)]
+    return [path for path in parsed if not isinstance(path, Refusal)]
+
+
+def _known(project: Path) -> list[str]:
+    """Every file that git knows or would take; without git, every file that is not hidden."""
+    if (project / ".git").exists() and _which_git():
+        names = _git(project, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    else:
+        found = (path.relative_to(project) for path in sorted(project.rglob("*")) if path.is_file())
+        names = [path.as_posix() for path in found if not any(part.startswith(".") for part in path.parts)]
+    return [name for name in names if (project / name).is_file()]
+
+
+def _changed(project: Path, base: str, *, staged: bool) -> list[str]:
+    """The files that differ from ``base`` (and, unless only staged ones count, the untracked ones)."""
+    diff = ["diff", "-z", "--name-only", "--no-ext-diff", "--diff-filter=d", "--relative"]
+    names = _git(project, *diff, *(["--cached"] if staged else []), base, "--")
+    if not staged:
+        names += _git(project, "ls-files", "-z", "--others", "--exclude-standard")
+    return [name for name in names if (project / name).is_file()]
+
+
+def _deleted(project: Path, options: argparse.Namespace, base: str) -> list[WorkspacePath]:
+    """The files of ``base`` that are gone: configuration among them is a check that disappears."""
+    diff = ["diff", "-z", "--name-only", "--no-ext-diff", "--no-renames", "--diff-filter=D", "--relative"]
+    names = _git(project, *diff, *(["--cached"] if options.staged else []), base, "--")
+    parsed = [workspace.parse_path(name) for name in names]
+    return [path for path in parsed if not isinstance(path, Refusal)]
+
+
+def _git_knows(project: Path, revision: str) -> bool:
     try:
-        from rails.commands import gating  # only now, while ruff starts on the other core
-
-        return gating.run(options, ruff)
-    finally:
-        if ruff is not None and ruff.returncode is None:
-            programs.kill_tool(ruff)
+        return bool(_git(project, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"))
+    except UsageError:
+        return False
 
 
-def _ruff_server(paths: list[str]) -> subprocess.Popen[bytes] | None:
-    """Start a ruff server, which reads no file before it is asked something, if there may be Python files to check."""
-    # Without paths it is all files, or all that changed.
-    if paths and not any(path.endswith((".py", ".pyi")) or Path(path).is_dir() for path in paths):
-        return None
-    tool = programs.find_ruff()
-    try:
-        return programs.start_tool(programs.ruff_server(tool)) if tool else None
-    except CheckError:
-        return None  # the caller that needs it gets the reason
+def _which_git() -> str | None:
+    import shutil  # which brings three libraries of compression along
+
+    return shutil.which("git")
+
+
+def _git(project: Path, *words: str) -> list[str]:
+    git = _which_git()
+    if git is None:
+        raise CheckError("git is not installed, so there is nothing to compare with.")
+    command = [git, "-C", str(project), *_SAFE, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if done.returncode != 0:
+        raise UsageError(f"git {words[0]} failed: {one_line(done.stderr.strip(), 300)}")
+    return [name for name in done.stdout.split("\0") if name]

@@ -8,12 +8,27 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rails.commands import common
+from rails.commands.options import add_description, add_project
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.events import Record
 from rails.core.text import one_line, printable
 from rails.log.index.index import Index
 from rails.log.reader import SessionSummary, full, read_lenient, sessions, verify
 from rails.review.export.formats import FORMATS
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    add_description(
+        parser,
+        'Search words, "phrases" and fields: type role model tool path rule code by is session after before; '
+        'text:"rse_req" is any piece of text, also inside words.',
+    )
+    parser.add_argument("action", choices=("search", "verify", "export"), help="what to do")
+    parser.add_argument("words", nargs="*", help="the search line, or a session (default: the last)")
+    parser.add_argument("--limit", type=int, default=50, metavar="N", help="hits at most (default: 50)")
+    parser.add_argument("--format", default="markdown", help="markdown, html, sarif, transcript, atif or recording")
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

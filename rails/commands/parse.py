@@ -6,6 +6,7 @@ import argparse
 from dataclasses import replace
 
 from rails.commands import common
+from rails.commands.options import add_dialects, add_project
 from rails.core.conversation import StopReason
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import json_object
@@ -16,6 +17,19 @@ from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.unread_calls import find_unread_calls
 
 _FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("file", nargs="?", default="-", help="the text (default: standard input)")
+    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    parser.add_argument("--jsonl", action="store_true", help='one {"id", "text"} per line in, one result per line out')
+    add_dialects(parser)
+    parser.add_argument("--stream-chunks", type=int, metavar="N", help="feed the text in pieces of N characters")
+    parser.add_argument(
+        "--finish", default="end_turn", metavar="REASON", help="why the model stopped (default: end_turn)"
+    )
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

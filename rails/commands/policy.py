@@ -6,8 +6,14 @@ import argparse
 
 from rails.approval.policy.policy import POLICY_NAME, config_folder, load_policy
 from rails.commands import common
+from rails.commands.options import add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.review.reports.dry_run import dry_run, dry_run_as_text
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
+from rails.commands.options import add_description, add_project
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError, UsageError
 from rails.core.json_text import to_json
@@ -26,7 +27,34 @@ if TYPE_CHECKING:
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
 #: How long the list waits for logs that the index has not taken in yet.
 _PATIENCE_S: Final = 3.0
+_REPORTS: Final = {
+    "models": "how each model and prompt did, with 95 %% intervals",
+    "rules": "which rules fired where, and what they cost",
+    "drift": "where mending JSON changed a value",
+    "decisions": "who approved what, when, after how long",
+}
 _NO_TUI: Final = "For lists, diffs and keys in the terminal: pip install 'ai-rails[tui]'"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    add_description(
+        parser,
+        "--filter takes a search line: words of the task, role: model: path: rule: is:failed is:denied after: ….",
+    )
+    parser.add_argument("session", nargs="?", help="which session, or 'last'")
+    parser.add_argument("--compare", metavar="SESSION", help="what differed in this other session")
+    for name, words in _REPORTS.items():
+        parser.add_argument(f"--{name}", action="store_const", const=name, dest="report", help=words)
+    parser.add_argument("--by", choices=("session", "week"), default="session", help="columns of --rules")
+    parser.add_argument("--filter", default="", metavar="LINE", help="only sessions that this line asks for")
+    parser.add_argument("--plain", action="store_true", help="plain text, also where Textual is installed")
+    parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="with --web: which port (default: a free one)")
+    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    parser.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
+    parser.add_argument("--verify", action="store_true", help="check the log's hash chain")
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,6 +16,7 @@ from rails.commands import common, models
 from rails.commands.common import both
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
+from rails.commands.options import add_approval, add_correction, add_dialects, add_project
 from rails.config.prices import read_prices
 from rails.core import record_fields as d
 from rails.core.dataclass import replace
@@ -38,6 +39,64 @@ _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."
 _DO_PLAN: Final = "Carry out what the document below plans, as far as it is your role's part."
 _NEXT: Final = "Others have worked on this before you; what they hand over stands below. Do your role's part of it."
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("task", nargs="?", help="what to do, in words; with --resume: advice for an agent that gave up")
+    parser.add_argument("--agent", default="coder", help="which agent (default: coder)")
+    parser.add_argument(
+        "--then",
+        metavar="AGENTS",
+        action="append",
+        default=[],
+        help="then these agents, one after the other (coder,reviewer), or one with a task of its own (AGENT=TASK)",
+    )
+    parser.add_argument(
+        "--plan", metavar="NAME", help="a plan of new, feature or takeover, or a file: the first agent's"
+    )
+    parser.add_argument("--handoff", choices=("ask", "go"), help="between agents: ask you, or go on (default: ask you)")
+    parser.add_argument("--model", help="anthropic:MODEL, openai:MODEL or recorded:FILE")
+    parser.add_argument("--base-url", help="a local or other server that speaks the provider's API")
+    parser.add_argument(
+        "--model-for",
+        metavar="AGENT=MODEL",
+        action="append",
+        default=[],
+        help="this agent's model, with @URL for a server of its own; may be repeated",
+    )
+    parser.add_argument(
+        "--stronger-model", metavar="MODEL", help="who may take over when attempts run out, if you agree"
+    )
+    parser.add_argument(
+        "--escalate",
+        choices=("off", "squash", "model"),
+        help="when attempts run out: stop, begin afresh once, then a stronger model (default: model, unattended off)",
+    )
+    parser.add_argument(
+        "--max-attempts", type=int, metavar="N", help="failed attempts in a row (default: the agent's, 3)"
+    )
+    parser.add_argument("--max-turns", type=int, metavar="N", help="turns of an agent (default: the agent's, 25)")
+    parser.add_argument("--max-tokens", type=int, metavar="N", help="tokens of the whole run (default: no bound)")
+    parser.add_argument("--max-minutes", type=float, metavar="N", help="minutes of the whole run (default: no bound)")
+    parser.add_argument("--max-cost", type=float, metavar="N", help="money for the whole run, by your prices.toml")
+    parser.add_argument(
+        "--resume", nargs="?", const="", metavar="SESSION", help="go on with a session (default: the last)"
+    )
+    parser.add_argument("--web", action="store_true", help="also show the run in the browser, and take decisions there")
+    parser.add_argument(
+        "--answer-within",
+        type=float,
+        metavar="MINUTES",
+        help="pause the run when nobody answers in time (default: wait)",
+    )
+    parser.add_argument("--events", choices=("jsonl", "sse"), help="events for another program on standard output")
+    add_correction(parser, "model")
+    add_dialects(parser)
+    parser.add_argument("--commit", action="store_true", help="in the end, one clean commit on your branch")
+    parser.add_argument("--debug", action="store_true", help="show what the model is sent and the blocks it sends")
+    add_project(parser)
+    add_approval(parser)
 
 
 def run(options: argparse.Namespace) -> int:

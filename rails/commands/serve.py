@@ -11,9 +11,16 @@ from rails.approval.pending import answer_key
 from rails.approval.policy.policy import config_folder
 from rails.commands import common
 from rails.commands.log import chosen_session
+from rails.commands.options import add_project
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, LogError, UsageError
 from rails.review.web.server import ReviewServer
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("--port", type=int, default=0, metavar="N", help="which port (default: a free one)")
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from rails.approval.policy.policy import config_folder
 from rails.commands import common
+from rails.commands.options import add_description, add_project
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import to_json
@@ -23,6 +24,26 @@ from rails.tools.health import Reached, check_health
 from rails.tools.loader import check_folder, load_definitions
 from rails.tools.registry import Builtin, Definition, Registry
 from rails.tools.validate import validate
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    add_description(
+        parser,
+        "Actions: list, show NAME, check [FOLDER] (mistakes in the files; then programs, services, servers and "
+        "secrets that are missing), new NAME, trust [NAME], test NAME [PARAMETERS], "
+        "import [.mcp.json or URL] (one file for each tool of the servers), serve (as an MCP server).",
+    )
+    actions = ("list", "show", "check", "new", "trust", "test", "import", "serve")
+    parser.add_argument("action", nargs="?", choices=actions, default="list", help="what to do (default: list)")
+    parser.add_argument("name", nargs="?", help="a tool's name, a folder or a file, as the action needs it")
+    parser.add_argument(
+        "parameters", nargs="?", help="with test: the tool's parameters as JSON (default: its examples)"
+    )
+    parser.add_argument("--role", default="coder", help="with serve: whose tools are offered (default: coder)")
+    parser.add_argument("--files-only", action="store_true", help="with check: not whether what they need is there")
+    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

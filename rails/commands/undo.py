@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from rails.commands import common
+from rails.commands.options import add_project
 from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events import Event
 from rails.core.json_text import json_object
@@ -14,16 +15,31 @@ from rails.edits.checkpoints import History, Undone
 from rails.log.writer import SessionLog
 
 
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("session", nargs="?", help="which session (default: the last)")
+    parser.add_argument("--step", type=int, metavar="N", help="which step (default: the last)")
+    parser.add_argument("--all", action="store_true", help="every step of the session, the last first")
+    add_project(parser)
+
+
 def run(options: argparse.Namespace) -> int:
-    """Take back (or do again) the named step, the whole session, or the last step there is."""
+    """Take back the named step, the whole session, or the last step there is."""
+    return move(options, redo=False)
+
+
+def move(options: argparse.Namespace, *, redo: bool) -> int:
+    """Go one step back, or (``redo``) forth again; log it, and say what was written."""
     project = common.project_of(options)
     for note in recover(project):
         print(one_line(note, 400))
-    history, redo = History(project), options.verb == "redo"
+    history = History(project)
     fitting = [step for step in history.steps(options.session) if step.kind == "change" and step.undone == redo]
     if not fitting:
         where = f"session {one_line(options.session)!r}" if options.session else str(project)
-        raise UsageError(f"There is nothing to {options.verb} in {where}. ai-rails review lists the sessions.")
+        raise UsageError(
+            f"There is nothing to {'redo' if redo else 'undo'} in {where}. ai-rails review lists the sessions."
+        )
     session = options.session or fitting[-1].session
     if redo:
         done: tuple[Undone, ...] = (history.redo(session, options.step),)

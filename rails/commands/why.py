@@ -6,9 +6,16 @@ import argparse
 from pathlib import Path
 
 from rails.commands import common
+from rails.commands.options import add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.text import one_line, sha256
 from rails.review.reports.line_history import line_history, line_history_as_text
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("place", metavar="FILE:LINE", help="the line, for example src/app.py:12")
+    add_project(parser)
 
 
 def run(options: argparse.Namespace) -> int:

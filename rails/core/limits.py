@@ -65,6 +65,12 @@ PAGE_BODY_BYTES: Final = 4_000_000
 REASON_CHARS: Final = 4_000
 #: How long the page waits for the run to take up a decision before it says that it was only left, in seconds.
 PAGE_DECISION_SECONDS: Final = 5.0
+#: Connections at a time: a browser opens six. Where more come, the one that has waited for longest makes room.
+PAGE_CONNECTIONS: Final = 2_048
+#: How long a request may take to come, an idle connection may stay, and an answer may lie unread, in seconds.
+PAGE_REQUEST_SECONDS: Final = 10.0
+PAGE_IDLE_SECONDS: Final = 30
+PAGE_UNREAD_SECONDS: Final = 30.0
 
 # -- time, in seconds -----------------------------------------------------------------------------
 CHECK_SECONDS: Final = 60.0

@@ -74,11 +74,6 @@ def _scripts() -> Iterator[Path]:
     yield beside
 
 
-def ruff_server(ruff: Tool) -> list[str]:
-    """Return the command that starts ``ruff`` as a server."""
-    return [*ruff.argv, "server"]
-
-
 @cache
 def find_module(name: str) -> Tool | None:
     """Return the Python tool ``name`` of our own environment, run isolated (``python -I``), or ``None``."""

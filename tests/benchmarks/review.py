@@ -8,6 +8,7 @@ the disk; how long that takes is in log.py.
 """
 
 import asyncio
+import http.client
 import importlib.util
 import json
 import shutil
@@ -94,15 +95,25 @@ def log_length(turns):
     return 1 + 5 * turns
 
 
+def asking(server, url):
+    """Return a function that asks over one connection, as a browser does, and gives the body of the answer."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    origin = {"Origin": f"http://127.0.0.1:{server.port}", "X-AI-Rails-Token": url.partition("token=")[2]}
+
+    def ask(path, body=None):
+        more = {"Content-Type": "application/json"} if body else {}
+        connection.request("POST" if body else "GET", path, body, {**origin, **more})
+        answer = connection.getresponse()
+        content = answer.read()
+        assert answer.status == 200, content
+        return content
+
+    return ask
+
+
 def page_figures(state, session_id):
     with ReviewServer(state) as server:
-        token = server.url.partition("token=")[2]
-        headers = {"Host": [f"127.0.0.1:{server.port}"], "X-AI-Rails-Token": [token]}
-
-        def get(path):
-            answer = server.answer(path, lambda name: headers.get(name, []))
-            assert answer.status == 200, answer.body
-            return answer
+        get = asking(server, server.url)
 
         _, first = timed(lambda: get(f"/api/session/{session_id}"))
         row("page: first window, without an index (once)", first)
@@ -166,23 +177,15 @@ def decision_figures(state, rounds=20):
     thread = threading.Thread(target=run)
     thread.start()
     with ReviewServer(state, key=KEY) as server:
-        host, token = f"127.0.0.1:{server.port}", server.url_for("decide").partition("token=")[2]
-        headers = {"Host": [host], "Origin": [f"http://{host}"], "X-AI-Rails-Token": [token]}
-        headers["Content-Type"] = ["application/json"]
-
-        def get(name):
-            return headers.get(name, [])
+        ask = asking(server, server.url_for("decide"))
 
         def decide(asked):
             names = {"session": log.session_id, "question": asked["question"], "digest": asked["digest"]}
-            body = json.dumps({**names, "do": "deny", "reason": "no"}).encode()
-            headers["Content-Length"] = [str(len(body))]
-            answer = server.take("/api/decide", get, lambda _: body)
-            assert answer.status == 200, answer.body
+            ask("/api/decide", json.dumps({**names, "do": "deny", "reason": "no"}).encode())
 
         took = []
         while len(took) < rounds:
-            asked = json.loads(server.answer(f"/api/session/{log.session_id}/question", get).body)
+            asked = json.loads(ask(f"/api/session/{log.session_id}/question"))
             if asked["question"]:
                 took.append(timed(lambda asked=asked: decide(asked))[1])
         row(f"decision: from the page into the run's log (median of {rounds})", statistics.median(took))

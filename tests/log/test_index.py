@@ -165,7 +165,9 @@ def test_what_is_new_is_found_at_once_and_only_it_is_read(state, monkeypatch):
         index.refresh()
         read = []
         monkeypatch.setattr(
-            feed, "words_of", lambda record, load, real=feed.words_of: read.append(record) or real(record, load)
+            feed,
+            "searchable_words",
+            lambda record, load, real=feed.searchable_words: read.append(record) or real(record, load),
         )
         with SessionLog.create(state, session_id="20261121-120000-cccc") as log:
             log.append(Event("ERROR", "zebra one"))

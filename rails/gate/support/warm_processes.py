@@ -38,7 +38,7 @@ class Pipe:
     """A process that is asked over its standard input and answers on its standard output.
 
     ``frame`` reads one message from the output and returns ``None`` at its end. A thread reads all the
-    time, so that neither side can wait for the other for ever. ``started`` is the process, where it runs already.
+    time, so that neither side can wait for the other for ever.
     """
 
     def __init__(
@@ -46,10 +46,9 @@ class Pipe:
         name: str,
         argv: Sequence[str],
         frame: Callable[[IO[bytes]], bytes | None],
-        started: subprocess.Popen[bytes] | None = None,
     ) -> None:
         self.name = name
-        self._process = started or programs.start_tool(argv)
+        self._process = programs.start_tool(argv)
         self._input, output = programs.pipes(self._process)
         self._ended = False
         _widen(self._input)

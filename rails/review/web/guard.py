@@ -1,4 +1,4 @@
-"""Who may ask: the rules that every request passes before anything else. Pure.
+"""Who may ask: the rules that every request passes before anything else, as one middleware around the whole page.
 
 The dangers are any page the user visits, and the agent itself, which runs programs as the user and may
 serve a page on another port. Therefore:
@@ -19,10 +19,13 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TOKEN_HEADER: Final = "X-AI-Rails-Token"  # noqa: S105 - the name of a header
 #: What is the same for everyone and holds no secret, so that the page can load and read its token.
@@ -32,7 +35,16 @@ OPEN_PATHS: Final = frozenset(
         *("/app.css", "/approval.css", "/session.css", "/flow.css"),
     }
 )
+#: The key of an ASGI scope that says whether whoever asks may decide.
+DECIDES: Final = "rails.decides"
+#: What is said of a path that names nothing.
+NOTHING: Final = "There is nothing here."
+_TARGET_CHARS: Final = 4_096
 _SITES: Final = ("same-origin", "none")
+_LOOKED_AT: Final = (
+    *(b"host", b"origin", b"sec-fetch-site", TOKEN_HEADER.lower().encode()),
+    *(b"content-type", b"content-length", b"transfer-encoding"),
+)
 _LENGTH: Final = re.compile(r"[0-9]{1,9}")
 
 #: Sent with every answer. Nothing is loaded from elsewhere, nothing may frame the page, and scripts can
@@ -114,3 +126,62 @@ class Guard:
 
     def _has(self, asked: GuardedRequest, token: str) -> bool:
         return len(asked.token) == 1 and hmac.compare_digest(asked.token[0].encode(), token.encode())
+
+
+class GuardMiddleware:
+    """An ASGI application around another one: what the guard refuses never reaches it, and every answer has HEADERS.
+
+    The application is asked GET and POST only, by the path as it was sent: one with escapes in it names nothing here.
+    """
+
+    def __init__(self, app: ASGIApp, guard: Guard) -> None:
+        self._app, self._guard = app, guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        answer = _with_headers(send, close=scope["method"] != "GET")
+        asked = _asked(scope)
+        if refused := self._refusal(scope, asked):
+            await _refuse(answer, *refused)
+        else:
+            await self._app({**scope, DECIDES: self._guard.decides(asked)}, receive, answer)
+
+    def _refusal(self, scope: Scope, asked: GuardedRequest) -> tuple[int, str] | None:
+        if scope["method"] not in ("GET", "POST"):
+            return 501, f"Unsupported method ({scope['method'][:20]!r})"
+        refused = self._guard.post_refusal(asked) if scope["method"] == "POST" else self._guard.refusal(asked)
+        return refused or (None if scope["path"] == asked.path else (404, NOTHING))
+
+
+def _asked(scope: Scope) -> GuardedRequest:
+    """Return what the guard looks at; a target that is none of ours has no path."""
+    path = scope["raw_path"].decode("latin-1")
+    if not path.startswith("/") or len(path) + len(scope["query_string"]) >= _TARGET_CHARS:
+        path = ""
+    return GuardedRequest(path, *(_values(scope, name) for name in _LOOKED_AT))
+
+
+def _values(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+
+
+def _with_headers(send: Send, *, close: bool) -> Send:
+    """Return a ``send`` that adds our headers; with ``close``, what is left of a body is not taken for a request."""
+    ours = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+    ours += [(b"connection", b"close")] * close
+
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*ours, *message.get("headers", ())]}
+        await send(message)
+
+    return with_headers
+
+
+async def _refuse(send: Send, status: int, words: str) -> None:
+    body = words.encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,143 +1,239 @@
-"""HTTP on the loopback interface: the standard library's server, a thread for each connection, all bounded."""
+"""HTTP on the loopback interface: uvicorn in a thread of its own, every connection bounded in time.
+
+A connection costs a socket and no thread. One that does not come to its point (half a request, an answer that
+nobody reads) is ended after a time; where too many are open, the one that has kept us waiting for longest makes room,
+so that whoever floods the port does not lock the user out.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
-import json
+import resource
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final, Protocol, TypeAlias
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Final
 
-from rails.core.text import one_line
-from rails.core.tool_request import Json
+import h11
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from rails.core import limits
 from rails.review.web.guard import HEADERS
 
-#: Connections at a time: a browser opens six; a flood of them must not cost the machine its threads.
-CONNECTIONS: Final = 32
-_CONNECTION_S: Final = 30.0
-
-#: As the standard library types it; for TCP it is always the socket.
-Connection: TypeAlias = "socket.socket | tuple[bytes, socket.socket]"
-#: Returns all values of a header.
-Headers: TypeAlias = Callable[[str], list[str]]
-
-
-class PageResponse:
-    """A status, a content type and a body; or, with ``pieces``, a body that comes piece by piece."""
-
-    def __init__(self, status: int, kind: str, body: bytes, pieces: Iterator[bytes] | None = None) -> None:
-        self.status, self.kind, self.body, self.pieces = status, kind, body, pieces
-
-    @classmethod
-    def words(cls, status: int, words: str) -> PageResponse:
-        """Return a sentence as plain text."""
-        return cls(status, "text/plain; charset=utf-8", one_line(words, 500).encode())
-
-    @classmethod
-    def json(cls, value: Mapping[str, Json], status: int = 200) -> PageResponse:
-        """Return JSON."""
-        return cls(status, "application/json", json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+_BACKLOG: Final = 1_024
+#: Connections that are taken before others are ended for them: few, or a flood uses up the files in one go.
+_BATCH: Final = 8
+#: Open files that are left to the rest of the process: logs, the index, a run with its programs.
+_OTHER_FILES: Final = 128
+_FEWEST: Final = 32
+_ENDING_S: Final = 2
+_JOIN_S: Final = 10.0
 
 
-class Site(Protocol):
-    """What answers: a GET, and a POST whose body is read only when it may be."""
-
-    def answer(self, target: str, headers: Headers) -> PageResponse:
-        """Answer a GET."""
-        ...
-
-    def take(self, target: str, headers: Headers, read: Callable[[int], bytes]) -> PageResponse:
-        """Answer a POST; ``read`` reads so many bytes of its body."""
-        ...
-
-
-class LoopbackServer(ThreadingHTTPServer):
-    """Listens on ``127.0.0.1``; ``site`` answers. Raises OSError when the port cannot be used."""
-
-    daemon_threads = True
-    allow_reuse_address = False
-    request_queue_size = 64
+class LoopbackServer:
+    """Listens on ``127.0.0.1`` from the start and answers with ``app`` from :meth:`start` on. Raises OSError."""
 
     def __init__(self, port: int) -> None:
-        super().__init__(("127.0.0.1", port), _Handler)
-        self.site: Site
-        self._lock = threading.Lock()
-        self._open: set[Connection] = set()
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            self._socket.bind(("127.0.0.1", port))
+            self._socket.listen(_BACKLOG)
+        except OSError:
+            self._socket.close()
+            raise
+        self.port: int = self._socket.getsockname()[1]
+        self._server: _Server | None = None
+        self._thread: threading.Thread | None = None
 
-    def process_request(self, request: Connection, client_address: object) -> None:
-        """Take a connection if there are not too many; else close it."""
-        with self._lock:
-            full = len(self._open) >= CONNECTIONS
-            if not full:
-                self._open.add(request)
-        if full:
-            self.shutdown_request(request)
+    def start(self, app: ASGIApp) -> None:
+        """Answer in a thread of its own."""
+        server = _Server(_Config(app, most_connections()), self._socket)
+        self._server = server
+        self._thread = threading.Thread(target=lambda: asyncio.run(server.serve([self._socket])), daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Return when the server has stopped; an interrupt comes through."""
+        while self._thread and self._thread.is_alive():
+            self._thread.join(0.2)
+
+    def close(self) -> None:
+        """Stop answering and end what is open."""
+        if self._server and self._thread:
+            self._server.stop()
+            self._thread.join(_JOIN_S)
+        self._socket.close()
+
+
+def most_connections() -> int:
+    """Return how many connections may be open, after the process may open as many files as that needs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = limits.PAGE_CONNECTIONS + _OTHER_FILES
+    wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    if soft == resource.RLIM_INFINITY:
+        return limits.PAGE_CONNECTIONS
+    return max(_FEWEST, min(limits.PAGE_CONNECTIONS, soft - _OTHER_FILES))
+
+
+class _Config(uvicorn.Config):
+    """Uvicorn without what it prints, plus the room that all its connections share."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        super().__init__(
+            app,
+            http=_Connection,
+            ws="none",
+            lifespan="off",
+            interface="asgi3",
+            log_config=None,
+            log_level="critical",  # request lines, and connections that broke, are not ours to print
+            access_log=False,
+            proxy_headers=False,
+            server_header=False,
+            headers=[("Server", "ai-rails")],
+            backlog=_BATCH,
+            timeout_keep_alive=limits.PAGE_IDLE_SECONDS,
+            timeout_graceful_shutdown=_ENDING_S,
+        )
+        self.room = _Room(most)
+
+
+class _Server(uvicorn.Server):
+    """Stops at once when it is told to, and leaves the signals to the command."""
+
+    def __init__(self, config: _Config, listening: socket.socket) -> None:
+        super().__init__(config)
+        self._listening = listening
+        self._wake: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+
+    def stop(self) -> None:
+        """End the main loop, from any thread."""
+        self.should_exit = True
+        if self._wake:
+            loop, event = self._wake
+            with contextlib.suppress(RuntimeError):  # it has ended already
+                loop.call_soon_threadsafe(event.set)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Install no handler."""
+        yield
+
+    async def main_loop(self) -> None:
+        """Return when the server is to stop; the date of the answers is kept meanwhile."""
+        loop, event = asyncio.get_running_loop(), asyncio.Event()
+        loop.set_exception_handler(lambda *_: None)  # the terminal belongs to the user
+        self._listening.listen(_BACKLOG)  # asyncio has set it to as many as it takes at once
+        self._wake = loop, event
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(event.wait(), 1.0)
+
+
+class _Room:
+    """The connections that keep us waiting for a request, the one that has for longest first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._waiting: dict[_Connection, None] = {}
+
+    def wait(self, connection: _Connection, count: int) -> None:
+        """Let a connection wait; where ``count`` are open and that is too many, the first in the row makes room."""
+        self._waiting[connection] = None
+        if count > self._most:
+            first = next(iter(self._waiting))
+            del self._waiting[first]
+            first.make_room()
+
+    def leave(self, connection: _Connection) -> None:
+        """Forget a connection that is being answered, or has ended."""
+        self._waiting.pop(connection, None)
+
+
+class _Connection(H11Protocol):
+    """A connection whose request has to come, and whose answer has to be read, within a time."""
+
+    config: _Config
+    _coming: asyncio.TimerHandle | None = None
+    _unread: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Take a connection, if need be in the place of another one."""
+        super().connection_made(transport)
+        self._expect()
+        self.config.room.wait(self, len(self.connections))
+
+    def data_received(self, data: bytes) -> None:
+        """Take what has come; a request that is whole is no longer waited for."""
+        super().data_received(data)
+        if self.cycle and not self.cycle.response_complete and not self.cycle.more_body:
+            self._forget()
+        elif not self.transport.is_closing():
+            self._expect()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, if the connection is kept."""
+        super().on_response_complete()
+        if not self.transport.is_closing() and self.cycle.response_complete:
+            self.config.room.wait(self, 0)
+
+    def pause_writing(self) -> None:
+        """End the connection if nobody goes on reading."""
+        super().pause_writing()
+        self._unread = self.loop.call_later(limits.PAGE_UNREAD_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        super().resume_writing()
+        self._read_again()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Clear up."""
+        self._forget()
+        super().connection_lost(exc)
+        self._read_again()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP in plain words and with our headers."""
+        del msg
+        self._refuse(400, "This is no request that can be answered.")
+
+    def make_room(self) -> None:
+        """End, for one that came later."""
+        if self._coming and self.conn.our_state is h11.IDLE:
+            self._refuse(503, "Too many connections are open.")
         else:
-            super().process_request(request, client_address)
+            self.transport.abort()
 
-    def shutdown_request(self, request: Connection) -> None:
-        """Close a connection, and free its place."""
-        with self._lock:
-            self._open.discard(request)
-        super().shutdown_request(request)
+    def _refuse(self, status: int, words: str) -> None:
+        headers = [*HEADERS.items(), ("Content-Type", "text/plain; charset=utf-8"), ("Connection", "close")]
+        for event in (
+            h11.Response(status_code=status, headers=headers, reason=HTTPStatus(status).phrase),
+            h11.Data(data=words.encode()),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
-    def end_connections(self) -> None:
-        """End what is open: a kept-alive connection would go on being answered."""
-        with self._lock:
-            for connection in self._open:
-                if isinstance(connection, socket.socket):
-                    with contextlib.suppress(OSError):
-                        connection.shutdown(socket.SHUT_RDWR)
+    def _expect(self) -> None:
+        if self._coming is None:
+            self._coming = self.loop.call_later(limits.PAGE_REQUEST_SECONDS, self.transport.abort)
 
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Keep quiet about connections that broke: the terminal belongs to the user."""
+    def _forget(self) -> None:
+        if self._coming:
+            self._coming.cancel()
+        self._coming = None
+        self.config.room.leave(self)
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server_version = "ai-rails"
-    sys_version = ""
-    timeout = _CONNECTION_S
-    server: LoopbackServer
-
-    def do_GET(self) -> None:
-        """Answer a GET."""
-        self._send(self.server.site.answer(self.path, self._all))
-
-    def do_POST(self) -> None:
-        """Answer a POST."""
-        # What is left of a body that was not read must not be taken for the next request.
-        self.close_connection = True
-        self._send(self.server.site.take(self.path, self._all, self.rfile.read))
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what is neither, or no HTTP, in plain words and with our headers."""
-        del explain
-        self.close_connection = True
-        self._send(PageResponse.words(code, message or "This cannot be answered."))
-
-    def log_message(self, format: str, *args: object) -> None:
-        """Write nothing: request lines are not ours to print."""
-
-    def _all(self, name: str) -> list[str]:
-        return list(self.headers.get_all(name, []))
-
-    def _send(self, answer: PageResponse) -> None:
-        self.send_response(answer.status)
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", answer.kind)
-        if answer.pieces is None:
-            self.send_header("Content-Length", str(len(answer.body)))
-        else:
-            self.close_connection = True
-        if self.close_connection:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        if self.command == "HEAD":
-            return
-        self.wfile.write(answer.body)
-        for piece in answer.pieces or ():
-            self.wfile.write(piece)
+    def _read_again(self) -> None:
+        if self._unread:
+            self._unread.cancel()
+        self._unread = None

@@ -12,7 +12,7 @@ Every answer is {title, html}, but for the last, which is {seq}. Nothing here ch
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +33,6 @@ from rails.review.web.pages import still_reading
 
 _LISTED: Final = 200
 _PLACE: Final = re.compile(r"(.{1,1000}):([0-9]{1,9})")
-_FAILURE: Final = re.compile(r"/api/failure/([0-9A-Za-z._-]{1,64})")
 _TABS: Final = {"models": "Models", "rules": "Rules", "weeks": "By week", "drift": "Drift", "decisions": "Decisions"}
 
 
@@ -47,36 +46,24 @@ class Reports:
         self._state, self._index, self._draw = state, index, draw
         self._library = SessionList(state, config_folder() / PRICES_NAME)
 
-    def answer(self, path: str, query: Mapping[str, str]) -> dict[str, Json] | None:
-        """Return the answer to a GET, ``None`` for a path that is not of this module. Raises RailsError."""
-        line = query.get("q", "")
-        if path.startswith("/api/report/"):
-            return self._report(path.removeprefix("/api/report/"), line)
-        if path == "/api/compare":
-            return self._compare(query.get("a", ""), query.get("b", ""))
-        if path == "/api/why":
-            return self._why(query.get("at", ""))
-        if path == "/api/list":
-            return self._list(line)
-        if match := _FAILURE.fullmatch(path):
-            return self._failure(match[1], query.get("from", ""), query.get("by", "1"))
-        return None
-
-    def _report(self, name: str, line: str) -> dict[str, Json]:
+    def report(self, name: str, line: str) -> dict[str, Json]:
+        """Return a report over the sessions that ``line`` asks for. Raises RailsError, as all of these do."""
         report = self._library.report(name, line)
         html = join(
             _tabs(name), _asked("Only sessions like", line, f"r/{name}"), self._so_far(), report_parts(report, link)
         )
         return {"title": report.title, "html": html}
 
-    def _compare(self, first: str, second: str) -> dict[str, Json]:
+    def compare(self, first: str, second: str) -> dict[str, Json]:
+        """Return two sessions side by side."""
         if first == second:
             raise UsageError("A session cannot be compared with itself. Mark two with x.")
         found = self._library.compare(first, second)
         heading = el("h1", html_text("Two sessions compared"))
         return {"title": "Comparison", "html": join(heading, comparison_parts(found, link))}
 
-    def _why(self, place: str) -> dict[str, Json]:
+    def why(self, place: str) -> dict[str, Json]:
+        """Return the history of the line at ``place``, FILE:LINE."""
         asked = _asked("Why is this line so? FILE:LINE", place, "y")
         if not place.strip():
             return {"title": "Why", "html": asked}
@@ -93,7 +80,8 @@ class Reports:
         told = el("section", el("pre", html_text(line_history_as_text(story)), class_="story"), there, class_="why")
         return {"title": f"Why {one_line(place, 80)}", "html": join(asked, told)}
 
-    def _list(self, line: str) -> dict[str, Json]:
+    def list(self, line: str) -> dict[str, Json]:
+        """Return the sessions that ``line`` asks for."""
         cards = self._library.cards(line)
         asked = _asked("Only sessions like", line, "f")
         items = [el("li", self._draw(card)) for card in cards[:_LISTED]]
@@ -109,7 +97,8 @@ class Reports:
     def _so_far(self) -> Html | None:
         return still_reading(self._library.complete)
 
-    def _failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
+    def failure(self, session_id: str, start: str, by: str) -> dict[str, Json]:
+        """Return the next record after ``start`` in which something failed; the previous one with ``by`` -1."""
         at = int(start) if start.isascii() and start.isdigit() and len(start) < 16 else 0
         found = self._index.next_failure(session_id, at, back=by == "-1")
         return {"seq": found}

@@ -7,11 +7,14 @@ receives ``reset`` and starts from a window of the session again.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Final
+
+from anyio.to_thread import run_sync
 
 from rails.core.errors import LogError
 from rails.log.index.index import Index
@@ -22,7 +25,7 @@ from rails.projections.progress import SessionUsage
 
 #: Records that are sent after a reconnection; more are better looked at as a window.
 MOST_BEHIND: Final = 5_000
-#: Tabs that may listen at a time; each has a connection and a thread.
+#: Tabs that may listen at a time; each has a connection and looks at its log again and again.
 MOST_STREAMS: Final = 20
 _POLL_S: Final = 0.03
 _BEAT_S: Final = 5.0
@@ -39,7 +42,6 @@ class Streams:
 
     def __init__(self, index: Index, closing: threading.Event, meter: Callable[[SessionStats], SessionUsage]) -> None:
         self._index, self._closing, self._meter = index, closing, meter
-        self._lock = threading.Lock()
         self._count = 0
 
     @property
@@ -51,64 +53,92 @@ class Streams:
         """Whether no more can be opened."""
         return self._count >= MOST_STREAMS
 
-    def follow(self, session_id: str, seen: int) -> Iterator[bytes]:
-        """Yield what came after record ``seen`` and what comes, until the session ends or the server closes."""
-        with self._lock:
-            self._count += 1
+    async def follow(self, session_id: str, seen: int) -> AsyncIterator[bytes]:
+        """Yield what came after record ``seen`` and what comes, until the session ends or the server closes.
+
+        A stream waits without a thread; only what reads the log is done in one.
+        """
+        self._count += 1
         try:
-            yield from self._follow(session_id, seen)
+            follower = await run_sync(_Follower, self._index, self._meter, session_id, seen)
+            yield follower.opening
+            while not (self._closing.is_set() or follower.ended):
+                if follower.has_grown() and (news := await run_sync(follower.read)):
+                    yield news
+                elif beat := follower.beat():
+                    yield beat
+                if not follower.ended:
+                    await asyncio.sleep(_POLL_S)
         finally:
-            with self._lock:
-                self._count -= 1
+            self._count -= 1
 
-    def _follow(self, session_id: str, seen: int) -> Iterator[bytes]:
-        self._index.refresh(1.0)
-        card = self._index.card(session_id)
+
+class _Follower:
+    """One session as one tab sees it."""
+
+    def __init__(self, index: Index, meter: Callable[[SessionStats], SessionUsage], session_id: str, seen: int) -> None:
+        self._meter, self._seen = meter, seen
+        self.opening, self.ended = b"retry: 1000\n\n", False
+        index.refresh(1.0)
+        card = index.card(session_id)
         if card is not None and card.records - seen > MOST_BEHIND:
-            yield _event(LiveSignal(card.records, "reset", {}))
-            seen = card.records
-        card = card or SessionStats(session_id)
+            self.opening = _event(LiveSignal(card.records, "reset", {})) + self.opening
+            self._seen = card.records
+        self._card = card or SessionStats(session_id)
         # From where the card ends, if that is before the turn: what it has not counted is counted here.
-        tail = self._index.tail(session_id, min(self._turn_start(session_id, seen), card.records + 1))
-        live, beat = Live(), time.monotonic()
-        yield b"retry: 1000\n\n"
-        while not self._closing.is_set():
-            sent, ended, used = [], False, False
-            try:
-                for item in tail.read():
-                    if isinstance(item, LogRow):
-                        sent += [_event(signal) for signal in live.add(item.record) if signal.number > seen]
-                        used = used or (item.record.event_type in _USED and item.record.seq > seen)
-                        if item.record.seq > card.records:
-                            card.add(item.record)
-                        ended = item.record.event_type == "WORKFLOW_END"
-            except LogError:
-                return
-            if tail.position.seq > seen:
-                # Once for all that came: there is something new to look at.
-                seen = tail.position.seq
-                sent += [self._used(card, seen)] if used else []
-                yield b"".join([*sent, _event(LiveSignal(seen, "record", {}))])
-                beat = time.monotonic()
-            if ended:
-                return
-            if time.monotonic() - beat > _BEAT_S:
-                # A budget of time is used up while nothing happens.
-                yield self._used(card, seen) if card.limits.get("max_seconds") else b": still here\n\n"
-                beat = time.monotonic()
-            self._closing.wait(_POLL_S)
+        first = min(_turn_start(index, session_id, self._seen), self._card.records + 1)
+        self._tail = index.tail(session_id, first)
+        self._live, self._beat = Live(), time.monotonic()
 
-    def _used(self, card: SessionStats, seen: int) -> bytes:
-        return _event(LiveSignal(seen, "meter", {"words": self._meter(card).line}))
+    def has_grown(self) -> bool:
+        """Whether the log is longer than what was read of it."""
+        try:
+            return self._tail.path.stat().st_size > self._tail.position.offset
+        except OSError:
+            self.ended = True
+            return False
 
-    def _turn_start(self, session_id: str, seen: int) -> int:
-        """Return the record that the turn of ``seen`` begins with: its requests give later signals their names."""
-        if seen < 1:
-            return 1
-        first = max(1, seen - _LOOK_BACK)
-        before = self._index.window(session_id, first, seen - first + 1)
-        asked = [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]
-        return max(asked, default=seen + 1)
+    def read(self) -> bytes:
+        """Return the events of what has come."""
+        sent, used = [], False
+        try:
+            for item in self._tail.read():
+                if isinstance(item, LogRow):
+                    sent += [_event(signal) for signal in self._live.add(item.record) if signal.number > self._seen]
+                    used = used or (item.record.event_type in _USED and item.record.seq > self._seen)
+                    if item.record.seq > self._card.records:
+                        self._card.add(item.record)
+                    self.ended = item.record.event_type == "WORKFLOW_END"
+        except LogError:
+            self.ended = True
+            return b""
+        if self._tail.position.seq <= self._seen:
+            return b""
+        # Once for all that came: there is something new to look at.
+        self._seen = self._tail.position.seq
+        self._beat = time.monotonic()
+        sent += [self._used()] if used else []
+        return b"".join([*sent, _event(LiveSignal(self._seen, "record", {}))])
+
+    def beat(self) -> bytes:
+        """Return a sign of life now and then: a budget of time is used up while nothing happens."""
+        if time.monotonic() - self._beat <= _BEAT_S:
+            return b""
+        self._beat = time.monotonic()
+        return self._used() if self._card.limits.get("max_seconds") else b": still here\n\n"
+
+    def _used(self) -> bytes:
+        return _event(LiveSignal(self._seen, "meter", {"words": self._meter(self._card).line}))
+
+
+def _turn_start(index: Index, session_id: str, seen: int) -> int:
+    """Return the record that the turn of ``seen`` begins with: its requests give later signals their names."""
+    if seen < 1:
+        return 1
+    first = max(1, seen - _LOOK_BACK)
+    before = index.window(session_id, first, seen - first + 1)
+    asked = [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]
+    return max(asked, default=seen + 1)
 
 
 def _event(signal: LiveSignal) -> bytes:

@@ -46,7 +46,7 @@ class Client:
         answer = connection.getresponse()
         content = answer.read()
         connection.close()
-        return answer.status, dict(answer.getheaders()), content
+        return answer.status, answer.headers, content
 
     def json(self, path):
         status, _, content = self.ask(path)

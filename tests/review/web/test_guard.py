@@ -1,8 +1,12 @@
 """Only the page itself, with its token, gets an answer: no rebound name, no other site, no other program."""
 
+import asyncio
+from urllib.parse import unquote
+
 import pytest
 
-from rails.review.web.guard import OPEN_PATHS, TOKEN_HEADER, Guard, GuardedRequest
+from rails.core import limits
+from rails.review.web.guard import DECIDES, HEADERS, OPEN_PATHS, TOKEN_HEADER, Guard, GuardedRequest, GuardMiddleware
 
 GUARD = Guard(8123, "s3cret-token", "dec1de-token")
 HOST = "127.0.0.1:8123"
@@ -91,3 +95,100 @@ def test_paths_are_compared_exactly(path):
 
 def test_the_token_header_is_ours_alone():
     assert TOKEN_HEADER.startswith("X-")
+
+
+class Asked:
+    """The middleware around an application that says what reached it."""
+
+    def __init__(self, method="GET", target=b"/api/sessions", **headers):
+        self.reached, self.sent = None, []
+        given = {"host": HOST, "x-ai-rails-token": "s3cret-token", **headers}
+        path, _, query = target.partition(b"?")
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": unquote(path.decode()),
+            "raw_path": path,
+            "query_string": query,
+            "headers": [(k.replace("_", "-").encode(), v.encode()) for k, v in given.items() if v is not None],
+        }
+        asyncio.run(GuardMiddleware(self.app, GUARD)(scope, self.receive, self.send))
+        self.status = self.sent[0]["status"]
+        self.headers = {name.decode(): value.decode() for name, value in self.sent[0]["headers"]}
+
+    async def app(self, scope, receive, send):
+        self.reached = scope
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"x/y")]})
+        await send({"type": "http.response.body", "body": b"answer"})
+
+    async def receive(self):
+        raise AssertionError("a body was read before it may be")
+
+    async def send(self, message):
+        self.sent.append(message)
+
+
+def posted(**headers):
+    given = {"origin": f"http://{HOST}", "content_type": "application/json", "content_length": "2"}
+    return Asked("POST", b"/api/decide", **{"x_ai_rails_token": "dec1de-token", **given, **headers})
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Asked,
+        lambda: Asked(host="evil.example"),
+        lambda: Asked("PUT"),
+        lambda: Asked(target=b"/x" * 5_000),
+        lambda: posted(content_type="text/plain"),
+    ],
+)
+def test_every_answer_has_our_headers_whoever_gives_it(asked):
+    answer = asked()
+    assert {name.lower(): value for name, value in HEADERS.items()}.items() <= answer.headers.items()
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE", "CONNECT", "get"])
+def test_another_method_reaches_nothing(method):
+    answer = Asked(method)
+    assert (answer.status, answer.reached) == (501, None)
+
+
+def test_what_may_be_asked_reaches_the_application_with_the_right_it_has():
+    assert Asked().reached[DECIDES] is False
+    assert Asked(x_ai_rails_token="dec1de-token", **{"x-ai-rails-token": None}).reached[DECIDES] is True
+    assert Asked().headers["content-type"] == "x/y"
+    assert "connection" not in Asked().headers
+
+
+@pytest.mark.parametrize(
+    ("target", "status"),
+    [
+        (b"/api/%73essions", 404),
+        (b"/%61pp.js", 404),
+        (b"/api/session/..%2fx", 404),
+        (b"*", 404),
+        (b"http://127.0.0.1:8123/app.js", 404),
+        (b"/?" + b"q" * 4_096, 404),
+        (b"/app.js?v=1", 200),
+    ],
+)
+def test_a_path_that_is_not_plain_names_nothing(target, status):
+    assert Asked(target=target).status == status
+    assert (Asked(target=target).reached is not None) == (status == 200)
+
+
+def test_a_post_is_refused_before_its_body_is_read_and_its_connection_ends():
+    good = posted(**{"x-ai-rails-token": None})
+    assert good.status == 200
+    for wrong in (
+        {"content_length": str(limits.PAGE_BODY_BYTES + 1)},
+        {"content_length": None},
+        {"transfer_encoding": "chunked"},
+        {"origin": None},
+        {"content_type": "text/plain"},
+    ):
+        answer = posted(**{"x-ai-rails-token": None, **wrong})
+        assert answer.reached is None, wrong
+        assert answer.status in (403, 411, 413, 415)
+        assert answer.headers["connection"] == "close"

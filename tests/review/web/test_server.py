@@ -1,6 +1,8 @@
 """The server over real HTTP: read only, guarded, live, and safe with hostile text."""
 
 import socket
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -199,3 +201,9 @@ def test_the_page_is_small():
     files = [*own, review.joinpath("session.css"), flow]
     assert len(files) >= 8
     assert sum(len(zlib.compress(file.read_bytes(), 9)) for file in files) < 25_000
+
+
+def test_the_server_s_libraries_are_loaded_when_something_is_served():
+    code = "import sys, rails.commands.serve; print({'starlette', 'uvicorn', 'h11', 'anyio'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout == "set()\n"

@@ -19,37 +19,31 @@ from rails.gate.support.read_file import read_from_disk
 from rails.processes import programs
 
 if TYPE_CHECKING:
-    import subprocess
+    pass
 
 T = TypeVar("T")
 #: So many files are looked at before the gate asks for them.
 _AHEAD: Final = 16
 
 
-def head_start(
-    project: Path, paths: Sequence[WorkspacePath], started: subprocess.Popen[bytes] | None = None
-) -> Ruff | None:
+def head_start(project: Path, paths: Sequence[WorkspacePath]) -> Ruff | None:
     """Begin to start ruff for the first Python files among ``paths``, and have it look at them.
 
-    ``started`` is a server process that runs already. ``None`` when there is nothing for it to do or it is not
-    installed. Whoever gets it closes it.
+    ``None`` when there is nothing for it to do or it is not installed. Whoever gets it closes it.
     """
     first = list(islice((path for path in paths if str(path).endswith((".py", ".pyi"))), _AHEAD))
     tool = programs.find_ruff() if first else None
     if tool is None:
         return None
-    made = Ruff(tool, project, started)
+    made = Ruff(tool, project)
     made.warm(first)
     return made
 
 
 class Ruff:
-    """ruff for one project: one server for each way to be configured, started when first asked.
+    """ruff for one project: one server for each way to be configured, started when first asked."""
 
-    ``started`` is a server process that nobody has asked anything yet: it will be the first server's.
-    """
-
-    def __init__(self, tool: programs.Tool, project: Path, started: subprocess.Popen[bytes] | None = None) -> None:
+    def __init__(self, tool: programs.Tool, project: Path) -> None:
         self.tool = tool
         self._command = RuffCli(tool, project)
         self._project = project
@@ -57,7 +51,6 @@ class Ruff:
         self._command_only: set[object] = set()
         self._lock = threading.RLock()
         self._closed = False
-        self._started = started
 
     @property
     def servers(self) -> tuple[RuffServer, ...]:
@@ -144,9 +137,6 @@ class Ruff:
             for server in self._servers.values():
                 server.close()
             self._servers.clear()
-            if self._started is not None:
-                programs.kill_tool(self._started)
-                self._started = None
 
     def _server(self, settings: RuffSettings) -> RuffServer | None:
         key = settings.project, settings.options
@@ -160,8 +150,7 @@ class Ruff:
                 server.close()
             seen = server.seen if server is not None else {}
             try:
-                started, self._started = self._started, None
-                server = self._servers[key] = RuffServer(self.tool, self._project, settings, started)
+                server = self._servers[key] = RuffServer(self.tool, self._project, settings)
             except CheckError:
                 self._servers.pop(key, None)
                 self._command_only.add((key, settings.digest))

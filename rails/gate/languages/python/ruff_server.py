@@ -29,8 +29,6 @@ from rails.gate.support.warm_processes import Pipe
 from rails.processes import programs
 
 if TYPE_CHECKING:
-    import subprocess
-
     from rails.core.tool_request import Json
 
 _URI_SAFE: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-._~")
@@ -50,17 +48,13 @@ class BadConfigurationError(CheckError):
 
 
 class RuffServer:
-    """One server for one project and one way to be configured. Answers one request after the other.
-
-    ``started`` is a process of it (:func:`rails.processes.programs.ruff_server`) that nobody has asked anything yet.
-    """
+    """One server for one project and one way to be configured. Answers one request after the other."""
 
     def __init__(
         self,
         tool: programs.Tool,
         project: Path,
         settings: RuffSettings,
-        started: subprocess.Popen[bytes] | None = None,
     ) -> None:
         self.tool, self.project = tool, project
         self.seen: dict[str, str] = {settings.origin: settings.digest}
@@ -70,7 +64,7 @@ class RuffServer:
         self._complaint = ""
         self._expected: dict[RuffRequest, int] = {}
         self._early: dict[int, Mapping[str, Json]] = {}
-        self._pipe = Pipe("ruff server", programs.ruff_server(tool), _frame, started)
+        self._pipe = Pipe("ruff server", [*tool.argv, "server"], _frame)
         try:
             self._initialize(settings)
         except CheckError:

@@ -1,0 +1,24 @@
+"""``ai-rails feature``: a page that begins a feature of this project."""
+
+from __future__ import annotations
+
+import argparse
+
+from rails.commands import common
+from rails.commands.kickoff import page_with_free_name, say_next
+from rails.commands.options import add_project, add_summary
+from rails.session import plan_files
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("name", help="the feature's name")
+    add_project(parser)
+    add_summary(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the page, say where it is and what comes next."""
+    project, summary = common.project_of(options), " ".join(options.summary)
+    page, name = page_with_free_name(options.name, lambda name: plan_files.begin("feature", project, name, summary))
+    return say_next(page, name, project)

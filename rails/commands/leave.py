@@ -1,0 +1,27 @@
+"""The end of a process that a hook waits for."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+
+
+def end_process(code: int) -> None:
+    """End this process at once if it has nothing left to wait for: what was registered is run, output is flushed.
+
+    Taking a whole interpreter apart takes a tenth of what ``ai-rails gate FILE`` takes (``make bench``, startup.py).
+    Returns where a thread still works or the output cannot be written: the interpreter's own end deals with both.
+    """
+    threading = sys.modules.get("threading")
+    if threading and any(
+        not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()
+    ):
+        return
+    try:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except Exception:  # the interpreter's own end says what is wrong
+        return
+    os._exit(code)

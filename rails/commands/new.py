@@ -1,0 +1,25 @@
+"""``ai-rails new``: the folder of a project, and a page that begins the work on it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rails.commands.kickoff import page_with_free_name, say_next
+from rails.commands.options import add_summary
+from rails.session import plan_files
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("name", help="the project's name, and its folder's")
+    parser.add_argument("--into", metavar="DIR", default="workspace", help="where its folder goes (default: workspace)")
+    add_summary(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the folder and its page, say where it is and what comes next."""
+    place = Path(options.into)
+    summary = " ".join(options.summary)
+    page, name = page_with_free_name(options.name, lambda name: plan_files.new_project(place.resolve(), name, summary))
+    return say_next(page, name, (place / name).resolve())

@@ -1,0 +1,28 @@
+"""``ai-rails takeover``: a page with what a project has, which begins the work on it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rails.commands.kickoff import page_with_free_name, say_next
+from rails.commands.options import add_summary
+from rails.core.errors import UsageError
+from rails.session import plan_files
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    parser.add_argument("folder", metavar="DIR", help="the project's folder")
+    parser.add_argument("--name", help="the plan's name (default: the folder's)")
+    add_summary(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the page, say where it is and what comes next."""
+    project, summary = Path(options.folder).resolve(), " ".join(options.summary)
+    if not project.is_dir():
+        raise UsageError(f"{options.folder} is not a folder, so there is nothing to take over. Nothing was changed.")
+    named = options.name or project.name
+    page, name = page_with_free_name(named, lambda name: plan_files.begin("takeover", project, name, summary))
+    return say_next(page, name, project)

@@ -1,0 +1,205 @@
+"""What the page asks for, as a Starlette application. Everything is read from the logs; decisions are left for the run.
+
+GET  /                                the shell, the same for everyone; its scripts and style sheets
+GET  /api/sessions                    {html}
+GET  /api/search?q=&before=           {html}
+GET  /api/report/NAME?q= and others   what ``reports`` answers
+GET  /api/waiting                     {count, html}: what waits for a human, in every session
+GET  /api/session/ID?first=N          a window of a session (``pages.Window``)
+GET  /api/session/ID/stream           server-sent events; resumes after the header Last-Event-ID
+GET  /api/session/ID/question         what waits in the session: {question, digest, state, html, texts}
+GET  /api/session/ID/question/N/rule  what the grant that N offers would have done in past sessions
+POST /api/decide                      {session, question, digest, do, …}: needs the token that decides
+
+The functions that are no coroutines run in threads, at most forty at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from importlib import resources
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from rails.approval.answer import read_answer
+from rails.core.dataclass import replace
+from rails.core.errors import RailsError, UsageError
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.log.reader import SESSION_ID
+from rails.review.inbox import Inbox
+from rails.review.web.card import question_json
+from rails.review.web.guard import DECIDES, NOTHING
+from rails.review.web.pages import Pages, waiting_html
+from rails.review.web.reports import Reports
+from rails.review.web.stream import Streams
+
+_JS: Final = "text/javascript; charset=utf-8"
+_CSS: Final = "text/css; charset=utf-8"
+_STATIC: Final = {
+    "/": ("rails.review.web", "static/shell.html", "text/html; charset=utf-8"),
+    "/app.js": ("rails.review.web", "static/app.js", _JS),
+    "/live.js": ("rails.review.web", "static/live.js", _JS),
+    "/approval.js": ("rails.review.web", "static/approval.js", _JS),
+    "/reports.js": ("rails.review.web", "static/reports.js", _JS),
+    "/app.css": ("rails.review.web", "static/app.css", _CSS),
+    "/approval.css": ("rails.review.web", "static/approval.css", _CSS),
+    "/session.css": ("rails.review", "session.css", _CSS),
+    "/flow.css": ("rails.n8n.draw", "picture.css", _CSS),
+}
+_SESSION: Final = re.compile("[0-9A-Za-z_-]{1,80}")
+_NUMBER: Final = re.compile("[0-9]{1,12}")
+_UNKNOWN: Final = "There is no such session."
+
+
+class ReviewPage:
+    """The answers, over what reads the logs."""
+
+    def __init__(self, pages: Pages, reports: Reports, inbox: Inbox, streams: Streams) -> None:
+        self._pages, self._reports, self._inbox, self._streams = pages, reports, inbox, streams
+
+    def app(self) -> Starlette:
+        """Return the application. What must not be answered has to be stopped before it (``guard``)."""
+        routes = [
+            *(Route(path, _static) for path in _STATIC),
+            Route("/api/sessions", self._sessions),
+            Route("/api/search", self._search),
+            Route(
+                "/api/report/{name}", lambda asked: _json(self._reports.report(asked.path_params["name"], _q(asked)))
+            ),
+            Route("/api/compare", lambda asked: _json(self._reports.compare(_q(asked, "a"), _q(asked, "b")))),
+            Route("/api/why", lambda asked: _json(self._reports.why(_q(asked, "at")))),
+            Route("/api/list", lambda asked: _json(self._reports.list(_q(asked)))),
+            Route("/api/failure/{session}", self._failure),
+            Route("/api/waiting", self._waiting),
+            Route("/api/session/{session}", self._window),
+            Route("/api/session/{session}/stream", self._stream),
+            Route("/api/session/{session}/question", self._question),
+            Route("/api/session/{session}/question/{number}/rule", self._rule),
+            Route("/api/decide", self._decide, methods=["POST"]),
+        ]
+        refusals = {UsageError: _usage, RailsError: _fault, HTTPException: _nothing}
+        app = Starlette(routes=routes, exception_handlers=refusals)
+        app.router.redirect_slashes = False
+        return app
+
+    def _sessions(self, _: Request) -> Response:
+        return _json({"html": self._pages.sessions()})
+
+    def _search(self, asked: Request) -> Response:
+        return _json({"html": self._pages.search(_q(asked), _q(asked, "before"))})
+
+    def _failure(self, asked: Request) -> Response:
+        return _json(self._reports.failure(_session(asked), _q(asked, "from"), asked.query_params.get("by", "1")))
+
+    def _waiting(self, _: Request) -> Response:
+        waiting = list(self._inbox.waiting())
+        html = waiting_html([(question, self._inbox.facts(question)) for question in waiting])
+        return _json({"count": len(waiting), "html": html})
+
+    def _window(self, asked: Request) -> Response:
+        first = _q(asked, "first")
+        window = self._pages.window(_session(asked), int(first) if first.isascii() and first.isdigit() else None)
+        return _json(window.to_json()) if window else _words(404, _UNKNOWN)
+
+    async def _stream(self, asked: Request) -> Response:
+        session_id = _session(asked)
+        if self._streams.full():
+            return _words(503, "Too many tabs follow a session. Close some.")
+        if not await run_in_threadpool(self._pages.knows, session_id):
+            return _words(404, _UNKNOWN)
+        seen = asked.headers.get("Last-Event-ID", asked.query_params.get("after", "0"))
+        events = self._streams.follow(session_id, int(seen) if _NUMBER.fullmatch(seen) else 0)
+        return StreamingResponse(events, headers={"Content-Type": "text/event-stream"})
+
+    def _question(self, asked: Request) -> Response:
+        session_id = _session(asked)
+        if not self._pages.knows(session_id):
+            return _words(404, _UNKNOWN)
+        question = self._inbox.open(session_id)
+        if question is None:
+            return _json({"question": 0})
+        if not self._inbox.listening(session_id):
+            decides = "not running"
+        else:
+            decides = "yes" if asked.scope[DECIDES] else "read"
+        return _json(question_json(question, self._inbox.facts(question), decides, full="full" in asked.query_params))
+
+    def _rule(self, asked: Request) -> Response:
+        session_id, number = _session(asked), asked.path_params["number"]
+        if not _NUMBER.fullmatch(number):
+            raise HTTPException(404)
+        if not self._pages.knows(session_id):
+            return _words(404, _UNKNOWN)
+        question = self._inbox.find(session_id, int(number)) if int(number) else self._inbox.open(session_id)
+        if question is None:
+            return _json({"question": 0})
+        return _json({"words": self._inbox.rule_words(self._inbox.facts(question))})
+
+    async def _decide(self, asked: Request) -> Response:
+        return await run_in_threadpool(self._take, await asked.body())
+
+    def _take(self, body: bytes) -> Response:
+        try:
+            given = json.loads(body)
+            session_id, number = given.pop("session"), given.pop("question")
+        except (ValueError, AttributeError, TypeError, KeyError, RecursionError) as error:
+            raise UsageError("A decision is a JSON object that names its session and question.") from error
+        if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id) or type(number) is not int:
+            raise UsageError("A decision names its session and question.")
+        if not self._pages.knows(session_id):
+            return _words(404, _UNKNOWN)
+        outcome = self._inbox.decide(session_id, number, replace(read_answer(given), place="page"))
+        if outcome.state in ("unknown", "sent"):
+            status = 404 if outcome.state == "unknown" else 202
+        else:
+            status = 200 if outcome.mine else 409
+        return _json({"state": outcome.state, "words": outcome.words, "by": outcome.by}, status)
+
+
+def _static(asked: Request) -> Response:
+    package, name, kind = _STATIC[asked.url.path]
+    return Response(resources.files(package).joinpath(name).read_bytes(), headers={"Content-Type": kind})
+
+
+def _session(asked: Request) -> str:
+    """Return the session that the path names. Raises HTTPException for what can be no session."""
+    name: str = asked.path_params["session"]
+    if not _SESSION.fullmatch(name):
+        raise HTTPException(404)
+    return name
+
+
+def _q(asked: Request, name: str = "q") -> str:
+    return asked.query_params.get(name, "")
+
+
+def _json(value: Mapping[str, Json], status: int = 200) -> Response:
+    body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return Response(body, status, {"Content-Type": "application/json"})
+
+
+def _words(status: int, words: str) -> Response:
+    """Return a sentence as plain text."""
+    return Response(one_line(words, 500).encode(), status, {"Content-Type": "text/plain; charset=utf-8"})
+
+
+async def _usage(_: Request, error: Exception) -> Response:
+    return _words(400, str(error))
+
+
+async def _fault(_: Request, error: Exception) -> Response:
+    return _words(500, str(error))
+
+
+async def _nothing(_: Request, error: Exception) -> Response:
+    del error
+    return _words(404, NOTHING)

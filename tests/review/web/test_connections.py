@@ -1,0 +1,169 @@
+"""Connections are bounded: none costs a thread, none stays for ever, and a flood of them locks nobody out."""
+
+import contextlib
+import http.client
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from rails.core import limits
+
+TRICKLING = 60
+ANSWER_S = 2.0
+HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1"
+
+
+@contextlib.contextmanager
+def trickling(port, count, sent=HALF):
+    """Hold connections that have sent a part of a request."""
+    with contextlib.ExitStack() as stack:
+        held = []
+        for _ in range(count):
+            held.append(stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20)))
+            held[-1].sendall(sent)
+        yield held
+
+
+def shell(port):
+    """Return status and seconds of the request that opens the page."""
+    started = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", "/")
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    return answer.status, time.monotonic() - started
+
+
+def test_sixty_trickling_connections_do_not_lock_the_user_out(served):
+    before = threading.active_count()
+    with trickling(served.port, TRICKLING) as held:
+        status, took = shell(served.port)
+        assert (status, took < ANSWER_S) == (200, True)
+        assert threading.active_count() - before <= 2, "only the request that was answered may have had a thread"
+        for connection in held:
+            connection.sendall(b"\r\n")
+        assert shell(served.port)[0] == 200
+
+
+@pytest.mark.parametrize("sent", [b"", HALF, b"POST /api/decide HTTP/1.1\r\nContent-Length: 9\r\nHost: x\r\n"])
+def test_a_request_that_does_not_come_is_not_waited_for(served, monkeypatch, sent):
+    monkeypatch.setattr(limits, "PAGE_REQUEST_SECONDS", 0.05)
+    with trickling(served.port, 1, sent) as [connection], contextlib.suppress(ConnectionResetError):
+        assert connection.recv(100) == b""
+    assert served.ask("/")[0] == 200
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(served, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_REQUEST_SECONDS", 0.05)
+    head = (
+        f"POST /api/decide HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nOrigin: http://127.0.0.1:{served.port}\r\n"
+        f"X-AI-Rails-Token: {served.token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+    )
+    with trickling(served.port, 1, head.encode()) as [connection], contextlib.suppress(ConnectionResetError):
+        assert connection.recv(100) == b""
+    assert served.ask("/")[0] == 200
+
+
+def test_an_answer_that_nobody_reads_is_not_kept(served, monkeypatch):
+    monkeypatch.setattr(limits, "PAGE_UNREAD_SECONDS", 0.05)
+    request = f"GET /app.js HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n\r\n".encode()
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+    with connection:
+        connection.settimeout(20)
+        connection.connect(("127.0.0.1", served.port))
+        connection.sendall(request * 1_000)  # one answer alone lies in the kernel and waits for nobody
+        # Whoever does not read is not told, either: the kernel keeps the end behind what lies there.
+        until = time.monotonic() + 20
+        while served.server._http._server.server_state.connections:
+            assert time.monotonic() < until, "it is kept"
+            time.sleep(0.01)
+    assert served.ask("/")[0] == 200
+
+
+SERVER = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))
+from pathlib import Path
+from rails.review.web.server import ReviewServer
+with ReviewServer(Path(sys.argv[1])) as server:
+    print(server.port, flush=True)
+    sys.stdin.read()
+    print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], flush=True)
+"""
+
+
+@contextlib.contextmanager
+def server_with(state, soft, hard):
+    """Run a server in a process that may open few files; yield its port and what it said at its end."""
+    state.mkdir()
+    code = SERVER.format(soft=soft, hard=hard)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(state)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    said = []
+    with process:
+        yield int(process.stdout.readline()), said
+        out, errors = process.communicate(timeout=60)
+        assert (process.returncode, errors) == (0, "")
+        said.append(int(out))
+
+
+@pytest.mark.parametrize(("soft", "hard", "raised"), [(64, 512, 512), (160, 160, 160)])
+def test_more_connections_than_the_process_may_have_files_lock_nobody_out(tmp_path, soft, hard, raised):
+    with server_with(tmp_path / ".rails", soft, hard) as (port, said):
+        with trickling(port, 3 * hard // 2, b""):
+            status, took = shell(port)
+            assert (status, took < ANSWER_S) == (200, True)
+        assert shell(port)[0] == 200
+    assert said == [raised]
+
+
+def test_the_limit_of_files_is_raised_no_further_than_the_page_needs(tmp_path):
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with server_with(tmp_path / ".rails", 256, hard) as (port, said):
+        assert shell(port)[0] == 200
+    assert said[0] <= limits.PAGE_CONNECTIONS + 128
+
+
+def test_a_server_is_stopped_while_somebody_follows_and_somebody_trickles(served, state, log):
+    writer = served.write(state, log.records(log.START))
+    with served.other() as other:
+        client = served.client(other)
+        head = f"GET /api/session/{writer.session_id}/stream HTTP/1.1\r\nHost: 127.0.0.1:{other.port}\r\n"
+        sent = f"{head}X-AI-Rails-Token: {client.token}\r\n\r\n".encode()
+        stack = contextlib.ExitStack()
+        [following] = stack.enter_context(trickling(other.port, 1, sent))
+        assert b"200 OK" in following.recv(4_096)
+        stack.enter_context(trickling(other.port, 5))
+        before = time.monotonic()
+    assert time.monotonic() - before < 5
+    stack.close()
+    with pytest.raises(ConnectionRefusedError):
+        shell(other.port)
+    writer.close()
+
+
+def test_streams_take_no_thread_each(served, state, log):
+    writer = served.write(state, log.records(log.START))
+    ask = f"GET /api/session/{writer.session_id}/stream HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+    before = threading.active_count()
+    with contextlib.ExitStack() as stack:
+        for _ in range(15):
+            sent = f"{ask}X-AI-Rails-Token: {served.token}\r\n\r\n".encode()
+            [following] = stack.enter_context(trickling(served.port, 1, sent))
+            received = b""
+            while b"event: record" not in received:
+                received += following.recv(4_096)
+        assert threading.active_count() - before <= 4
+    writer.close()
