@@ -26,7 +26,7 @@ from rails.log.index.index import Index
 from rails.log.index.search import SearchHit
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
-from rails.projections.progress import SessionUsage, current_step_text, plan_of, session_usage
+from rails.projections.progress import current_step_text, plan_of
 from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
 from rails.review.html import header, overview, turn_sections, why
@@ -34,6 +34,7 @@ from rails.review.html_plan import plan_html
 from rails.review.html_turns import time_text
 from rails.review.markup import Html, el, html_text, join
 from rails.review.reports.sessions import outcome_words
+from rails.review.reports.usage import SessionUsage, session_usage
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300
