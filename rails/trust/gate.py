@@ -6,12 +6,11 @@ configuration folder, where no agent can write. What such a program imports is n
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 from pathlib import Path
 from typing import Final
 
+from rails.core import atomic_file
 from rails.core.app_dirs import config_folder
 from rails.core.errors import CheckError, UsageError
 from rails.gate.languages.python import config
@@ -43,20 +42,9 @@ def has_consent(project: Path, own: bytes = b"") -> bool:
 
 def give_consent(project: Path, own: bytes) -> None:
     """Record that a human agrees. Raises UsageError when it cannot be recorded."""
-    import tempfile
-
     try:
         record = json.dumps({**_read(), str(project.resolve()): _digest(project, own)}, indent=1)
-        config_folder().mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=config_folder(), prefix=f".{_FILE}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                stream.write(record + "\n")
-            Path(name).replace(config_folder() / _FILE)
-        except OSError:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
-            raise
+        atomic_file.write(config_folder() / _FILE, f"{record}\n".encode())
     except (OSError, CheckError) as error:
         raise UsageError(f"Your agreement could not be recorded in {config_folder() / _FILE}: {error}") from error
 

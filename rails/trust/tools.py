@@ -9,14 +9,12 @@ tool. Until then ``rails.tools.loader.load_definitions`` lets the tool ask befor
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from rails.core import atomic_file
 from rails.core.dataclass import dataclass
 from rails.core.diff import unified
 from rails.core.errors import UsageError
@@ -118,21 +116,10 @@ class Trust:
         return {name: entry for name, entry in own.items() if isinstance(entry, dict)} if isinstance(own, dict) else {}
 
     def _change(self, entries: Mapping[str, dict[str, Json]]) -> None:
-        """Write the record to a temporary file and put it in place whole."""
+        """Put the record in place whole."""
         projects: dict[str, Json] = {**self._read(), self._project: dict(entries)}
         text = json.dumps({"v": _VERSION, "projects": projects}, ensure_ascii=False, indent=1) + "\n"
         try:
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self._file.parent, prefix=f".{_FILE}.")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as stream:
-                    stream.write(text)
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                Path(name).replace(self._file)
-            except OSError:
-                with suppress(OSError):
-                    Path(name).unlink()
-                raise
+            atomic_file.write(self._file, text.encode())
         except OSError as error:
             raise UsageError(f"{self._file} cannot be written: {error.strerror}. Nothing was accepted.") from None
