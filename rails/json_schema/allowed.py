@@ -21,8 +21,8 @@ from rails.core.likeness import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
+from rails.data_formats.regex import RegexError, compile_pattern
 from rails.json_schema.formats import CHECKED, INFORMING
-from rails.json_schema.patterns import RegexError, compile_pattern
 
 JsonSchema = Mapping[str, Json]
 

@@ -21,11 +21,11 @@ from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.data_formats.positions import JsonPlace
+from rails.data_formats.regex import compile_pattern
 from rails.json_schema.allowed import nearest_name, quoted_json, subschemas
 from rails.json_schema.coerce import Coerced, Memo, coerce
 from rails.json_schema.explain import SchemaFault, explain_schema_error, paired, place_in_words
 from rails.json_schema.formats import CHECKED
-from rails.json_schema.patterns import compile_pattern
 from rails.tools import aliases
 from rails.tools.registry import Definition, Registry
 
