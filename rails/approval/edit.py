@@ -11,7 +11,6 @@ import os
 import shlex
 import stat
 import subprocess
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ from rails.core.dataclass import replace
 from rails.core.diff import line_diff, unified
 from rails.core.errors import UsageError
 from rails.core.paths import WorkspacePath
+from rails.core.scratch import scratch_folder
 from rails.core.text import decode_text, head_and_tail
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
@@ -93,7 +93,7 @@ def edited_run(request: ApprovalRequest, text: str, revalidate: Revalidate) -> A
 def parameters_in_editor(request: ApprovalRequest, editor: Editor | None = None) -> str:
     """Let the human edit the parameters of a tool run as JSON. Raises EditError as :func:`in_editor` does."""
     parameters = dict(request.tool_request.parameters) if request.tool_request else {}
-    with tempfile.TemporaryDirectory(prefix="ai-rails-edit-") as folder:
+    with scratch_folder("edit") as folder:
         place = Path(folder) / "parameters.json"
         place.write_text(json.dumps(parameters, ensure_ascii=False, indent=2) + "\n", "utf-8")
         (editor or run_editor)([place])
@@ -140,7 +140,7 @@ def in_editor(request: ApprovalRequest, editor: Editor | None = None) -> dict[Wo
     editable = [change for change in request.changes.changes if change.after is not None]
     if not editable:
         raise HumanEditError("There is nothing to edit: the proposal only deletes.")
-    with tempfile.TemporaryDirectory(prefix="ai-rails-edit-") as folder:
+    with scratch_folder("edit") as folder:
         places = {change.path: _place(Path(folder), change) for change in editable}
         (editor or run_editor)(list(places.values()))
         return {

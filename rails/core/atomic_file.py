@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -65,7 +64,7 @@ def write_all(descriptor: int, data: bytes) -> None:
 @contextlib.contextmanager
 def _beside(folder: int, name: str, data: bytes, mode: int, *, durable: bool) -> Iterator[str]:
     """Yield the name of a finished file beside ``name``; it is gone afterwards unless it was renamed."""
-    temporary = f".{name}.{secrets.token_hex(6)}"
+    temporary = f".{name}.{os.urandom(6).hex()}"
     descriptor = os.open(temporary, _NEW, _PRIVATE, dir_fd=folder)
     try:
         try:

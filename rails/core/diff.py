@@ -5,9 +5,9 @@ count the same lines. What both texts begin and end with is set aside, then the 
 match nothing); rapidfuzz compares the rest, 64 lines at a time. Of several least answers the one that people expect
 is taken: an insertion that can slide to the difference above it joins it, and else begins as late as it can.
 
-The bound :data:`PAIRS` is on what rapidfuzz gets: about 20,000 by 20,000 lines that stand on both sides in another
-order. They take 50 MB and, measured, 0.1 to 0.5 s. Where more is left, the lines in between are one replaced block
-and the result is not ``exact``: right, but not the least.
+The bound ``limits.DIFF_PAIRS`` is on what rapidfuzz gets: about 20,000 by 20,000 lines that stand on both sides in
+another order. They take 50 MB and, measured, 0.1 to 0.5 s. Where more is left, the lines in between are one replaced
+block and the result is not ``exact``: right, but not the least.
 
 Covered: any lines that can be hashed, text or bytes; how a text is cut into lines is up to the caller. Not covered:
 moved lines (they are removed and added), and likeness within a line.
@@ -20,8 +20,8 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, compress, count, pairwise, repeat, starmap
 from typing import Final, NamedTuple, TypeAlias
 
-#: Pairs of lines that may be compared; each takes one bit.
-PAIRS: Final = 400_000_000
+from rails.core import limits
+
 #: The bits of a line stand in whole words.
 _WORD: Final = 64
 
@@ -75,7 +75,7 @@ class _Run(NamedTuple):
     length: int
 
 
-def line_diff(old: _Lines, new: _Lines, pairs: int = PAIRS) -> LineDiff:
+def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineDiff:
     """Return how ``new`` comes from ``old``; with more than ``pairs`` to compare, not always in the least way."""
     head, tail = _common_ends(old, new)
     matched, exact = _matched(old[head : len(old) - tail], new[head : len(new) - tail], pairs)

@@ -6,13 +6,15 @@ The only module that imports ``tempfile``, and only when something is asked for:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 if TYPE_CHECKING:
     import tempfile
 
+ScratchFolder: TypeAlias = "tempfile.TemporaryDirectory[str]"
 
-def scratch_folder(purpose: str) -> tempfile.TemporaryDirectory[str]:
+
+def scratch_folder(purpose: str) -> ScratchFolder:
     """Return an empty folder that only this user can read, removed at the end of its ``with`` block.
 
     What cannot be removed (a program still writes into it) is left to the system and no error.
@@ -29,11 +31,11 @@ def kept_folder(purpose: str) -> Path:
     return Path(tempfile.mkdtemp(prefix=_prefix(purpose)))
 
 
-def scratch_file() -> IO[bytes]:
+def scratch_file() -> BinaryIO:
     """Return an open file without a name; closing it removes it."""
     import tempfile
 
-    return tempfile.TemporaryFile()
+    return cast("BinaryIO", tempfile.TemporaryFile())
 
 
 def _prefix(purpose: str) -> str:

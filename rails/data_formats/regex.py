@@ -27,13 +27,9 @@ from rails.core.text import one_line
 
 Dialect = Literal["schema", "python"]
 
-_PATTERN_CHARS: Final = 10_000
 _MEMORY: Final = 8 << 20
+#: RE2 takes no more.
 _REPETITIONS: Final = 1_000
-#: Instructions of a program in the schema dialect: any class of characters, as often as can be.
-_PROGRAM: Final = 30_000
-#: Steps of one search in the python dialect: 5 ns each, when RE2 can keep nothing of its automaton.
-_STEPS: Final = 2_000_000_000
 
 _ESCAPE: Final = r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|0[0-7]{0,2}|[1-7][0-7]{2}|[1-9][0-9]?|.)"
 _GROUP: Final = r"\(\?(?:P?<\w+>|<[=!]|P[=>]|[a-zA-Z-]+[:)]|.)?"
@@ -68,11 +64,11 @@ _LAST: Final = 0x10FFFF
 _REFERENCE: Final = re.compile(r"\$(\$|&|[1-9][0-9]?)")
 
 
-class PatternError(ValueError):
+class RegexError(ValueError):
     """The pattern is wrong, or uses something that is not covered; the text says what, and where."""
 
 
-class Hit(NamedTuple):
+class RegexMatch(NamedTuple):
     """A match: where it is in the text, and what its groups hold (``None``: had no part in it)."""
 
     start: int
@@ -95,14 +91,14 @@ class _Compiled(Protocol):
     def finditer(self, text: str, /) -> Iterator[_Match]: ...
 
 
-class Pattern:
+class Regex:
     """A pattern of the schema dialect."""
 
     def __init__(self, text: str) -> None:
         self._translated = "".join(_Translator(text, "schema").pieces())
         self._whole = _compiled(self._translated, never_capture=True)
-        if self._whole.programsize > _PROGRAM:
-            raise PatternError("it is too large when its repetitions are written out; use smaller counters")
+        if self._whole.programsize > limits.REGEX_INSTRUCTIONS:
+            raise RegexError("it is too large when its repetitions are written out; use smaller counters")
 
     def search(self, text: str) -> bool:
         """Return whether the pattern matches somewhere in ``text``."""
@@ -122,31 +118,31 @@ class Pattern:
 
 
 @lru_cache(512)
-def compile_pattern(text: str) -> Pattern:
-    """Return the pattern of the schema dialect that ``text`` is, compiled once. Raises PatternError."""
-    return Pattern(text)
+def compile_pattern(text: str) -> Regex:
+    """Return the pattern of the schema dialect that ``text`` is, compiled once. Raises RegexError."""
+    return Regex(text)
 
 
-def hits(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[Hit]:
+def find_all(pattern: str, text: str, *, ignore_case: bool, most: int) -> list[RegexMatch]:
     """Return the matches of a pattern of the python dialect from left to right, at most ``most``, no empty ones.
 
-    Raises PatternError, also where it would take too long.
+    Raises RegexError, also where it would take too long.
     """
     compiled = _compiled_python(pattern, text.isascii(), ignore_case)
     plain = compiled if text.isascii() else _compiled_python(pattern, True, ignore_case)
-    if plain.programsize * len(text) > _STEPS:
-        raise PatternError(f"it is too large for a text of {len(text)} characters; make it simpler")
-    end = monotonic() + limits.PATTERN_SECONDS
-    found: list[Hit] = []
+    if plain.programsize * len(text) > limits.REGEX_STEPS:
+        raise RegexError(f"it is too large for a text of {len(text)} characters; make it simpler")
+    end = monotonic() + limits.REGEX_SECONDS
+    found: list[RegexMatch] = []
     for match in compiled.finditer(_encodable(text)):
         start, stop = match.span()
         if start < stop:
             spans = (match.span(group) for group in range(1, compiled.groups + 1))
-            found.append(Hit(start, stop, tuple(None if low < 0 else text[low:high] for low, high in spans)))
+            found.append(RegexMatch(start, stop, tuple(None if low < 0 else text[low:high] for low, high in spans)))
         if len(found) >= most:
             break
         if monotonic() > end:
-            raise PatternError(f"it was not done after {limits.PATTERN_SECONDS:g} s; make it simpler")
+            raise RegexError(f"it was not done after {limits.REGEX_SECONDS:g} s; make it simpler")
     return found
 
 
@@ -184,7 +180,7 @@ def _compiled(translated: str, **switches: bool) -> _Compiled:
         said = error.args[0].decode(errors="replace") if isinstance(error.args[0], bytes) else str(error)
         if "repetition" in said:
             said = f"repetitions within each other come to more than {_REPETITIONS}; use smaller counters"
-        raise PatternError(one_line(said, 200)) from None
+        raise RegexError(one_line(said, 200)) from None
     return compiled
 
 
@@ -202,18 +198,20 @@ class _Translator:
 
     def __init__(self, pattern: str, dialect: Dialect, last: int = _LAST) -> None:
         self.pattern, self.is_schema, self.last = pattern, dialect == "schema", last
-        self.at = self.depth = 0
+        self.at = self.start = self.depth = 0
         #: What a quantifier would follow: nothing, an anchor, a quantifier or an atom.
         self.before = "nothing"
 
     def pieces(self) -> Iterator[str]:
-        """Yield the pattern in RE2's dialect. Raises PatternError."""
-        if len(self.pattern) > _PATTERN_CHARS:
-            raise PatternError(f"it has {len(self.pattern)} characters; {_PATTERN_CHARS} are allowed")
+        """Yield the pattern in RE2's dialect. Raises RegexError."""
+        if len(self.pattern) > limits.REGEX_CHARS:
+            raise RegexError(f"it has {len(self.pattern)} characters; {limits.REGEX_CHARS} are allowed")
         while self.at < len(self.pattern):
+            self.start = self.at
             word = _TOKEN.match(self.pattern, self.at)
             assert word is not None, "every character is a token"
             yield self._piece(word[0])
+        self.start = self.at
         if self.depth:
             self._fail("a group that is not closed")
 
@@ -353,7 +351,7 @@ class _Translator:
 
     def _fail(self, what: str) -> NoReturn:
         shown = one_line(self.pattern, 200)
-        raise PatternError(f"{what} (at character {min(self.at, len(self.pattern))} of '{shown}')")
+        raise RegexError(f"{what} (at character {min(self.start + 1, len(self.pattern))} of '{shown}')")
 
 
 def _literal(point: int) -> str:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.core.diff import PAIRS, DiffBlock, grouped, line_diff, line_map, unified
+from rails.core.diff import DiffBlock, grouped, line_diff, line_map, unified
+from rails.core.limits import DIFF_PAIRS
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=40)
 BYTES = st.lists(st.sampled_from([b"a\n", b"b\r\n", b"", b"\xff\n"]), max_size=20)
@@ -34,7 +35,7 @@ def least(old, new):
     return row[-1]
 
 
-@given(LINES | BYTES, LINES | BYTES, st.sampled_from([PAIRS, 0]))
+@given(LINES | BYTES, LINES | BYTES, st.sampled_from([DIFF_PAIRS, 0]))
 @settings(max_examples=300, deadline=None)
 def test_the_blocks_lead_from_old_to_new_and_cover_both_sides(old, new, pairs):
     diff = line_diff(old, new, pairs)
@@ -132,7 +133,7 @@ def test_beyond_the_bound_the_middle_is_one_replaced_block_and_says_so():
 
 def test_the_bound_holds_memory_and_time():
     """Shuffled lines are the worst case: nothing can be set aside before they are compared."""
-    size = int(PAIRS**0.5) - 64
+    size = int(DIFF_PAIRS**0.5) - 64
     code = (
         "import random, resource, time; from rapidfuzz.distance import LCSseq\n"
         "from rails.core.diff import line_diff\n"

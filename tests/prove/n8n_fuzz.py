@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - rows read better whole
 """n8n workflows: no document makes the check raise.
 
-    python tests/benchmarks/n8n_fuzz.py [--count 100000] [--workflows FOLDER] [--seed 1]
+    python tests/prove/n8n_fuzz.py [--count 100000] [--workflows FOLDER] [--seed 1]
 
 Takes sound workflows (our own, or a folder's), damages each in one to six places of its JSON, now and then
 in its bytes, then checks, compares, draws and formats it. Prints how many were checked, how many exceptions there were, and the times.

@@ -1,6 +1,6 @@
-"""Fuzz intake: no exception, no hang, the same result for any chunking, and no quoted call ever runs.
+"""Fuzz parsing: no exception, no hang, the same result for any chunking, and no quoted call ever runs.
 
-    python tests/benchmarks/intake_fuzz.py [--inputs N] [--seed N] [--save FOLDER]
+    python tests/prove/parsing_fuzz.py [--inputs N] [--seed N] [--save FOLDER]
 
 Four kinds of inputs, a quarter each: messages put together from the pieces of every wire format; damaged blocks of the
 corpus (characters removed, doubled, replaced, anywhere); documents that quote a call, written with every kind of
@@ -22,7 +22,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent.parent)]
+sys.path[:0] = [str(Path(__file__).parent.parent / "benchmarks"), str(Path(__file__).parent.parent.parent)]
 
 from intake_corpus import SHAPES, F, rows  # noqa: E402
 
@@ -242,7 +242,7 @@ class Coverage:
     def _call(self, frame: FrameType, event: str, argument: object) -> Any:
         del event, argument
         name = frame.f_code.co_filename
-        if "intake" not in name:
+        if "/parsing/" not in name:
             return None
         last = 0
 
@@ -277,7 +277,7 @@ def inputs(rng: random.Random, count: int) -> Iterator[tuple[str, str | None]]:
 
 def main() -> int:
     """Run the fuzzer and return 1 if anything was wrong."""
-    options = argparse.ArgumentParser(description="Fuzz intake.")
+    options = argparse.ArgumentParser(description="Fuzz parsing.")
     options.add_argument("--inputs", type=int, default=100_000)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--save", type=Path, help="folder for case files of what failed")
