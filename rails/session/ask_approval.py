@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
-from rails.approval.decision import ApprovalRequest, Chooser, Decision, request_for_tool
-from rails.approval.terminal.batch import MOST, BatchApprover, alike, digest_of_all
+from rails.approval.decision import ApprovalRequest, BatchApprover, Chooser, Decision, request_for_tool
+from rails.approval.terminal.batch import MOST, alike, digest_of_all
 from rails.core.dataclass import replace
 from rails.core.tool_request import ToolRequest
 from rails.edits.choices import place_choices, with_choice
