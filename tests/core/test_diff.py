@@ -83,10 +83,15 @@ def test_an_insertion_joins_the_difference_above_it_where_it_can():
     assert diff.changed == (DiffBlock(False, 0, 3, 0, 1), DiffBlock(False, 5, 6, 3, 4))
 
 
-def test_an_insertion_begins_as_late_as_it_can():
+def test_an_insertion_begins_where_a_block_begins():
     old, new = ["import a", "x", "", "last"], ["import b", "import a", "x", "", "y", "", "last"]
     assert line_diff(old, new).changed == (DiffBlock(False, 0, 0, 0, 1), DiffBlock(False, 3, 3, 4, 6))
     assert line_diff(new, old).changed == (DiffBlock(False, 0, 1, 0, 0), DiffBlock(False, 4, 6, 3, 3))
+    one, other = (["  {", '    "name": "x",', f'    "id": {n}', "  },"] for n in range(2))
+    old, new = ["[", *one, *one, "]"], ["[", *one, *other, *one, "]"]
+    assert line_diff(old, new).changed == (DiffBlock(False, 5, 5, 5, 9),)
+    assert line_diff(["", *old], ["x", *new]).changed[1] == DiffBlock(False, 6, 6, 6, 10)
+    assert line_diff(["", *new], ["x", *old]).changed[1] == DiffBlock(False, 6, 10, 6, 6)
     assert line_diff(["a"], ["a", "a", "a"]).changed == (DiffBlock(False, 1, 1, 1, 3),)
 
 
