@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from rails.core import record_fields as d
 from rails.core.dataclass import dataclass, replace
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import Details
 
 #: "next": to come; "stopped": it ended without being done, or the session did while it was at work.

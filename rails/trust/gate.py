@@ -11,7 +11,7 @@ from typing import Final
 
 from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
-from rails.trust.record import read_object, write_object
+from rails.trust.record import read_record, write_record
 
 _FILE: Final = "gate-trust.json"
 
@@ -19,7 +19,7 @@ _FILE: Final = "gate-trust.json"
 def has_consent(project: Path, digest: str) -> bool:
     """Whether a human agreed to exactly this. A record that cannot be read is no agreement."""
     try:
-        return read_object(config_folder() / _FILE).get(str(project.resolve())) == digest
+        return read_record(config_folder() / _FILE).get(str(project.resolve())) == digest
     except (OSError, ValueError, RecursionError):
         return False
 
@@ -28,6 +28,6 @@ def give_consent(project: Path, digest: str) -> None:
     """Record that a human agrees. Raises UsageError when it cannot be recorded; nothing is agreed to then."""
     file = config_folder() / _FILE
     try:
-        write_object(file, {**read_object(file), str(project.resolve()): digest})
+        write_record(file, {**read_record(file), str(project.resolve()): digest})
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"Your agreement could not be recorded in {file}: {error}") from error

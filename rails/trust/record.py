@@ -57,7 +57,7 @@ class TrustRecord:
     def _read(self) -> dict[str, Json]:
         hint = "Repair or delete it; tools ask again then."
         try:
-            value = read_object(self._file)
+            value = read_record(self._file)
         except (OSError, ValueError, RecursionError) as error:
             raise UsageError(f"{self._file} cannot be read: {error}. {hint}") from None
         if value and value.get("v") != _VERSION:
@@ -72,7 +72,7 @@ class TrustRecord:
     def _change(self, entries: Mapping[str, dict[str, Json]]) -> None:
         projects: dict[str, Json] = {**self._read(), self._project: dict(entries)}
         try:
-            write_object(self._file, {"v": _VERSION, "projects": projects})
+            write_record(self._file, {"v": _VERSION, "projects": projects})
         except OSError as error:
             raise UsageError(f"{self._file} cannot be written: {error.strerror}. Nothing was accepted.") from None
 
@@ -88,7 +88,7 @@ def file_for_review(before: str, text: str) -> list[str]:
     return lines
 
 
-def read_object(file: Path) -> dict[str, Json]:
+def read_record(file: Path) -> dict[str, Json]:
     """The JSON object in ``file``, empty where there is no file. Raises OSError, ValueError for anything else."""
     try:
         value = json.loads(file.read_text("utf-8"), object_pairs_hook=_without_doubles)
@@ -107,8 +107,10 @@ def _without_doubles(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return value
 
 
-def write_object(file: Path, value: Mapping[str, Json]) -> None:
+def write_record(file: Path, value: Mapping[str, Json]) -> None:
     """Put ``value`` in the place of ``file``, whole or not at all. Raises OSError."""
     from rails.core import atomic_file
 
-    atomic_file.write(file, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass"))
+    atomic_file.replace_file(
+        file, (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
+    )
