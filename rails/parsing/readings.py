@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.core.tool_request import Json
+from rails.core.tool_request import PATH_KEYS, Json
 from rails.data_formats import source
 from rails.data_formats.strict_json import JsonFault, ParsedJson
-from rails.json_schema.quick_check import PATH_KEYS
 from rails.parsing.lenient_json import KnownNames
 from rails.parsing.lenient_tokens import Escapes
 from rails.parsing.repairs import repair

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from rails.core.text import line_column, one_line
+from rails.core.tool_request import PATH_KEYS
 from rails.data_formats.strict_json import JsonFault, explain_json_fault
 from rails.json_schema import quick_check
-from rails.json_schema.quick_check import PATH_KEYS
 from rails.parsing.results import ToolSchemas
 
 _AGAIN: Final = "Correct the JSON and send the whole block again."
