@@ -48,7 +48,6 @@ EXCEPTIONS = {
     ("trust.tools", "tools"),
     ("trust.gate", "gate"),
     ("trust.agents", "agents"),
-    ("session.publish", "json_schema"),
     ("session.n8n_tools", "n8n"),
     ("render.table", "approval"),
     ("projections.turn", "data_formats"),

@@ -16,7 +16,7 @@ from rails.core import record_fields as d
 from rails.core.change_summary import summary_from_json
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, replace
-from rails.core.json_text import change_json, json_object, to_json
+from rails.core.events.approval import ApprovalOpened, AskedFile, AskedRequest, GrantOffer
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.record_fields import Details
 from rails.core.text import decode_text, sha256
@@ -36,75 +36,73 @@ def audit_of(
     replaces: int = 0,
     note: str = "",
     expires: str = "",
-) -> dict[str, Json]:
-    """Return the details of an APPROVAL_OPENED record.
+) -> ApprovalOpened:
+    """Return the event of a question that is put now.
 
     ``replaces`` is the number of the question that this one takes the place of, after an edit; ``note`` says
     the result of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601).
     """
     room = TEXT_BYTES
-    files: list[Json] = []
+    files: list[AskedFile] = []
     for change in request.changes.changes:
         size = sum(len(data or b"") for data in (change.before, change.proposed, change.after))
         files.append(_file(change, with_texts=size <= room))
         room -= min(size, room)
-    return {
-        "id": request.id,
-        "digest": request.digest,
-        "kind": request.kind,
-        "agent": request.agent,
-        "tools": list(request.tools),
-        "explanation": request.explanation,
-        "risks": list(request.risks),
-        "notes": list(request.notes),
-        "requests": [_request(one, from_project) for one in request.requests],
-        "files": files,
-        "verdict": _verdict(request.verdict) if request.verdict else None,
-        "grant": _grant(request) if can_grant else None,
-        "can_edit": can_edit and request.kind == "changes",
-        "replaces": replaces,
-        "note": note,
-        "expires": expires,
-    }
+    return ApprovalOpened(
+        id=request.id,
+        digest=request.digest,
+        kind=request.kind,
+        agent=request.agent,
+        tools=request.tools,
+        explanation=request.explanation,
+        risks=request.risks,
+        notes=request.notes,
+        requests=tuple(_request(one, from_project) for one in request.requests),
+        files=tuple(files),
+        verdict=_verdict(request.verdict) if request.verdict else None,
+        grant=_grant(request) if can_grant else None,
+        can_edit=can_edit and request.kind == "changes",
+        replaces=replaces,
+        note=note,
+        expires=expires,
+    )
 
 
-def _verdict(verdict: Verdict) -> dict[str, Json]:
-    judged = {name: value for name, value in json_object(verdict).items() if name != "proposal"}
+def _verdict(verdict: Verdict) -> Verdict:
     # What a picture is made of is with the verdict's own record; the words are part of what is asked.
-    outlines = [json_object(replace(outline, drawing=None)) for outline in verdict.outlines]
-    return {**judged, "outlines": [*outlines]} if outlines else judged
+    return replace(verdict, outlines=tuple(replace(outline, drawing=None) for outline in verdict.outlines))
 
 
-def _file(change: FileChange, *, with_texts: bool) -> dict[str, Json]:
-    sides = {"before": change.before, "proposed": change.proposed, "after": change.after}
-    texts = {side: _text(data) if with_texts else None for side, data in sides.items()}
-    return {**change_json(change), "mode": change.mode, **texts}
+def _file(change: FileChange, *, with_texts: bool) -> AskedFile:
+    sides = (change.before, change.proposed, change.after)
+    texts = (_text(data) if with_texts else None for data in sides)
+    return AskedFile(str(change.path), change.kind, change.before_sha256, change.after_sha256, change.mode, *texts)
 
 
 def _text(data: bytes | None) -> str | None:
     return data.decode() if data is not None and decode_text(data) is not None else None
 
 
-def _request(request: ToolRequest, from_project: Collection[str]) -> dict[str, Json]:
+def _request(request: ToolRequest, from_project: Collection[str]) -> AskedRequest:
     raw = request.raw
-    return {
-        "id": request.id,
-        "tool": request.tool_name,
-        "effect": request.effect,
-        "parameters": dict(request.parameters),
-        "definition": request.definition_digest,
-        "from_project": request.tool_name in from_project,
-        "dialect": raw.dialect if raw else "",
-        "repairs": to_json(raw.repairs) if raw else [],
-        "coerced": list(request.coerced),
-    }
+    return AskedRequest(
+        id=request.id,
+        tool=request.tool_name,
+        effect=request.effect,
+        parameters=request.parameters,
+        definition=request.definition_digest,
+        from_project=request.tool_name in from_project,
+        dialect=raw.dialect if raw else "",
+        repairs=raw.repairs if raw else (),
+        coerced=request.coerced,
+    )
 
 
-def _grant(request: ApprovalRequest) -> dict[str, Json]:
+def _grant(request: ApprovalRequest) -> GrantOffer:
     rule = propose(request)
     if isinstance(rule, str):
-        return {"why_not": rule}
-    return {"rule": as_toml(rule), "words": sentence(rule), "uses": USES, "minutes": MINUTES}
+        return GrantOffer(why_not=rule)
+    return GrantOffer(rule=as_toml(rule), words=sentence(rule), uses=USES, minutes=MINUTES)
 
 
 _STATUS: Final[dict[str, Status]] = {"pass": "pass", "fail": "fail"}

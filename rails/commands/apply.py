@@ -13,9 +13,11 @@ from rails.commands import agents as trust
 from rails.commands import common
 from rails.commands.live import ProgressScreen
 from rails.commands.options import add_approval, add_correction, add_dialects, add_project
-from rails.core.conversation import Delta, Message, ModelAnswer, TextPart, ToolSpec, answer_to_json
+from rails.core.conversation import Delta, Message, ModelAnswer, TextPart, ToolSpec
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
-from rails.core.events import Record
+from rails.core.events.record import Record
+from rails.core.events.session import WorkflowEnd
+from rails.core.events.turn import LlmResponse
 from rails.core.record_fields import items
 from rails.core.text import printable
 from rails.core.tool_request import Json
@@ -136,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
         job = SessionJob(project, tasks, approve=options.approve, correction=options.correction)
         log_session_start(job, log, "saved answer")
         session = Session(job, log, registry, agents, SavedAnswer().for_agent, approver, gate=gate)
-        common.listen(approver, log, session.record)
+        common.listen(approver, log, session.publish)
         with session.open():
             for number, (item_id, text) in enumerate(answers, start=1):
                 collected = Collector()
@@ -146,7 +148,7 @@ def run(options: argparse.Namespace) -> int:
                 )
                 reader.feed(text)
                 answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model="saved answer")
-                session.publish("LLM_RESPONSE", "saved answer", text=text, calls=[], **answer_to_json(answer))
+                session.publish(LlmResponse.of("saved answer", answer))
                 try:
                     turn = carry_out(session.context(options.agent), answer, reader.flush("end_turn"))
                     result = summarise(turn, collected, approver)
@@ -162,7 +164,7 @@ def run(options: argparse.Namespace) -> int:
                     common.print_json(result)
                 else:
                     _show(result, screen)
-        session.publish("WORKFLOW_END", "applied a saved answer", outcome="done")
+        session.publish(WorkflowEnd("applied a saved answer", "done"))
     if options.commit and worst == EXIT_OK and not options.dry_run:
         common.commit(project, log.session_id, f"Apply {options.file}", screen)
     return worst

@@ -15,7 +15,7 @@ import time
 from collections.abc import Mapping
 from typing import Literal, TextIO
 
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import text
 from rails.core.tool_request import Json
 

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.messages import MessageKey, say
 from rails.core.record_fields import items, number, text
 from rails.core.text import in_words, one_line, printable

@@ -21,7 +21,8 @@ from rails.config.prices import read_prices
 from rails.core import record_fields as d
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
-from rails.core.events import Event, Record
+from rails.core.events.record import Record
+from rails.core.events.session import SessionResumed
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.gate.gate import Gate
@@ -149,11 +150,10 @@ def run(options: argparse.Namespace) -> int:
         prices=prices,
     )
     if resumed:
-        details: dict[str, Json] = {"turns": resumed.turns, "advice": resumed.advice}
-        session.record(Event("SESSION_RESUMED", f"Going on after turn {resumed.turns}", details))
+        session.publish(SessionResumed(resumed.turns, resumed.advice))
     try:
         with log, _page(options, project, screen, log):
-            common.listen(approver, log, session.record)
+            common.listen(approver, log, session.publish)
             ending = session.run(resumed)
         code = common.close(ending, screen, project)
         if options.commit and ending.outcome == "done":

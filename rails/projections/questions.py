@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from rails.core import record_fields as d
 from rails.core.dataclass import dataclass, replace
-from rails.core.events import Record
+from rails.core.events.record import Record
 
 QuestionState = Literal["open", "approved", "denied", "stopped", "expired", "withdrawn", "replaced", "stale"]
 

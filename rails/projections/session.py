@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from rails.core import record_fields as d
-from rails.core.events import EVENT_TYPES, Record
+from rails.core.events.record import BY_TYPE, Record
 from rails.core.json_text import json_object
 from rails.core.text import sha256
 from rails.core.tool_request import Json
@@ -51,7 +51,7 @@ def session_view(
         resumed=frame.resumed,
         prompts=frame.prompts,
         damage=tuple(str(item) for item in damage),
-        unknown_events=sum(record.event_type not in EVENT_TYPES for record in records),
+        unknown_events=sum(record.event_type not in BY_TYPE for record in records),
         records=len(records),
         head=records[-1].hash if records else "",
         plan=plan_of(records),
@@ -109,7 +109,7 @@ def _turns(records: Iterable[Record]) -> tuple[TurnView, ...]:
             if not builders or builders[-1].number == 0 or builders[-1].answered:
                 asked = int(d.number(record.details, "turn")) or asked + 1
                 builders.append(TurnBuilder(asked, record))
-        elif record.event_type not in _FRAME and record.event_type in EVENT_TYPES and not builders:
+        elif record.event_type not in _FRAME and record.event_type in BY_TYPE and not builders:
             builders.append(TurnBuilder(0, record))
         if builders and record.event_type not in _FRAME:
             builders[-1].add(record)

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from rails.core import change_summary, limits
 from rails.core import record_fields as d
 from rails.core.dataclass import replace
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.json_text import json_leaves, without_quoting
 from rails.core.record_fields import Details
 from rails.core.tool_request import Json

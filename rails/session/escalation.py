@@ -17,7 +17,7 @@ from rails.agents.prompt import as_data
 from rails.core import limits
 from rails.core import record_fields as d
 from rails.core.dataclass import dataclass
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import Details
 from rails.core.text import head_and_tail, one_line, printable
 from rails.session.feedback import CUT

@@ -23,7 +23,7 @@ from rails.core.conversation import (
 )
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import ids as ids_of
 from rails.core.record_fields import inner, integer, items, text
 from rails.core.text import sha256

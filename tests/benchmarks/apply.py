@@ -109,7 +109,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.edits.apply import write
 old, new = b"old\\n" * 500, b"new\\n" * 700
 files = [("a.txt", old, new), ("made/b.txt", None, new), ("gone.txt", old, None)]
-write(ChangeSet(tuple(FileChange(paths.parse(n), b, a) for n, b, a in files)), Path(sys.argv[1]))
+write(ChangeSet(tuple(FileChange(paths.parse_path(n), b, a) for n, b, a in files)), Path(sys.argv[1]))
 """
 CALLS = [
     "openat",

@@ -23,8 +23,9 @@ from peers import find_peers  # noqa: E402
 
 from rails.core import paths  # noqa: E402
 from rails.edits.edit_request import EditRequest  # noqa: E402
-from rails.edits.file_draft import Draft, Problem  # noqa: E402
+from rails.edits.file_draft import Draft  # noqa: E402
 from rails.edits.match import locate  # noqa: E402
+from rails.edits.plan_result import EditError  # noqa: E402
 from rails.edits.safe_files import Snapshot  # noqa: E402
 from rails.edits.text_view import View  # noqa: E402
 
@@ -35,7 +36,7 @@ def ours(case):
     try:
         draft.edit(EditRequest(case.old, case.new), case.more.get("base_hash", ""))
         return draft.finish().after
-    except Problem:
+    except EditError:
         return None
 
 

@@ -149,7 +149,7 @@ from rails.edits.apply import write
 def hold():
     print("holding", flush=True)
     sys.stdin.readline()
-write(ChangeSet((FileChange(paths.parse("b.txt"), None, b"b"),)), Path(sys.argv[1]), on_intent=hold)
+write(ChangeSet((FileChange(paths.parse_path("b.txt"), None, b"b"),)), Path(sys.argv[1]), on_intent=hold)
 """
 
 

@@ -9,8 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rails.edits.edit_request import EditRequest
-from rails.edits.file_draft import Draft, Problem
+from rails.edits.file_draft import Draft
 from rails.edits.match import Match, locate
+from rails.edits.plan_result import EditError
 from rails.edits.safe_files import Snapshot
 from rails.edits.text_view import View
 
@@ -26,7 +27,7 @@ def after(data, old, new):
     try:
         draft.edit(EditRequest(old, new), "")
         return draft.finish().after
-    except Problem as problem:
+    except EditError as problem:
         return problem.code
 
 

@@ -106,7 +106,7 @@ from rails.core import paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import StaleError
 from rails.edits.apply import read_file, write
-project, name = Path(sys.argv[1]), paths.parse("counter.txt")
+project, name = Path(sys.argv[1]), paths.parse_path("counter.txt")
 done = 0
 while done < 25:
     now = read_file(project, name)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from rails.core import limits
+
 EXPECTED = Path(__file__).parent / "expected"
 UPDATE = bool(os.environ.get("UPDATE_GOLDEN"))
 SHOWN, WIDTH = 20, 240
@@ -27,6 +29,8 @@ def same_everywhere(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     for name in ("fsync", "fdatasync"):  # what is synced is not the subject, and a busy disk is slow at it
         monkeypatch.setattr(os, name, lambda descriptor: None)
+    # A proposal that goes back anyway does not wait for slow checks; on a busy machine they would all be slow.
+    monkeypatch.setattr(limits, "PENDING_SECONDS", 60.0)
     time.tzset()
     yield
     with contextlib.suppress(AttributeError):

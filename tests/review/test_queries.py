@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.core.events import EVENT_TYPES
+from rails.core.events.record import BY_TYPE
 from rails.projections.session import session_as_json, session_view
 
 
@@ -275,7 +275,7 @@ JSON = st.recursive(
 )
 
 
-EVENTS = st.tuples(st.sampled_from([*sorted(EVENT_TYPES), "OTHER"]), st.dictionaries(st.sampled_from(KEYS), JSON))
+EVENTS = st.tuples(st.sampled_from([*sorted(BY_TYPE), "OTHER"]), st.dictionaries(st.sampled_from(KEYS), JSON))
 
 
 @settings(max_examples=120, deadline=None)

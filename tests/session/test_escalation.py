@@ -7,7 +7,7 @@ import pytest
 
 from rails.core import limits
 from rails.core.conversation import NativeCall
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.session.escalation import answer_text, gather, page
 from rails.testing import ScriptedHuman, ScriptedModel
 

@@ -18,7 +18,7 @@ from typing import Final, Protocol
 from rails.core import limits
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import LogError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.log import blobs, event_codec, files
 from rails.log.index.query import Query
 from rails.log.index.terms import folded_text, searchable_words

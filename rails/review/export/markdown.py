@@ -13,7 +13,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core import record_fields as facts
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.text import head_and_tail, one_line, printable
 from rails.log.session_stats import SessionStats
 

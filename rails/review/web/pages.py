@@ -18,7 +18,7 @@ from rails.core import limits
 from rails.core import record_fields as d
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import LogError, UsageError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import Details
 from rails.core.text import excerpt, one_line
 from rails.core.tool_request import Json
