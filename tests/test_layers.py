@@ -40,7 +40,7 @@ ALLOWED = {
     "commands": {"*"},
     "cli": {"commands", "core"},
     "__main__": {"cli"},
-    "__init__": set(),
+    "__init__": {"gate", "session", "core"},  # for types only: see the test of what is public
 }
 # Imports that still break this, by module and package. The list may only shrink.
 EXCEPTIONS = {

@@ -25,6 +25,7 @@ from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.session.job import SessionJob, log_session_start
+from rails.session.project import agents_of, registry_of, state_of
 from rails.session.run import Session
 
 
@@ -61,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     model = open_model(f"recorded:{example / 'conversation.jsonl'}")
     tasks = tuple((step["agent"], step["task"]) for step in script["tasks"])
     job = SessionJob(project, tasks, approve="ask" if options.interactive else "script")
-    with SessionLog.create(common.state_of(project)) as log:
+    with SessionLog.create(state_of(project)) as log:
         screen.line(f"AI-Rails demo · session {log.session_id}", "bold")
         screen.line(f"  project   {project} (a fresh copy, in git)")
         screen.line("  model     recorded answers, replayed in pieces; nothing leaves this machine")
@@ -71,8 +72,8 @@ def run(options: argparse.Namespace) -> int:
         session = Session(
             job,
             log,
-            common.registry_of(project),
-            common.agents_of(project),
+            registry_of(project),
+            agents_of(project),
             model.for_agent,
             approver,
             watch=screen,

@@ -33,6 +33,7 @@ from rails.session.ask_user import Unattended
 from rails.session.escalation import RUNGS, Escalate
 from rails.session.job import HandoffMode, SessionJob, log_session_start
 from rails.session.plan_files import PlanFile
+from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import ResumeState
 from rails.session.run import Session, where
 
@@ -103,7 +104,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the job of the command line and return the exit code."""
     project = common.project_of(options)
-    registry, agents = common.registry_of(project), common.agents_of(project)
+    registry, agents = registry_of(project), agents_of(project)
     # Standard output belongs to the protocol when another program listens.
     out = sys.stderr if options.events else sys.stdout
     screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
@@ -124,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
         models.check_models(players, roles, job, prices, config_folder())
         if log is None:
             job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
-            log = SessionLog.create(common.state_of(project))
+            log = SessionLog.create(state_of(project))
             log_session_start(job, log, players.for_role(roles[0]).name)
     except BaseException:
         if log is not None:
@@ -241,7 +242,7 @@ def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], 
 
 
 def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
-    state = common.state_of(project)
+    state = state_of(project)
     known = sessions(state)
     if not known:
         raise UsageError(f"There is no session in {project}. Start one with ai-rails run.")

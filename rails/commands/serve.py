@@ -15,6 +15,7 @@ from rails.commands.options import add_project
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_OK, LogError, UsageError
 from rails.review.web.server import ReviewServer
+from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Serve until the user stops it; ``ai-rails review SESSION --web`` begins with that session."""
     project = common.project_of(options)
-    state = common.state_of(project)
+    state = state_of(project)
     if not state.is_dir():
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
     name = getattr(options, "session", None)
@@ -47,7 +48,7 @@ def server_of(project: Path, port: int = 0) -> ReviewServer:
     except LogError as error:
         print(f"The page can only look: {error}", file=sys.stderr)
         key = None
-    return ReviewServer(common.state_of(project), port=port, key=key, prices=config_folder() / PRICES_NAME)
+    return ReviewServer(state_of(project), port=port, key=key, prices=config_folder() / PRICES_NAME)
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:

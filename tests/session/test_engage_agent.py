@@ -2,6 +2,8 @@
 
 from rails.session.run import Session
 
+TASKS = (("coder", "look"), ("coder", "judge"))
+
 
 def test_a_session_engages_each_of_its_agents_and_hands_on_what_the_one_before_said(work, monkeypatch):
     calls, engage = [], Session.engage_agent
@@ -11,9 +13,9 @@ def test_a_session_engages_each_of_its_agents_and_hands_on_what_the_one_before_s
         return engage(session, agent_role, task, previous_tool_output=previous_tool_output, **more)
 
     monkeypatch.setattr(Session, "engage_agent", watched)
-    done = work("I looked at it: nothing is missing.", "All good.", tasks=(("coder", "look"), ("reviewer", "judge")))
+    done = work("I looked at it: nothing is missing.", "All good.", tasks=TASKS)
     assert done.ending.outcome == "done"
-    assert [call[:2] for call in calls] == [("coder", "look"), ("reviewer", "judge")]
+    assert [call[:2] for call in calls] == list(TASKS)
     assert calls[0][2] == ""
     assert "nothing is missing" in calls[1][2]
     firsts = [event["first_message"] for event in done.events("AGENT_ENGAGE")]
