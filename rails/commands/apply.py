@@ -98,7 +98,8 @@ def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
 def _as_json(result: AppliedAnswer, *, dry_run: bool) -> dict[str, Json]:
     """Return the contract of ``rails/contracts/apply.schema.json``."""
     facts = result.to_json()
-    return {**facts, "dry_run": dry_run, "session": facts.pop("session")}
+    session = facts.pop("session")
+    return {**facts, "dry_run": dry_run, "session": session}
 
 
 def _shown_on(screen: ProgressScreen) -> Callable[[ApprovalRequest], None]:
