@@ -160,7 +160,7 @@ class Proposals:
         """Carry out one answer. Raises RailsError; the log then holds all that happened."""
         self._count += 1
         collected = Collector()
-        self.session.watch = lambda record: (collected(record), self.watch(record))
+        self.session.watch = _both(collected, self.watch)
         prefix = f"t{self._count}."
         reader = AnswerParser(
             self.registry.shapes(), id_prefix=prefix, dialects=self.dialects, report_unread_calls=True
@@ -171,6 +171,14 @@ class Proposals:
         context = self.session.context(self.job.tasks[0][0])
         turn = carry_out(context, answer, reader.flush("end_turn"))
         return result_of(turn, collected, self.approver, self.log.session_id)
+
+
+def _both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
+    def watch(record: Record) -> None:
+        first(record)
+        second(record)
+
+    return watch
 
 
 @dataclass
