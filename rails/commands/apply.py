@@ -5,22 +5,19 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from rails.approval.decision import ApprovalRequest, Approver
-from rails.approval.terminal.screen import Look, draw_request
-from rails.commands import agents as trust
 from rails.commands import common
-from rails.commands.live import ProgressScreen
 from rails.commands.options import add_approval, add_correction, add_dialects, add_project
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError
 from rails.core.text import printable
-from rails.core.tool_request import Json
-from rails.gate.gate import Gate
-from rails.log.writer import SessionLog
-from rails.session.job import SessionJob
 from rails.session.project import agents_of, registry_of, state_of
-from rails.session.proposal import AppliedAnswer, DryRunApprover, Proposals, broken
+
+if TYPE_CHECKING:
+    from rails.approval.decision import ApprovalRequest, Approver
+    from rails.commands.live import ProgressScreen
+    from rails.core.tool_request import Json
+    from rails.session.proposal import AppliedAnswer, Proposals
 
 _EXIT: Final = {
     "applied": EXIT_OK,
@@ -48,6 +45,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Apply one answer, or one for each line; print the result and return the exit code."""
+    from rails.commands import agents as trust
+    from rails.commands.live import ProgressScreen
+    from rails.gate.gate import Gate
+    from rails.log.writer import SessionLog
+    from rails.session.job import SessionJob
+    from rails.session.proposal import DryRunApprover, Proposals
+
     project = common.project_of(options)
     quiet = options.json or options.jsonl
     out = sys.stderr if quiet else sys.stdout
@@ -87,6 +91,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
     """Apply one answer; what cannot be done at all is the result of one of several, and ends the command for one."""
+    from rails.session.proposal import broken
+
     try:
         return proposals.apply(text)
     except RailsError as error:
@@ -103,6 +109,8 @@ def _as_json(result: AppliedAnswer, *, dry_run: bool) -> dict[str, Json]:
 
 
 def _shown_on(screen: ProgressScreen) -> Callable[[ApprovalRequest], None]:
+    from rails.approval.terminal.screen import Look, draw_request
+
     def show(request: ApprovalRequest) -> None:
         screen.line()
         for line in draw_request(request, Look(colour=screen.colour, plain=screen.plain)).lines:
