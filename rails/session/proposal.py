@@ -170,7 +170,7 @@ class Proposals:
         self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
         context = self.session.context(self.job.tasks[0][0])
         turn = carry_out(context, answer, reader.flush("end_turn"))
-        return result_of(turn, collected, self.approver, self.log.session_id)
+        return applied_answer(turn, collected, self.approver, self.log.session_id)
 
 
 def _both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
@@ -258,7 +258,7 @@ class SavedAnswer:
         raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
 
 
-def result_of(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
+def applied_answer(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
     """Return what became of the answer that ``turn`` carried out."""
     dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
     failed = [outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind == "denied")]
