@@ -50,7 +50,6 @@ EXCEPTIONS = {
     ("trust.tools", "tools"),
     ("trust.gate", "gate"),
     ("trust.agents", "agents"),
-    ("session.n8n_tools", "n8n"),
     ("render.table", "approval"),
     ("projections.turn", "data_formats"),
     ("projections.turn", "parsing"),
@@ -305,3 +304,16 @@ def test_no_public_class_or_function_name_is_defined_in_two_packages():
         for name in public_names(path):
             packages.setdefault(name, set()).add(path.relative_to(RAILS).with_suffix("").parts[0])
     assert {name: where for name, where in packages.items() if len(where) > 1} == {}
+
+
+def test_no_name_of_a_built_in_tool_stands_as_a_string_outside_their_table():
+    names = {definition.stem for definition in (RAILS.parent / "mcp_definitions").glob("*.json")}
+    assert "edit_workflow" in names
+    found = [
+        f"{path.relative_to(RAILS)}:{node.lineno}: {node.value}"
+        for path in modules()
+        if path != RAILS / "core" / "builtin_tools.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+    ]
+    assert found == []

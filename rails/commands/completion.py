@@ -58,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
 def verb_of(name: str) -> Verb:
     """Return what can follow the verb ``name``."""
     parser = verb_parser(name, VERBS[name], importlib.import_module(f"rails.commands.{name}").options)
-    found, words = [], []
+    found: list[Option] = []
+    words: list[str] = []
     for action in parser._actions:
         values = tuple(map(str, action.choices or ()))
         if action.option_strings:

@@ -7,8 +7,9 @@ its tool is known, although the block may still be coming.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Literal
 
+from rails.core.builtin_tools import status_verb
 from rails.core.conversation import ModelAnswer
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
@@ -30,14 +31,6 @@ from rails.session.turn_context import TurnContext
 from rails.tools import validate
 
 BlockVerdict = Literal["passed", "corrected", "failed"]
-
-_WORKING: Final = {
-    "write_file": "Creating",
-    "delete_file": "Deleting",
-    "edit_file": "Editing",
-    "multi_edit": "Editing",
-    "insert_lines": "Editing",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +85,7 @@ def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
 
 
 def _status(request_id: str, tool: str, paths: Sequence[str]) -> ToolStatus:
-    words = f"{_WORKING.get(tool, 'Processing')}..."
+    words = f"{status_verb(tool)}..."
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     message, path = (f"{words} {paths[0]}{more}", paths[0]) if paths else (words, "")
     return ToolStatus(message, request_id, "buffering", tool, path, words)

@@ -36,7 +36,7 @@ from rails.edits.apply import apply
 from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
-from rails.session import feedback, n8n_tools, prefetch
+from rails.session import feedback, prefetch
 from rails.session.ask_approval import approval_request_for, ask, ask_batch, plan_with_choices
 from rails.session.feedback import RequestResult
 from rails.session.tool_calls import announce, validate_all
@@ -121,9 +121,7 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
     ids = tuple(request.id for request in requests)
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
-    edits, unfit = n8n_tools.as_edits(requests, context.project)
-    placed, planned = (edits, Plan(ChangeSet(), tuple(unfit))) if unfit else plan_with_choices(context, edits)
-    requests = requests if placed == edits else placed
+    requests, planned = plan_with_choices(context, requests)
     if planned.refusals:
         context.publish(ChangeRefused(ids, planned.refusals))
         return feedback.edit(ids, planned.refusals)
@@ -198,8 +196,7 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    own = request.tool_name == n8n_tools.NODE_INFO
-    result = n8n_tools.n8n_node_info(request) if own else dispatch.run_request(request, definition, context.project)
+    result = dispatch.run_request(request, definition, context.project, context.registry.runners)
     context.publish(
         ToolExecutionResult(
             ids=(request.id,),

@@ -8,6 +8,7 @@ import pytest
 from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.app_dirs import builtin_folder
+from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
 from rails.session.job import SessionJob, log_session_start
@@ -44,7 +45,7 @@ def work(tmp_path, monkeypatch):
         model = ScriptedModel(list(answers))
         registry = load_definitions(
             [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
-        )
+        ).with_runners(BUILTIN_RUNNERS)
         agents = dict(load_agents([builtin_folder("agent_templates")]))
         task = SessionJob(project, **{"tasks": (("coder", "the task"),), **job})
         with open_log(task, model) as log:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from rails.core.builtin_tools import MULTI_EDIT
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
@@ -124,7 +125,7 @@ def _s0(value: dict[str, Json], name: str, named: Mapping[str, Json]) -> Call:
     if "explanation" not in named and isinstance(parameters.get("explanation"), str):
         explanation = _words(parameters.pop("explanation"))
     if "searchReplaceBlocks" in parameters and "searchReplaceBlocks" not in named:
-        return Call("multi_edit", _blocks(parameters), explanation, "s0")
+        return Call(MULTI_EDIT.name, _blocks(parameters), explanation, "s0")
     return Call(name, parameters, explanation, "s0")
 
 
