@@ -169,7 +169,7 @@ def importers_of(package):
     [
         ("git", {"edits/checkpoints.py"}),
         ("anthropic", {"models/anthropic.py"}),
-        ("jsonschema", {"tools/loader.py", "tools/validate.py", "gate/languages/python/worker.py"}),
+        ("jsonschema", {"tools/loader.py", "json_schema/validator.py", "gate/languages/python/worker.py"}),
     ],
 )
 def test_a_heavy_package_is_used_in_one_room(package, allowed):

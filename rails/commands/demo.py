@@ -54,6 +54,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the example; exit 0 only if it ends as it should and the project's own tests pass."""
     from rails.commands.live import ProgressScreen
+    from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
     from rails.models.providers import open_model
     from rails.session.job import SessionJob, log_session_start
@@ -82,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
             model.for_agent,
             approver,
             watch=screen,
+            gate=Gate(project, wait=True),
         )
         code = common.close(session.run(), screen, project)
     return code or _own_tests(project, screen)

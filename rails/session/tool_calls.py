@@ -23,7 +23,7 @@ from rails.core.events.turn import (
     ToolStatus,
 )
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
-from rails.parsing.results import CallStarted, ParsedAnswer, ParseEvent
+from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session import feedback
 from rails.session.correction import correct
 from rails.session.feedback import RequestResult
@@ -80,8 +80,10 @@ def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
     for signal in signals:
         if isinstance(signal, CallStarted):
             context.publish(_status(signal.id, signal.tool_name, (signal.path,) if signal.path else ()))
-        elif isinstance(signal.outcome, RawRequest) and (paths := _inner_paths(signal.outcome)):
-            context.publish(_status(signal.id, signal.outcome.tool_name, paths))
+            continue
+        found = signal.outcome if isinstance(signal, CallFound) else None
+        if isinstance(found, RawRequest) and (paths := _inner_paths(found)):
+            context.publish(_status(signal.id, found.tool_name, paths))
 
 
 def _status(request_id: str, tool: str, paths: Sequence[str]) -> ToolStatus:

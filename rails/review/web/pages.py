@@ -23,7 +23,7 @@ from rails.core.record_fields import Details
 from rails.core.text import excerpt, one_line
 from rails.core.tool_request import Json
 from rails.log.index.index import Index
-from rails.log.index.search import SearchHit
+from rails.log.index.lines import SearchHit
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
 from rails.projections.progress import SessionUsage, current_step_text, plan_of, session_usage
