@@ -50,7 +50,6 @@ EXCEPTIONS = {
     ("trust.tools", "tools"),
     ("trust.gate", "gate"),
     ("trust.agents", "agents"),
-    ("render.table", "approval"),
     ("projections.turn", "data_formats"),
     ("projections.turn", "parsing"),
     ("projections.session", "review"),

@@ -22,7 +22,7 @@ from rails.review.terminal import render_session
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
-    from rails.render.table import Table
+    from rails.render.blocks import Table
     from rails.review.session_list import SessionList
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."

@@ -29,10 +29,10 @@ from rails.log.session_stats import SessionStats
 from rails.projections.progress import SessionUsage, current_step_text, plan_of, session_usage
 from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
+from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.units import time_text
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
-from rails.review.html_turns import time_text
-from rails.review.markup import Html, el, html_text, join
 from rails.review.reports.sessions import outcome_words
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
