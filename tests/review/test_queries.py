@@ -151,7 +151,7 @@ def test_what_the_log_stores_elsewhere_is_shown_by_its_beginning_or_loaded(log):
     text = session_view(record).turns[0].text
     assert text.startswith("first words\n[… 90000 bytes, stored as ffffffffffff")
 
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     def load(item):
         return replace(item, details={**item.details, "text": "all of it"}) if "text" in item.details else item

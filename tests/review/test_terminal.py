@@ -73,7 +73,7 @@ def test_no_text_of_the_log_reaches_the_terminal_raw(log, evil):
             return [poisoned(item) for item in value]
         return {key: poisoned(item) for key, item in value.items()} if isinstance(value, dict) else value
 
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     records = [
         replace(record, details=poisoned(dict(record.details)), agent_role=evil, llm_model_used=evil, session_id=evil)

@@ -36,7 +36,7 @@ class AskedRequest(msgspec.Struct, frozen=True):
     """A tool and the parameters it would be called with, secrets masked, and how it was read."""
 
     id: str
-    tool: str
+    tool_name: str = msgspec.field(name="tool")
     effect: str
     parameters: Mapping[str, Json]
     definition: str
@@ -128,6 +128,11 @@ class ApprovalOpened(Event, frozen=True):
     def changes(self) -> ChangeSet:
         """The changes whose texts the log has."""
         return ChangeSet(tuple(change for file in self.files if (change := file.change())))
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What of the files cannot be shown as it would be written, in sentences."""
+        return tuple(line for file in self.files for line in file.unseen())
 
 
 class ApprovalClosed(EventWithWords, frozen=True):

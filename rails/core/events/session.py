@@ -53,12 +53,13 @@ class WorkflowStart(Event, frozen=True):
 
 
 class WorkflowEnd(EventWithWords, frozen=True):
-    """A session ends."""
+    """A session ends. ``said`` is a closing sentence, where the log has one besides the record's message."""
 
     TYPE: ClassVar[str] = "WORKFLOW_END"
     DURABLE: ClassVar[bool] = True
 
     outcome: str
+    said: str = msgspec.field(default="", name="message")
 
 
 class SessionResumed(Event, frozen=True):

@@ -65,7 +65,10 @@ class LlmResponse(EventWithWords, frozen=True, kw_only=True):
 
     def answer(self) -> ModelAnswer:
         """Return the answer that was logged. Raises ValueError for one that cannot be read."""
-        return answer_from_json(self.to_json())
+        facts = self.to_json()
+        if not self.stop_reason:
+            del facts["stop_reason"]  # an answer that does not say it ended as answers do
+        return answer_from_json(facts)
 
 
 class LlmError(Event, frozen=True):

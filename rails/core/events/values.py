@@ -26,6 +26,11 @@ class StoredText(str):
         text.pointer = pointer
         return text
 
+    @property
+    def blob(self) -> str:
+        """The name of the blob: the SHA-256 of the whole text."""
+        return str(self.pointer["blob"])
+
 
 def to_json(value: object) -> Json:
     """Return ``value`` as JSON: objects for classes and mappings, arrays for sequences."""
