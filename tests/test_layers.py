@@ -218,9 +218,9 @@ def test_help_imports_nothing_heavy(words):
     assert run_python(code) == "[]\n"
 
 
-def test_help_takes_under_60_ms():
-    code = "import time; t = time.perf_counter(); from rails.cli import main\ntry: main(['--help'])\nfinally: "
-    code += "print(time.perf_counter() - t)"
+def test_help_takes_under_60_ms_of_the_processor():
+    code = "import time; t = time.process_time(); from rails.cli import main\ntry: main(['--help'])\nfinally: "
+    code += "print(time.process_time() - t)"
     assert min(float(run_python(code).splitlines()[-1]) for _ in range(7)) < 0.06
 
 
