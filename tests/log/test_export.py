@@ -21,8 +21,8 @@ from rails.core.events.base import UnknownEvent
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
+from rails.render.markdown import fenced_block, inline
 from rails.review.export.formats import FORMATS, to_recording
-from rails.review.export.markdown import fenced_block, inline
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
 
@@ -91,6 +91,7 @@ def records(tmp_path):
             "coder",
         ),
         told(NativeResult("c1", "refused", True), TextPart("Correct it.")),
+        (UnknownEvent("LLM_CALL", "Asking", {"messages": 3}), "coder"),
         said(
             answer(
                 TextPart("again"),
@@ -110,6 +111,7 @@ def records(tmp_path):
         ),
         (UnknownEvent("LLM_ERROR", "overloaded", {"error": "overloaded"}), "coder"),
         told(TextPart("done")),
+        (UnknownEvent("LLM_CALL", "Asking", {"messages": 1}), "reviewer"),
         said(answer(TextPart("x" * 30_000)), role="reviewer"),
         UnknownEvent("WORKFLOW_END", "Done.", {"outcome": "done"}),
     ]
@@ -240,13 +242,14 @@ def test_markdown_tells_the_story(records):
         "| Decisions | 1 approved, 1 denied |",
         "| Tokens | 450 in, 60 out |",
         "## Turn 2, `coder`",
-        "- Request `write_file` (repaired: `comma`): ",
-        "- Gate: `fail`, fixed: `E1`",
+        "- Request `write_file` `a.py` (repaired: `comma",
+        "- Gate: `fail`",
+        "- Fixed for the agent: `",
         "| `a.py` | 3 | `F821` |",
-        "- Not checked: `b.js` by `eslint`, `missing`",
+        "- Not checked: `b.js by eslint: missing`",
         "- ⛔ Decision: `",
         "- ✅ Decision: `approve by human`",
-        "- ⚠ `the answer was cut`",
+        "the answer was cut`",
     ):
         assert words in text, words
 
