@@ -202,7 +202,8 @@ class ProgressScreen:
         took = f"{number(facts, 'duration_ms'):.0f} ms"
         status = text(facts, "status")
         findings = [f for f in items(facts, "findings") if isinstance(f, dict) and f.get("new")]
-        words = {"pass": "passed", "fail": f"{len(findings)} to correct", "error": "could not check everything"}
+        errors = [f for f in findings if f.get("severity", "error") == "error"]
+        words = {"pass": "passed", "fail": f"{len(errors)} to correct", "error": "could not check everything"}
         style = {"pass": "green", "fail": "red", "error": "yellow"}.get(status, "")
         self.line(f"  gate: {words.get(status, status)}  ({one_line(', '.join(checks), 120)}; {took})", style)
         for finding in findings[:10]:

@@ -21,11 +21,13 @@ from rails.core.events.values import StoredText
 from rails.core.json_text import json_object
 from rails.core.text import sha256
 from rails.core.tool_request import Json
-from rails.projections.common import SessionTotals, SessionView, TurnView
+from rails.projections.common import GateView, SessionTotals, SessionView, TurnView
 from rails.projections.progress import plan_of
 from rails.projections.turn import TurnBuilder
 from rails.review.reports.attempts import explain_failures, warnings_of, with_progress
 
+#: What the JSON of a session says of a finding.
+_FINDING: Final = ("path", "line", "column", "rule", "message", "tool", "severity", "new")
 #: Events that belong to the session, not to one of its turns.
 _FRAME: Final = (WorkflowStart, WorkflowEnd, AgentEngage, AgentFinished, SessionResumed, LogRecovered, Undo)
 
@@ -74,7 +76,13 @@ def session_as_json(view: SessionView) -> dict[str, Json]:
     for value, turn in zip(turns if isinstance(turns, list) else (), view.turns, strict=True):
         if isinstance(value, dict):
             value["failed"] = turn.failed
+            value["gates"] = [_gate_json(gate) for gate in turn.gates]
     return {"v": 1, **result}
+
+
+def _gate_json(gate: GateView) -> dict[str, Json]:
+    findings: list[Json] = [{name: getattr(one, name) for name in _FINDING} for one in gate.findings]
+    return {**json_object(gate), "findings": findings}
 
 
 class _Frame:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import threading
 import time
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from rails.approval.answer import PageAnswer
 from rails.approval.pending import PendingAnswers, is_being_written
-from rails.approval.policy.file import read_tables
+from rails.approval.policy.file import read_policy
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
@@ -80,18 +79,15 @@ class Inbox:
 
     def rule_words(self, asked: ApprovalOpened) -> str:
         """Say what the rule that a question offers to grant would have done in past sessions."""
-        try:
-            table = tomllib.loads(asked.grant.rule if asked.grant else "")
-        except tomllib.TOMLDecodeError:
-            return ""
-        rules, _, mistakes = read_tables(table, "this session")
-        if not rules or mistakes:
+        rule = asked.grant.rule if asked.grant else ""
+        file = read_policy(rule.encode("utf-8", "replace"), "this session")
+        if not file.rules or file.mistakes:
             return ""
         views = (
             session_view(*read_lenient(one.path), load=lambda record: full(record, self._state))
             for one in sessions(self._state)[-_TRIED:]
         )
-        return rule_in_words(rules[0], views)
+        return rule_in_words(file.rules[0], views)
 
     def decide(self, session_id: str, number: int, answer: PageAnswer) -> AnswerState:
         """Leave ``answer`` for the run and wait for a moment what it says."""

@@ -18,7 +18,7 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 from rails.projections.questions import ApprovalQuestion
-from rails.render.html_page.blocks import badge
+from rails.render.html_page.blocks import badge, notes_html
 from rails.render.html_page.markup import Html, el, html_text
 from rails.render.units import time_text
 from rails.review.web.card_files import editable_texts, files_html
@@ -110,7 +110,6 @@ def _button(do: str, words: str, key: str, kind: str = "") -> Html:
     )
 
 
-_LISTED: Final = 40
 _ESCAPE: Final = re.compile(r"\\.")
 
 
@@ -229,8 +228,4 @@ def _verdict(verdict: Verdict | None, drawn: Sequence[str]) -> Iterator[Html]:
 
 
 def _list(title: str, lines: Sequence[str], kind: str) -> Html | None:
-    if not lines:
-        return None
-    items = [el("li", html_text(one_line(line, 500))) for line in lines[:_LISTED]]
-    more = [el("li", html_text(f"and {len(lines) - _LISTED} more"))] if len(lines) > _LISTED else []
-    return el("div", el("p", html_text(title), class_="label"), el("ul", items, more), class_=kind)
+    return notes_html(title, lines, kind=kind, chars=500) if lines else None

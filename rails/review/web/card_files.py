@@ -14,11 +14,11 @@ from rails.core.events.approval import ApprovalOpened, AskedFile
 from rails.core.text import one_line
 from rails.core.verdict import Finding
 from rails.render.blocks import Diff, DiffLine
+from rails.render.html_page.blocks import MARKS, diff_line
 from rails.render.html_page.markup import Html, el, html_text, join
 
 #: Diff lines of one file that a card shows; the rest is counted.
 _FILE_LINES: Final = 1_500
-_MARKS: Final = {"add": "+", "remove": "−", "tool_add": "+", "tool_remove": "−", "finding": "▲"}
 _BY_TOOL: Final = ("tool_add", "tool_remove")
 _CHANGED: Final = ("add", "remove", *_BY_TOOL)
 
@@ -119,6 +119,7 @@ class NumberedPieces:
 
 def _row(line: DiffLine, pieces: NumberedPieces | None) -> Html:
     piece = pieces.of(line) if pieces else None
+    old, new, text = diff_line(line)
     tool = (
         el("span", html_text("~"), class_="by-tool", title="by a formatter or fixer")
         if line.style in _BY_TOOL
@@ -129,10 +130,10 @@ def _row(line: DiffLine, pieces: NumberedPieces | None) -> Html:
         el("td", _choice(piece) if pieces.offer(piece) else None, class_="take")
         if pieces and pieces.count > 1
         else None,
-        el("td", html_text(line.old or ""), class_="n"),
-        el("td", html_text(line.new if line.style != "finding" and line.new else ""), class_="n"),
-        el("td", html_text(_MARKS.get(line.style, " ")), tool, class_="mark"),
-        el("td", html_text(line.text), class_="line"),
+        old,
+        new,
+        el("td", html_text(MARKS.get(line.style, " ")), tool, class_="mark"),
+        text,
         class_=line.style,
         data_of=piece,
     )
