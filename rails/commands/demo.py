@@ -11,13 +11,13 @@ import json
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rails.commands import common
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.scratch import kept_folder
 from rails.session.project import agents_of, registry_of, state_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _fresh_copy(keep: str | None) -> Path:
         if project.exists():
             raise UsageError(f"{project} exists already. Name a folder that does not; nothing was changed.")
     else:
-        project = Path(tempfile.mkdtemp(prefix="ai-rails-demo-")) / "todo"
+        project = kept_folder("demo") / "todo"
     shutil.copytree(
         builtin_folder("workspace") / "todo", project, ignore=shutil.ignore_patterns("__pycache__", ".rails")
     )

@@ -10,7 +10,7 @@ from rails.core.app_dirs import builtin_folder, config_folder
 if TYPE_CHECKING:
     from rails.agents.template import Agent
     from rails.tools.loader import Registry
-    from rails.trust.tools import Trust
+    from rails.trust.record import TrustRecord
 
 
 def state_of(project: Path) -> Path:
@@ -36,11 +36,11 @@ def registry_of(project: Path) -> Registry:
     return found.with_runners(BUILTIN_RUNNERS)
 
 
-def trust_of(project: Path) -> Trust:
+def trust_of(project: Path) -> TrustRecord:
     """Return which of the project's definitions a human has accepted."""
-    from rails.trust.tools import Trust
+    from rails.trust.record import TrustRecord
 
-    return Trust(config_folder(), project)
+    return TrustRecord(config_folder(), project)
 
 
 def agents_of(project: Path) -> dict[str, Agent]:
