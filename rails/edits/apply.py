@@ -15,13 +15,12 @@ from __future__ import annotations
 
 import os
 import secrets
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from rails.core import limits, paths
+from rails.core import limits, lock, paths
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.dataclass import dataclass
 from rails.core.errors import StaleError, WorkspaceError
@@ -146,22 +145,12 @@ def _locked(workspace: Workspace) -> Iterator[None]:
 
 
 def _wait_for(descriptor: int) -> None:
-    import fcntl
-
-    end = time.monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() < end:
-                time.sleep(0.02)
-                continue
-            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
-            raise WorkspaceError(
-                f"Another AI-Rails process (number {holder}) is writing to this project. "
-                "Nothing was changed; try again when it is done."
-            ) from None
-        return
+    if not lock.acquire(descriptor, _LOCK_SECONDS):
+        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
+        raise WorkspaceError(
+            f"Another AI-Rails process (number {holder}) is writing to this project. "
+            "Nothing was changed; try again when it is done."
+        )
 
 
 def state_folder(workspace: Workspace) -> int:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -26,6 +25,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
+from rails.core.scratch import scratch_file, scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import read_file, state_folder, write
 from rails.edits.checkpoint_commits import (
@@ -221,7 +221,7 @@ class History:
         """Merge two changes of ``base`` that touch different lines; ``None`` where they do not."""
         if base is None or now is None or wanted is None:
             return None
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder("merge") as folder:
             names = []
             for name, data in (("now", now), ("base", base), ("wanted", wanted)):
                 names.append(str(Path(folder) / name))
@@ -296,7 +296,7 @@ def run_git(
         raise WorkspaceError("git is not installed, and the history needs it.") from error
     options = [word for pair in _OVERRIDES for word in ("-c", pair)]
     command = [_git_program(), *options, *arguments]
-    with tempfile.TemporaryFile() as stdin:
+    with scratch_file() as stdin:
         stdin.write(data)
         stdin.seek(0)
         try:

@@ -5,7 +5,7 @@ import pytest
 from rails.config.prices import Price, price_of, read_prices
 from rails.core.conversation import Message, NativeResult, TextPart, Usage, message_to_json
 from rails.core.errors import UsageError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.messages import language, say
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.resume import resume_state

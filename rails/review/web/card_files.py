@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.audit import change_of, finding_of, is_masked
 from rails.approval.diff_view import file_diff
 from rails.approval.edit import sides
-from rails.approval.linediff import diff_blocks
 from rails.approval.terminal.screen import LEGEND
-from rails.core import record_fields as d
 from rails.core.changes import FileChange
-from rails.core.record_fields import Details
+from rails.core.diff import line_diff
+from rails.core.events.approval import ApprovalOpened, AskedFile
 from rails.core.text import one_line
 from rails.core.verdict import Finding
 from rails.render.blocks import Diff, DiffLine
@@ -25,38 +23,40 @@ _BY_TOOL: Final = ("tool_add", "tool_remove")
 _CHANGED: Final = ("add", "remove", *_BY_TOOL)
 
 
-def files_html(facts: Details, *, can_edit: bool, full: bool = False) -> Html:
+def files_html(asked: ApprovalOpened, *, can_edit: bool, full: bool = False) -> Html:
     """Return every file of a question, drawn; what cannot be drawn is said. ``full`` leaves nothing out."""
-    findings = [finding_of(one) for one in d.objects(d.inner(facts, "verdict"), "findings")]
-    editable = dict(editable_texts(facts)) if can_edit else {}
-    drawn = [_file(one, findings, editable, can_edit=can_edit, full=full) for one in d.objects(facts, "files")]
-    by_tools = any(isinstance(file.get("proposed"), str) for file in d.objects(facts, "files"))
+    findings = asked.verdict.findings if asked.verdict else ()
+    editable = dict(editable_texts(asked)) if can_edit else {}
+    drawn = [_file(one, findings, editable, can_edit=can_edit, full=full) for one in asked.files]
+    by_tools = any(file.proposed is not None for file in asked.files)
     return join(*drawn, el("p", html_text(LEGEND), class_="meta") if by_tools else None)
 
 
-def editable_texts(facts: Details) -> Iterator[tuple[str, str]]:
+def editable_texts(asked: ApprovalOpened) -> Iterator[tuple[str, str]]:
     """Yield the files whose text can be edited in a page: one kind of line end, and nothing masked."""
-    for file in d.objects(facts, "files"):
-        after = file.get("after")
-        if not isinstance(after, str) or is_masked(file):
+    for file in asked.files:
+        after = file.after
+        if after is None or file.masked:
             continue
         crlf = after.count("\r\n")
         if after.count("\r") == crlf and crlf in (0, after.count("\n")):
-            yield d.text(file, "path"), after.removeprefix("\ufeff")
+            yield file.path, after.removeprefix("\ufeff")
 
 
-def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], *, can_edit: bool, full: bool) -> Html:
-    change = change_of(file)
-    path = one_line(d.text(file, "path"), 300)
+def _file(
+    file: AskedFile, findings: Sequence[Finding], editable: dict[str, str], *, can_edit: bool, full: bool
+) -> Html:
+    change = file.change()
+    path = one_line(file.path, 300)
     if change is None:
-        digest = d.text(file, "after_sha256") or "none"
-        words = f"{path} ({d.text(file, 'kind')}): not text, or too large to show here. SHA-256 after: {digest}"
+        digest = file.after_sha256 or "none"
+        words = f"{path} ({file.kind}): not text, or too large to show here. SHA-256 after: {digest}"
         return el("p", html_text(words), class_="box bad")
     diff = file_diff(change, findings, max_lines=None if full else _FILE_LINES)
     pieces = NumberedPieces(change) if can_edit else None
     counts = f" {diff.kind} +{diff.added} −{diff.removed}"
     counts += f", {diff.by_tools} of these lines by a formatter" if diff.by_tools else ""
-    masked = "A secret is masked here; the file would hold its real value." if is_masked(file) else ""
+    masked = "A secret is masked here; the file would hold its real value." if file.masked else ""
     edit = (
         el("button", html_text("Edit the text"), type="button", data_edit=str(change.path))
         if path in editable
@@ -96,12 +96,11 @@ class NumberedPieces:
         both = sides(change)
         if both is None or change.before is None or change.after is None:
             return
-        for block in diff_blocks(*both):
-            if not block.equal:
-                old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
-                self._lines |= {(False, line + 1): self.count for line in old}
-                self._lines |= {(True, line + 1): self.count for line in new}
-                self.count += 1
+        for block in line_diff(*both).changed:
+            old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
+            self._lines |= {(False, line + 1): self.count for line in old}
+            self._lines |= {(True, line + 1): self.count for line in new}
+            self.count += 1
 
     def of(self, line: DiffLine) -> int | None:
         """Return the piece that a line belongs to."""
