@@ -36,7 +36,7 @@ _QUOTES: Final = frozenset(
     {"example", "examples", "function_response", "function_result", "function_results", "observation", "tool_output"}
     | {"tool_outputs", "tool_response", "tool_responses", "tool_result", "tool_results"}
 )
-#: Names that are also words of HTML or of prose: containers only where a line begins with them.
+#: Names that are also words of HTML or of prose: containers only where a line begins or ends with them.
 _AT_LINE_START: Final = frozenset(
     {"blockquote", "code", "context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
     | {"history", "log", "output", "plan", "planning", "pre", "quote", "sample", "samples", "stdout", "system"}
@@ -225,7 +225,8 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
     name, rest = found["name"].lower(), found["rest"]
     kind = kind_of(name)
     lead = line[: found.start()]
-    if name in ours or (name in _AT_LINE_START and lead.strip(" \t\ufeff")):
+    alone = not lead.strip(" \t\ufeff") or not line[found.end() :].strip()
+    if name in ours or (name in _AT_LINE_START and not alone):
         return None
     if kind != "thought" and (lead[-1:].isalnum() or lead[-1:] in ("_", "\\")):
         return None  # Array<function>
