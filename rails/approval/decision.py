@@ -81,6 +81,7 @@ class Decision:
     batch: str = field(default="", repr=False, compare=False)
 
 
+@runtime_checkable
 class Approver(Protocol):
     """Whoever answers. End of input, a time-out, an error or an empty answer is never "approve"."""
 
