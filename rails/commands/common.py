@@ -37,6 +37,7 @@ EXIT_OF: Final = {
     "aborted": EXIT_FINDINGS,
     "waiting": EXIT_FINDINGS,
     "unanswered": EXIT_FINDINGS,
+    "nothing_done": EXIT_FINDINGS,
     "model_failed": EXIT_BROKEN,
 }
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"

@@ -31,6 +31,7 @@ _SESSION_WORDS: Final = {
     "gave_up": ("✕", "bad", "Gave up"),
     "aborted": ("■", "bad", "Stopped by the human"),
     "model_failed": ("✕", "bad", "The model failed"),
+    "nothing_done": ("✕", "bad", "Nothing was done"),
     "": ("…", "open", "Unfinished"),
 }
 _RUNNING: Final = ("●", "open", "Running")
