@@ -115,6 +115,7 @@ _TOKENS: Final = (
     _Token("quote", "<|START_TOOL_RESULT|>", r"<\|START_TOOL_RESULTS?\|>", r"<\|END_TOOL_RESULTS?\|>"),
     _Token("call", "<start_function_call>", r"<start_function_call>", r"<end_function_call>"),
     _Token("quote", "a comment", r"<!--", r"-->"),
+    _Token("patch", "a patch", r"\*\*\* Begin Patch\b", r"\*\*\* End Patch\b[^\n]*"),
 )
 #: Closing tokens that stand for themselves: what stands before them was thought.
 _SHUT_TOKENS: Final = (
@@ -140,7 +141,7 @@ _TAG_HINT: Final = re.compile(
 )
 _BRACKET_HINT: Final = re.compile(r"\[/?(?:THINK|REASONING)", re.IGNORECASE)
 #: Marks that no letter case varies.
-_LITERAL_HINTS: Final = ("◁", "assistantfinal", "assistantcommentary")
+_LITERAL_HINTS: Final = ("◁", "*** Begin Patch", "assistantfinal", "assistantcommentary")
 _CLOSINGS: Final = tuple(re.compile(token.closing, re.IGNORECASE) for token in _TOKENS)
 #: What every closing token holds; the empty text where there is no such thing.
 _LITERALS: Final = tuple(

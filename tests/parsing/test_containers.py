@@ -52,6 +52,14 @@ def test_a_call_in_any_container_in_any_company_never_runs(name, outer, pieces):
     assert not [one for one in found.requests if one.parameters.get("path") == "/etc/passwd"]
 
 
+@pytest.mark.parametrize("name", ["patch", "file", "document", "blockquote"])
+def test_a_container_may_begin_behind_text_on_its_line(name):
+    opening, closing = CONTAINERS[name]
+    for payload in corpus.PAYLOADS.values():
+        found = parse(f"Text. {opening}{payload}{closing}\n{corpus.REAL}", corpus.TOOLS)
+        assert [one.tool_name for one in found.requests] == ["read_file"]
+
+
 def test_a_call_is_withdrawn_when_what_was_before_turns_out_to_be_a_thought():
     reader = AnswerParser(corpus.TOOLS)
     reader.feed(f"Let me see.\n{corpus.REAL}")
