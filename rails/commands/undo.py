@@ -11,7 +11,7 @@ from rails.core.events import Event
 from rails.core.json_text import json_object
 from rails.core.text import one_line
 from rails.edits.apply import recover
-from rails.edits.checkpoints import History, Undone
+from rails.edits.checkpoints import History, Undone, in_effect
 from rails.log.writer import SessionLog
 
 
@@ -33,32 +33,41 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     project = common.project_of(options)
     for note in recover(project):
         print(one_line(note, 400))
-    history = History(project)
-    fitting = [step for step in history.steps(options.session) if step.kind == "change" and step.undone == redo]
+    for one in _moved(History(project), options, redo=redo):
+        _say(one, redo=redo)
+        paths = [change.path for change in one.changes.changes]
+        details = json_object({"step": one.step, "paths": paths, "redo": redo, "changes": one.changes})
+        with SessionLog.reopen(common.state_of(project), one.session) as log:
+            log.append(Event("UNDO", f"step {one.step} {'done again' if redo else 'undone'}", details))
+    return EXIT_OK
+
+
+def _moved(history: History, options: argparse.Namespace, *, redo: bool) -> tuple[Undone, ...]:
+    """Do what the command line asks for. Raises UsageError where there is nothing to do."""
+    fitting = in_effect(history.steps(options.session), undone=redo)
     if not fitting:
-        where = f"session {one_line(options.session)!r}" if options.session else str(project)
+        where = f"session {one_line(options.session)!r}" if options.session else str(history.project)
         raise UsageError(
             f"There is nothing to {'redo' if redo else 'undo'} in {where}. ai-rails review lists the sessions."
         )
     session = options.session or fitting[-1].session
     if redo:
-        done: tuple[Undone, ...] = (history.redo(session, options.step),)
-    elif options.all:
-        done = history.undo_session(session)
-    else:
-        done = (history.undo(session, options.step),)
-    titles = {step.step: step.title for step in history.steps(session)}
-    with SessionLog.reopen(common.state_of(project), session) as log:
-        for one in done:
-            for change in one.changes.changes:
-                verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
-                print(f"{verb} {one_line(str(change.path))}")
-            label = _label(titles.get(one.step, ""))
-            print(f"Step {one.step}{label} of session {session} is {'done again' if redo else 'undone'}.")
-            paths = [change.path for change in one.changes.changes]
-            details = json_object({"step": one.step, "paths": paths, "redo": redo, "changes": one.changes})
-            log.append(Event("UNDO", f"step {one.step} {'done again' if redo else 'undone'}", details))
-    return EXIT_OK
+        return (history.redo(session, options.step),)
+    if options.all:
+        return history.undo_session(session)
+    return (history.undo(session, options.step),)
+
+
+def _say(one: Undone, *, redo: bool) -> None:
+    """Print each file that was written, and whose step it was."""
+    for change in one.changes.changes:
+        verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
+        print(f"{verb} {one_line(str(change.path))}")
+    kept = f" What you changed since in {', '.join(map(str, one.merged))} is kept." if one.merged else ""
+    done = "done again" if redo else "undone"
+    print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.{one_line(kept, 400)}")
+    if one.unrecorded:
+        print(f"The history could not be written and is completed by the next start: {one.unrecorded}")
 
 
 def _label(title: str) -> str:

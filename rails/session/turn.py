@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from rails.agents.output import check_output
 from rails.approval.decision import Decision, request_for_changes, sign_changes, sign_tool, still_valid
@@ -19,9 +20,10 @@ from rails.approval.edit import edit_summary
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, ModelAnswer, TextDelta
 from rails.core.dataclass import dataclass, replace
-from rails.core.errors import ModelError, StaleError, WorkspaceError
+from rails.core.errors import ModelError, StaleError
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import apply
+from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
@@ -32,6 +34,11 @@ from rails.session.feedback import RequestResult
 from rails.session.tool_calls import validate_all
 from rails.session.turn_context import TurnContext
 from rails.tools.runners import dispatch
+
+_NOT_RECORDED: Final = (
+    "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
+    "The next change or start of AI-Rails tries again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +149,10 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
     if not still_valid(approved, asked):
         return feedback.stale(ids, "What was approved is not what would be written; nothing was written.")
 
-    started = time.monotonic()
+    started, title = time.monotonic(), tell.changes_in_words(approved.value) + planned.label
+    step = StepFacts(context.session_id, title)
     try:
-        applied = apply(approved, context.project, on_intent=lambda: tell.writing(context, ids, asked))
+        applied = apply(approved, context.project, step=step, on_intent=lambda: tell.writing(context, ids, asked))
     except StaleError as error:
         outcome = feedback.stale(ids, str(error))
         tell.wrote(context, outcome, ChangeSet(), started)
@@ -154,12 +162,10 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
         context.saw(str(change.path), change.after_sha256 or "")
     outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
     tell.wrote(context, outcome, written, started)
-    title = tell.changes_in_words(written) + planned.label
-    try:
-        step = context.history.checkpoint(written, session=context.session_id, message=title, folders=applied.folders)
-        tell.checkpointed(context, step, written, title)
-    except WorkspaceError as error:  # the files are written and logged; only undo is poorer by a step
-        context.say("ERROR", "This step cannot be undone with ai-rails undo.", error=str(error))
+    if applied.step:
+        tell.checkpointed(context, applied.step, written, title)
+    else:  # the files are written and logged; the journal keeps the step until it can be recorded
+        context.say("ERROR", _NOT_RECORDED, error=applied.unrecorded)
     return outcome
 
 
