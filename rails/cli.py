@@ -32,6 +32,7 @@ VERBS: Final[Mapping[str, str]] = {
     "policy": "check your policy file and try it on past sessions",
     "agents": "list the agents, show one, or accept a project's own",
     "doctor": "say what works here and what is missing",
+    "completion": "print a script for your shell that completes commands and options",
 }
 
 

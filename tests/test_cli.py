@@ -490,6 +490,7 @@ def test_the_profile_decides_what_blocks_a_workflow(rails, project):
 
 def test_the_rules_for_workflows_are_listed(rails):
     assert "N8N025" in rails("n8n", code=0).stdout
+    assert "noOp" in rails("tools", "test", "n8n_node_info", '{"search": "noop"}', code=0).stdout
     assert "node types" in rails("n8n", "catalogue", code=0).stdout
     assert "catalogue build SOURCE" in rails("n8n", "catalogue", "bulid", code=2).stderr
     assert "Nothing was built" in rails("n8n", "catalogue", "build", "nowhere", code=2).stderr

@@ -49,8 +49,6 @@ EXCEPTIONS = {
     ("trust.gate", "gate"),
     ("trust.agents", "agents"),
     ("session.publish", "json_schema"),
-    ("session.n8n_tools", "n8n"),
-    ("render.table", "approval"),
     ("projections.turn", "data_formats"),
     ("projections.turn", "parsing"),
     ("projections.session", "review"),
@@ -169,7 +167,7 @@ def importers_of(package):
     [
         ("git", {"edits/checkpoints.py"}),
         ("anthropic", {"models/anthropic.py"}),
-        ("jsonschema", {"tools/loader.py", "tools/validate.py", "gate/languages/python/worker.py"}),
+        ("jsonschema", {"tools/loader.py", "json_schema/validator.py", "gate/languages/python/worker.py"}),
     ],
 )
 def test_a_heavy_package_is_used_in_one_room(package, allowed):
@@ -292,3 +290,16 @@ def test_no_public_class_or_function_name_is_defined_in_two_packages():
         for name in public_names(path):
             packages.setdefault(name, set()).add(path.relative_to(RAILS).with_suffix("").parts[0])
     assert {name: where for name, where in packages.items() if len(where) > 1} == {}
+
+
+def test_no_name_of_a_built_in_tool_stands_as_a_string_outside_their_table():
+    names = {definition.stem for definition in (RAILS.parent / "mcp_definitions").glob("*.json")}
+    assert "edit_workflow" in names
+    found = [
+        f"{path.relative_to(RAILS)}:{node.lineno}: {node.value}"
+        for path in modules()
+        if path != RAILS / "core" / "builtin_tools.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+    ]
+    assert found == []

@@ -10,7 +10,7 @@ from rails.core import limits
 from rails.core.errors import Refusal
 from rails.data_formats.positions import JsonError, parse_document
 from rails.json_schema.explain import place_in_words
-from rails.tools.validate import answer_faults
+from rails.json_schema.validator import answer_faults
 
 
 def check_output(agent: Agent, text: str) -> tuple[Refusal, ...]:

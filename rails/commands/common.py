@@ -68,11 +68,13 @@ def folders(name: str, project: Path) -> list[Path]:
 def registry_of(project: Path) -> Registry:
     """Load all tool definitions. Raises DefinitionError with every mistake."""
     from rails.approval.policy.policy import config_folder
+    from rails.commands.builtin_runners import BUILTIN_RUNNERS
     from rails.tools.loader import load_definitions
 
     own = config_folder() / "mcp_definitions"
     trusted = trust_of(project).digests()
-    return load_definitions(folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
+    found = load_definitions(folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
+    return found.with_runners(BUILTIN_RUNNERS)
 
 
 def trust_of(project: Path) -> Trust:

@@ -22,6 +22,7 @@ from rails.commands import common
 from rails.commands.live import ProgressScreen
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
 from rails.session.job import SessionJob, log_session_start
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
             model.for_agent,
             approver,
             watch=screen,
+            gate=Gate(project, wait=True),
         )
         code = common.close(session.run(), screen, project)
     return code or _own_tests(project, screen)

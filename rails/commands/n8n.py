@@ -21,19 +21,25 @@ def options(parser: argparse.ArgumentParser) -> None:
     add_description(
         parser,
         "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
-        ".tgz files), draw FLOW.json [--before OLD.json] [-o FILE.svg], diff OLD.json NEW.json.",
+        ".tgz files), names SOURCE [-o FILE.json] (the list that AI-Rails ships, rebuilt), "
+        "draw FLOW.json [--before OLD.json] [-o FILE.svg], diff OLD.json NEW.json.",
     )
-    about_flows = ("rules", "catalogue", "draw", "diff")
+    about_flows = ("rules", "catalogue", "names", "draw", "diff")
     parser.add_argument("action", nargs="?", choices=about_flows, default="rules", help="what to do (default: rules)")
     parser.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
     parser.add_argument("--build", metavar="SOURCE", help="with catalogue: the same as catalogue build SOURCE")
     parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
-    parser.add_argument("-o", "--output", metavar="FILE", help="with draw: where (default: FLOW.svg; - is the screen)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="with draw and names: where (default: FLOW.svg, the screen; - is the screen)",
+    )
     parser.add_argument("--json", action="store_true", help="the result as JSON")
 
 
 def run(options: argparse.Namespace) -> int:
-    """List the rules, build or show the catalogue, draw a workflow, or compare two."""
+    """List the rules, build or show the catalogue, rebuild the shipped names, draw a workflow, or compare two."""
     words: list[str] = options.words
     if options.action == "draw":
         return _draw(options, words)
@@ -41,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
         return _diff(options, words)
     if options.action == "catalogue":
         return _catalogue(options, words)
+    if options.action == "names":
+        return _names(options, words)
     return _rules(options)
 
 
@@ -85,6 +93,28 @@ def _catalogue(options: argparse.Namespace, words: list[str]) -> int:
     return EXIT_OK
 
 
+def _names(options: argparse.Namespace, words: list[str]) -> int:
+    """Write the names, versions and ports of n8n's own nodes, as they ship for who has no n8n here."""
+    from rails.n8n.nodes.build import names_list, names_text
+
+    if len(words) != 1 or not Path(words[0]).exists():
+        raise UsageError("Write: ai-rails n8n names SOURCE [-o FILE.json]; SOURCE is as for catalogue build.")
+    text = names_text(names_list(Path(words[0])))
+    if options.output in (None, "-"):
+        print(text, end="")
+    else:
+        _write(options.output, text)
+    return EXIT_OK
+
+
+def _write(target: str, text: str) -> None:
+    try:
+        Path(target).write_text(text, "utf-8")
+    except OSError as error:
+        raise UsageError(f"{one_line(target)} cannot be written: {error.strerror}.") from error
+    print(f"Wrote {one_line(target)}")
+
+
 def _draw(options: argparse.Namespace, words: list[str]) -> int:
     """Write the picture of a workflow; with ``--before`` what changed is coloured."""
     from rails.n8n.draw import picture
@@ -102,17 +132,13 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
         return EXIT_OK
     if Path(target).resolve() in {Path(name).resolve() for name in (words[0], options.before) if name}:
         raise UsageError(f"{one_line(target)} is the workflow itself. Name another file with -o.")
-    try:
-        Path(target).write_text(f"{drawn}\n", "utf-8")
-    except OSError as error:
-        raise UsageError(f"{one_line(target)} cannot be written: {error.strerror}.") from error
-    print(f"Wrote {one_line(target)}")
+    _write(target, f"{drawn}\n")
     return EXIT_OK
 
 
 def _diff(options: argparse.Namespace, words: list[str]) -> int:
     """Print what differs between two workflows. Returns 1 where something does, as diff does."""
-    from rails.approval.terminal.screen import draw_summary
+    from rails.render.lines import draw_summary
 
     if len(words) != 2:
         raise UsageError("Write: ai-rails n8n diff OLD.json NEW.json.")

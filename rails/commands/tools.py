@@ -14,6 +14,7 @@ from rails.approval.policy.policy import config_folder
 from rails.commands import common
 from rails.commands.options import add_description, add_project
 from rails.core.app_dirs import builtin_folder
+from rails.core.builtin_tools import READ_FILE
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
@@ -169,7 +170,7 @@ def _test(options: argparse.Namespace, project: Path) -> int:
             print(printable("\n".join(str(refusal) for refusal in request)))
             code = EXIT_FINDINGS
             continue
-        result = dispatch.run_request(request, definition, project)
+        result = dispatch.run_request(request, definition, project, registry.runners)
         print(f"example {number}: {'ok' if result.ok else 'failed'}\n{printable(result.text)}")
         code = code if result.ok else EXIT_FINDINGS
     return code
@@ -238,7 +239,7 @@ def _name(options: argparse.Namespace, example: str) -> str:
 
 
 def _named(options: argparse.Namespace, registry: Registry) -> Definition:
-    name = _name(options, "read_file")
+    name = _name(options, READ_FILE.name)
     definition = registry.get(name)
     if definition is None:
         raise UsageError(f"There is no tool {one_line(name)!r}. Known tools: {', '.join(registry.names())}.")

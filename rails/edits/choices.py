@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from rails.core.builtin_tools import EDIT_FILE
 from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.dataclass import replace
 from rails.core.tool_request import Json, ToolRequest
@@ -40,7 +41,7 @@ def _offer(requests: Sequence[ToolRequest], miss: Miss, project: Path) -> PlaceC
     if request is None or miss.code not in _CODES:
         return None
     for number, edit in _edits(request):
-        alone = replace(request, tool_name="edit_file", parameters=edit)
+        alone = replace(request, tool_name=EDIT_FILE.name, parameters=edit)
         places = tuple(_places(alone, miss, project))
         if places:
             return PlaceChoice(request.id, number, miss.path, miss.message, places)
@@ -49,7 +50,7 @@ def _offer(requests: Sequence[ToolRequest], miss: Miss, project: Path) -> PlaceC
 
 def _edits(request: ToolRequest) -> Iterator[tuple[int, Mapping[str, Json]]]:
     edits = request.parameters.get("edits")
-    if request.tool_name == "edit_file":
+    if request.tool_name == EDIT_FILE.name:
         yield 0, request.parameters
     elif isinstance(edits, list):
         yield from ((number, edit) for number, edit in enumerate(edits) if isinstance(edit, dict))
@@ -64,7 +65,7 @@ def _places(edit: ToolRequest, miss: Miss, project: Path) -> Iterator[CandidateP
 
 
 def _placed(request: ToolRequest, number: int, handle: str) -> ToolRequest:
-    if request.tool_name == "edit_file":
+    if request.tool_name == EDIT_FILE.name:
         return replace(request, parameters={**request.parameters, "handle": handle})
     edits: list[Json] = [{**edit, "handle": handle} if n == number else {**edit} for n, edit in _edits(request)]
     return replace(request, parameters={**request.parameters, "edits": edits})

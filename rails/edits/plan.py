@@ -9,7 +9,8 @@ one request is refused, none is planned.
 The tools and their parameters: write_file{file_path, content}; edit_file{file_path, old_string, new_string,
 replace_all?, occurrence?, near_line?, expected_count?, base_hash?, handle?, ignore_case?, use_regex?,
 validate_after?}; multi_edit{edits[]: the same, and order?};
-insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path}.
+insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path};
+edit_workflow{file_path, operations[]}.
 """
 
 from __future__ import annotations
@@ -19,6 +20,15 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits, paths
+from rails.core.builtin_tools import (
+    DELETE_FILE,
+    EDIT_FILE,
+    EDIT_WORKFLOW,
+    INSERT_LINES,
+    MOVE_FILE,
+    MULTI_EDIT,
+    WRITE_FILE,
+)
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
@@ -31,6 +41,7 @@ from rails.edits.placeholders import lost_lines
 from rails.edits.plan_result import EditError, EditResult, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
+from rails.edits.workflow import workflow_edit
 
 __all__ = ["EditResult", "Plan", "plan"]
 
@@ -225,14 +236,26 @@ class _Planner:
         if source is not None and target is not None:
             self._try(request, source, lambda: target.receive(source))
 
+    def edit_workflow(self, request: ToolRequest) -> None:
+        """edit_workflow: an n8n workflow by operations; what they come to is one exact edit of the whole file."""
+        draft = self.draft(request, request.parameters.get("file_path"))
+        if draft is None:
+            return
+        made = workflow_edit(draft.path, draft.before, request.parameters.get("operations"))
+        if isinstance(made, Refusal):
+            self.refusals.append(replace(made, path=str(draft.path), request_id=request.id))
+        else:
+            self._try(request, draft, lambda: self._edited(request, draft, made, ""))
+
 
 _HANDLERS: Final[Mapping[str, Callable[[_Planner, ToolRequest], None]]] = {
-    "write_file": _Planner.write_file,
-    "edit_file": _Planner.edit_file,
-    "multi_edit": _Planner.multi_edit,
-    "insert_lines": _Planner.insert_lines,
-    "delete_file": _Planner.delete_file,
-    "move_file": _Planner.move_file,
+    WRITE_FILE.name: _Planner.write_file,
+    EDIT_FILE.name: _Planner.edit_file,
+    MULTI_EDIT.name: _Planner.multi_edit,
+    INSERT_LINES.name: _Planner.insert_lines,
+    DELETE_FILE.name: _Planner.delete_file,
+    MOVE_FILE.name: _Planner.move_file,
+    EDIT_WORKFLOW.name: _Planner.edit_workflow,
 }
 
 

@@ -48,7 +48,8 @@ class Gate:
     (``eslint.config.js``) run without a human's agreement on record. ``commands`` are checks that execute
     something (:mod:`rails.gate.command_checks`), beside those of the settings
     (:mod:`rails.gate.support.settings`); they run on a copy, and only when every file could be parsed.
-    ``profile`` is where n8n workflows are to run: import, api, publish or strict.
+    ``profile`` is where n8n workflows are to run: import, api, publish or strict. ``wait`` waits for every check, also
+    where the change goes back to the agent anyway: the verdict is the same on a busy machine.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Gate:
         commands: Sequence[CheckCommand] = (),
         pool: PythonPool | None = None,
         ruff: Ruff | None = None,
+        wait: bool = False,
     ) -> None:
         self.project = project.resolve()
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
@@ -70,6 +72,7 @@ class Gate:
         self._overlay = Overlay()
         self._turn = threading.RLock()
         self._trusted = trusted
+        self._waits = wait
         self._begun: set[tuple[str, str | None]] = set()
         self._modes = Modes()
         self._context = CheckContext(self.project, pool or PythonPool(), trusted=trusted, profile=profile)
@@ -89,7 +92,7 @@ class Gate:
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
             self._context.fix = self._context.exclusions_stand = True
-            self._context.deadline = Deadline(limited=True)
+            self._context.deadline = Deadline(limited=not self._waits)
             verdict = self._verdict(fresh(files), gone, agent=agent)
             if verdict.status != "fail" and any(miss.reason == PENDING for miss in verdict.not_checked):
                 # Nothing goes back after all (a mode excuses it), so a human is asked: that waits for everything.

@@ -92,7 +92,7 @@ class McpServer:
         definition = self.registry.get(request.tool_name)
         if definition is None or definition not in self.offered():
             return _content(f"Error: {name} needs a human's agreement, and nobody can be asked here.", is_error=True)
-        result = dispatch.run_request(request, definition, self.project)
+        result = dispatch.run_request(request, definition, self.project, self.registry.runners)
         return _content(result.text, is_error=not result.ok, schema=definition.response_format)
 
 

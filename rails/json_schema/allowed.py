@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, TypeGuard
+from urllib.parse import unquote
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
@@ -119,6 +121,16 @@ def kind_in_words(value: Json) -> str:
     return names[type(value)]
 
 
+def is_number(value: Json) -> TypeGuard[float]:
+    """Whether ``value`` is a number that JSON can write."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_whole(value: Json) -> TypeGuard[float]:
+    """Whether ``value`` is a number without a fraction, as JSON Schema counts: ``2.0`` is one."""
+    return is_number(value) and (isinstance(value, int) or value.is_integer())
+
+
 def quoted_json(value: Json, limit: int = 80) -> str:
     """Return ``value`` as JSON on one printable line."""
     return one_line(json.dumps(value, ensure_ascii=False), limit)
@@ -127,7 +139,7 @@ def quoted_json(value: Json, limit: int = 80) -> str:
 def resolve_reference(root: Json, ref: str) -> Json:
     """Return what the local reference ``ref`` (``#``, ``#/$defs/…``) points to. Raises KeyError."""
     node = root
-    for part in ref.lstrip("#").split("/")[1:]:
+    for part in unquote(ref.lstrip("#")).split("/")[1:]:
         key = part.replace("~1", "/").replace("~0", "~")
         if isinstance(node, dict):
             node = node[key]
@@ -227,9 +239,9 @@ def _wrong_value(key: str, value: Json) -> str:
     if key in _TEXT:
         return _wrong_text(key, value)
     if key in _COUNTS:
-        return "" if type(value) is int and value >= 0 else "needs a whole number, 0 or more"
+        return "" if is_whole(value) and value >= 0 else "needs a whole number, 0 or more"
     if key in _NUMBERS:
-        good = type(value) in (int, float) and not (key == "multipleOf" and value <= 0)  # type: ignore[operator]
+        good = is_number(value) and not (key == "multipleOf" and value <= 0)
         return "" if good else f"needs a number{' above 0' if key == 'multipleOf' else ''}"
     if key in _LISTS:
         return "" if isinstance(value, list) and value else "needs a list of at least one schema"
@@ -295,7 +307,7 @@ _PAIRS: Final = (("minLength", "maxLength"), ("minItems", "maxItems"), ("minimum
 def _contradictions(schema: JsonSchema, place: JsonPlace) -> Iterator[SchemaProblem]:
     for low, high in _PAIRS:
         least, most = schema.get(low), schema.get(high)
-        if type(least) in (int, float) and type(most) in (int, float) and least > most:  # type: ignore[operator]
+        if is_number(least) and is_number(most) and least > most:
             yield SchemaProblem((*place, high), f"{high!r} is below {low!r}, so nothing fits", "Swap or correct them.")
     properties, required = schema.get("properties"), schema.get("required")
     if not isinstance(properties, dict) or not isinstance(required, list):

@@ -190,7 +190,8 @@ def _no_branch(error: SchemaError, place: JsonPlace, depth: int) -> SchemaFault:
     """None of several forms fits: explain the one that fits best."""
     branches: dict[int, list[SchemaError]] = {}
     for inner in error.context:
-        branches.setdefault(int(inner.schema_path[0]), []).append(inner)
+        # A branch that is just `false` names no rule, so it has no place among the branches.
+        branches.setdefault(int(inner.schema_path[0]) if inner.schema_path else -1, []).append(inner)
     best = min(branches.values(), key=_badness)
     nearest_fault = explain_schema_error(best[0], depth + 1)
     count = len(error.validator_value) if isinstance(error.validator_value, list) else len(branches)

@@ -2,7 +2,7 @@
 
 It answers one question, "does this value fit?", for type, required, closed keys, enum, const, items and
 the combining keywords. Every other keyword counts as satisfied here: the full check, with messages for
-the model, is ``rails.tools.validate``.
+the model, is ``rails.json_schema.validator``.
 """
 
 from __future__ import annotations
@@ -134,6 +134,11 @@ def _fits_choices(schema: Mapping[str, Json], value: Json) -> bool:
 
 
 def _same(left: Json, right: Json) -> bool:
+    """Whether two values are equal as JSON counts: 1 is 1.0, and neither is true, at any depth."""
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(_same, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_same(value, right[key]) for key, value in left.items())
     return left == right and isinstance(left, bool) == isinstance(right, bool)
 
 

@@ -252,6 +252,16 @@ def sessions(state: Path) -> tuple[SessionSummary, ...]:
     return tuple(found for name in names if (found := session_summary(folder / name / LOG_NAME)))
 
 
+def session_ids(state: Path) -> list[str]:
+    """Return the ids of all sessions with a log, in order."""
+    try:
+        with os.scandir(state / "sessions") as entries:
+            names = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    return sorted(name for name in names if (state / "sessions" / name / LOG_NAME).is_file())
+
+
 def session_summary(path: Path) -> SessionSummary | None:
     """Return what a list shows of the log at ``path``, ``None`` where there is none to read."""
     try:

@@ -14,6 +14,7 @@ from rails.core.dataclass import dataclass, field
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.json_progress import JsonProgress
+from rails.parsing.quoted import Container, ContainerKind
 
 FENCE: Final = re.compile(r"[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(`{3,}|~{3,})[ \t]*(.*)", re.S)
 JSON_INFO: Final = re.compile(r"(?:\{\.)?(?:json5?|jsonc)(?![\w.+#-])[ \t]*", re.IGNORECASE)
@@ -53,6 +54,7 @@ class BlockSpan:
     followed by a second closing tag of its own. ``cut_short`` says that another JSON fence opened before this one
     was closed; ``unsure`` that its end is the first possible one and nothing speaks for it, in the text
     ``context``. ``first`` is a body that was read strictly, and the result.
+    ``container`` is the kind of a quoting stretch that is no fence.
     """
 
     kind: BlockKind
@@ -72,6 +74,7 @@ class BlockSpan:
     context: str = ""
     first: tuple[str, ParsedJson | JsonFault] | None = None
     dialect: str = ""
+    container: ContainerKind | None = None
 
     @property
     def body(self) -> str:
@@ -134,23 +137,19 @@ class TextBlock:
 
 @dataclass(slots=True)
 class QuoteBlock(TextBlock):
-    """A fence in another language, with inner fences counted; or a region up to a closing tag."""
+    """A fence in another language, with inner fences counted."""
 
     char: str = ""
     length: int = 0
-    closing: str = ""
     nested: list[int] = field(default_factory=list)
 
     @property
     def mark(self) -> str:
-        """Fence characters, unless the stretch is a region up to a tag."""
+        """The fence characters."""
         return self.char * 3
 
     def take(self, line: str) -> int:
-        """End at the closing tag, or at the fence that closes this one."""
-        if self.closing:
-            found = line.lower().find(self.closing)
-            return found + len(self.closing) if found >= 0 else -1
+        """End at the fence that closes this one."""
         fence = FENCE.match(line) if self.char * 3 in line else None
         if not fence or fence[1][0] != self.char:
             return -1
@@ -162,6 +161,38 @@ class QuoteBlock(TextBlock):
                 return len(line)
             self.nested.pop()
         return -1
+
+
+@dataclass(slots=True)
+class QuotedRegion(TextBlock):
+    """A container that is no fence, up to its closing mark, or as long as its lines look alike."""
+
+    container: Container = field(default_factory=lambda: Container("quote", "", 0, 0))
+    depth: int = 1
+
+    @property
+    def mark(self) -> str:
+        """What every closing mark holds."""
+        return self.container.literal
+
+    def take(self, line: str) -> int:
+        """End behind the closing mark, or before the first line that is none of this container."""
+        if self.container.lines is not None:
+            return -1 if self.container.lines.match(line) else 0
+        for found in self.container.closing.finditer(line) if self.container.closing else ():
+            if found.re.groups and not found[1]:
+                self.depth += self.container.nests and not found[0].endswith("/>")
+                continue
+            self.depth -= 1
+            if not self.depth:
+                return found.end()
+        return -1
+
+    def span(self, *, closed: bool) -> BlockSpan:
+        """Return the finished container."""
+        done = TextBlock.span(self, closed=closed or self.container.lines is not None)
+        done.container = self.container.kind
+        return done
 
 
 @dataclass(slots=True)

@@ -18,6 +18,7 @@ from rails.parsing import classify
 from rails.parsing.blocks import closing_line
 from rails.parsing.classify import JsonBlock
 from rails.parsing.json_progress import JsonProgress, from_value
+from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.scanner import NOTABLE
 from rails.parsing.uncertain_blocks import REMNANT, REST_LINE
@@ -30,11 +31,15 @@ _SUSPECT: Final = re.compile(r"[`~<\"'“”}\],]")
 def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | None:
     """Read a whole answer that ended normally; None if anything in it is not plain. ``prefix`` begins the ids."""
     notable = NOTABLE.search(text)
+    if notable and has_mark(text, 0, notable.start()) >= 0:
+        return None
     found = _block(text, notable.start(), tools, f"{prefix}1") if notable else None
     if found is None:
         return None
     started, completed, end = found
     if _SUSPECT.search(text, end) and any(known.search(text, end) for known in (NOTABLE, REST_LINE, REMNANT)):
+        return None
+    if end < len(text) and has_mark(text, end) >= 0:
         return None  # there is more, or the block may have been torn
     outcome, start = completed.outcome, started.offset
     return ParsedAnswer(

@@ -23,7 +23,15 @@ from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
 from rails.parsing.fast_path import read_plain
 from rails.parsing.json_progress import JsonProgress, from_value
-from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ParseEvent, ToolSchemas
+from rails.parsing.results import (
+    CallFound,
+    CallStarted,
+    CallWithdrawn,
+    Ignored,
+    ParsedAnswer,
+    ParseEvent,
+    ToolSchemas,
+)
 from rails.parsing.scanner import Scanner
 from rails.parsing.uncertain_blocks import TornBlockDetector
 from rails.parsing.unread_calls import find_unread_calls
@@ -68,6 +76,7 @@ class AnswerParser:
         self._prose: list[str] = []
         self._native: dict[str, str] = {}
         self._blocks: dict[str, tuple[int, int]] = {}
+        self._places: dict[str, tuple[int, str]] = {}  # where in the prose a block was left out, and its text
         self._doubted = False  # the block before that offset was refused
         self._orphaned = False  # behind that offset there is prose with a tool key
         self._remnant = False  # behind that offset there is text that looks like the rest of a JSON block
@@ -106,6 +115,7 @@ class AnswerParser:
         rest = self._decoded(b"", True) if self._decoder is not None else ""
         for item in (*self._scanner.feed(rest), *self._scanner.flush()):
             self._take(item, late, whole=whole)
+        self._withdraw(late)
         remnant = self._remnant or self._scanner.orphan >= self._doubt
         quoted = min(self._doubt if not whole or remnant else _NOWHERE, self._torn_from(whole))
         for outcomes in self._waiting:
@@ -143,6 +153,41 @@ class AnswerParser:
             outcome = self._numbered(refusal)
             self._blocks[_id(outcome)] = (refusal.start, refusal.end)
             self._complete([outcome], late)
+
+    def _withdraw(self, late: list[ParseEvent]) -> None:
+        """Take back what a closing mark, seen later, made part of a thought or of another container."""
+        strays = self._scanner.strays
+        if not strays.withdrawn:
+            return
+        found = [*self._requests, *self._refusals, *(one for outcomes in self._waiting for one in outcomes)]
+        for outcome in sorted(found, key=lambda one: self._blocks[_id(one)]):
+            name = _id(outcome)
+            start, end = self._blocks[name]
+            around = strays.around(start)
+            if around is None or (around.kind == "call" and isinstance(outcome, Refusal)):
+                continue
+            self._remove(outcome)
+            if around.kind == "call":
+                self._complete([uncertain_blocks.inside_foreign(outcome, around.label)], late)
+                continue
+            late.append(CallWithdrawn(name))
+            del self._blocks[name]
+            place, raw = self._places.get(name, (-1, ""))
+            if raw:
+                self._prose[place] = raw
+                self._ignored.append(Ignored(start, end, uncertain_blocks.quoted_inside(around.label)))
+        self._ignored.sort(key=lambda one: one.start)
+
+    def _remove(self, outcome: RawRequest | Refusal) -> None:
+        """Forget an outcome, wherever it waits."""
+        for outcomes in self._waiting:
+            if outcome in outcomes:
+                outcomes.remove(outcome)
+        self._waiting = [outcomes for outcomes in self._waiting if outcomes]
+        if isinstance(outcome, RawRequest):
+            self._requests = [one for one in self._requests if one.id != outcome.id]
+        else:
+            self._refusals = [one for one in self._refusals if one.request_id != outcome.request_id]
 
     def _torn_from(self, whole: bool) -> int:
         """Return the offset from which blocks are torn, or quoted by a torn one."""
@@ -184,7 +229,7 @@ class AnswerParser:
             self._torn_detector.quote(item)
             if not item.label:  # a fence line of ours may have been taken for its opening
                 self._suspect(item.raw)
-            self._settle(item, uncertain_blocks.judge_quote(item), signals)
+            self._settle(item, uncertain_blocks.judge_quote(item, self._tools), signals)
         else:
             if item.progress is None and item.first is not None:
                 item.progress = from_value(item.first[1], item.body)
@@ -243,6 +288,8 @@ class AnswerParser:
             return
         numbered = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
         self._blocks.update({_id(one): (span.start, span.end) for one in numbered})
+        self._places[_id(numbered[0])] = len(self._prose), span.raw
+        self._prose.append("")
         at_end = not span.raw.endswith("\n") and uncertain_blocks.was_repaired(numbered)
         if (
             self._waiting

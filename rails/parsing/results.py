@@ -41,7 +41,13 @@ class CallFound(NamedTuple):
     outcome: RawRequest | Refusal
 
 
-ParseEvent: TypeAlias = CallStarted | CallFound
+class CallWithdrawn(NamedTuple):
+    """What was found turned out to be quoted: a closing mark that came later made it part of a thought."""
+
+    id: str
+
+
+ParseEvent: TypeAlias = CallStarted | CallFound | CallWithdrawn
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,25 +9,37 @@ Rules that are choices:
                 a line of at least as many of the same, or directly after the JSON value on its line
     languages   json, jsonc and json5 in any letter case; fences without a language never hold requests
     XML calls   ``<tool name="…">`` or an element named like a tool, at a line's start, ``<action>`` allowed before
-    quoting     fences in other languages hide what is in them, inner fences counted; so do <thinking>, <think>
-                and HTML comments. A quoting stretch that never ends hides nothing: its requests are refused
+    quoting     fences in other languages hide what is in them, inner fences counted; so do the containers of
+                ``rails.parsing.quoted``. A quoting stretch that never ends hides nothing: its requests are refused
     block quotes, inline code and raw braces are prose
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Final
 
-from rails.parsing.blocks import FENCE, INLINE, JSON_INFO, BlockSpan, JsonFence, QuoteBlock, TextBlock, XmlCall
+from rails.parsing import quoted
+from rails.parsing.blocks import (
+    FENCE,
+    INLINE,
+    JSON_INFO,
+    BlockSpan,
+    JsonFence,
+    QuoteBlock,
+    QuotedRegion,
+    TextBlock,
+    XmlCall,
+)
 from rails.parsing.call_formats import optional, xml_calls
 from rails.parsing.call_formats.marked_json import MarkedJson
 from rails.parsing.results import ToolSchemas
 
-REGION: Final = re.compile(r"[ \t]*<(?:(thinking|think|reasoning|scratchpad)[ \t]*>|!--)", re.IGNORECASE)
 #: The start of every line that is worth a look.
-NOTABLE: Final = re.compile(r"^[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)", re.M)
+NOTABLE: Final = re.compile(
+    r"^[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)" rf"|^(?:{quoted.PATCH_START})", re.M
+)
 _MARKED: Final = re.compile(rf"{NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
 #: The end of prose that looks like the end of a JSON block.
 _REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
@@ -35,6 +47,9 @@ _REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
 _BEFORE: Final = 400
 #: How often a text may be read again from an earlier place, because a block did not end where it seemed to.
 _RETREATS: Final = 8
+#: How many containers and calls are told apart on one line; the rest of the answer is hidden then.
+_PIECES: Final = 100
+_CROWDED: Final = quoted.Container("quote", f"a line with more than {_PIECES} marks", 0, 0)
 
 
 class Scanner:
@@ -61,7 +76,10 @@ class Scanner:
         self._partial: list[str] = []
         self._xml: BlockSpan | None = None
         self._before = ""
+        self._after: list[str] = []  # prose behind an XML call that is held
         self._retreats = 0
+        self.strays = quoted.Strays()
+        self._ours = {name.lower() for name in tools} | optional.tags_read(dialects)
 
     def feed(self, text: str, *, whole: bool = False) -> Iterator[BlockSpan | str]:
         """Take the next text. Yields finished spans and pieces of prose.
@@ -97,10 +115,14 @@ class Scanner:
 
     def _lines(self, text: str, pos: int, end: int) -> Iterator[BlockSpan | str]:
         """Judge the complete lines of ``text[pos:end]``, passing quickly over prose."""
+        notable = -1
         while pos < end:
             if self.current is None:
-                notable = self._notable.search(text, pos, end)
-                stop = notable.start() if notable else end
+                if notable < pos:
+                    found = self._notable.search(text, pos, end)
+                    notable = found.start() if found else end
+                mark = quoted.has_mark(text, pos, notable) if notable > pos else -1
+                stop = notable if mark < 0 else text.rfind("\n", pos, mark) + 1 or pos
                 if stop > pos:
                     yield from self._prose(text[pos:stop])
                     pos = stop
@@ -134,13 +156,19 @@ class Scanner:
 
     def _line(self, line: str) -> Iterator[BlockSpan | str]:
         """Judge one complete line."""
+        pieces = 0
         while line:
-            stretch = self.current
+            stretch, pieces = self.current, pieces + 1
+            if stretch is None and pieces > _PIECES:
+                yield from self._release()
+                self.current = self._region(_CROWDED)
+                continue
             if stretch is None:
                 opened = self._opener(line)
                 if opened is None:
-                    yield from self._prose(line)
-                    return
+                    start = yield from self._mark(line)
+                    line = line[start:]
+                    continue
                 yield from self._release()
                 self.current, used = opened
                 self.current.add(line[:used])
@@ -162,7 +190,34 @@ class Scanner:
         if self._xml is not None and self._xml.follower is not None and self._xml.follower.closer in text:
             self._xml.stray = True
         self._before = (self._before + text)[-_BEFORE:] if len(text) < _BEFORE else text[-_BEFORE:]
-        yield text
+        if self._xml is not None:
+            self._after.append(text)
+        else:
+            yield text
+
+    def _mark(self, line: str) -> Generator[BlockSpan | str, None, int]:
+        """Take prose up to the first mark of a container on this line, and the mark. Returns how much that is."""
+        mark = quoted.find_mark(line, self._ours) if quoted.has_mark(line) >= 0 else None
+        if mark is None:
+            yield from self._prose(line)
+            return len(line)
+        if isinstance(mark, quoted.Closed):
+            yield from self._prose(line[: mark.end])
+            self.strays.closed(mark, self.offset)
+            return mark.end
+        if line[: mark.start]:
+            yield from self._prose(line[: mark.start])
+        yield from self._release()
+        self.current = self._region(mark)
+        self.current.add(line[mark.start : mark.end])
+        self.offset += mark.end - mark.start
+        return mark.end
+
+    def _region(self, container: quoted.Container) -> QuotedRegion:
+        """Return the region that a container's opening mark begins here."""
+        self.strays.opened(container, self.offset)
+        body = self.offset + container.end - container.start
+        return QuotedRegion(self.offset, body, container.label, container=container)
 
     def _end(self, stretch: TextBlock, *, closed: bool) -> Iterator[BlockSpan | str]:
         """Finish a stretch, or go back to where it must have ended and read the rest again."""
@@ -200,11 +255,13 @@ class Scanner:
         self.offset = start
         yield from self._prose(text)
 
-    def _release(self) -> Iterator[BlockSpan]:
-        """Release an XML call that was held to see whether a second closing tag follows."""
+    def _release(self) -> Iterator[BlockSpan | str]:
+        """Release an XML call that was held to see whether a second closing tag follows, and what follows it."""
         if self._xml is not None:
             span, self._xml = self._xml, None
             yield span
+            yield from self._after
+            self._after.clear()
 
     # -- does something begin on this line? ----------------------------------------------------------
 
@@ -217,13 +274,11 @@ class Scanner:
             marked = optional.marker(line, self._before, self._dialects)
             if marked:
                 return self._marked(marked), marked.used
+        patch = quoted.find_patch(line)
+        if patch is not None:
+            return self._region(patch), len(line)
         if "<" not in line:
             return None
-        region = REGION.match(line)
-        if region:
-            name = (region[1] or "").lower()
-            label, closing = (name, f"</{name}>") if name else ("a comment", "-->")
-            return QuoteBlock(self.offset, self.offset + region.end(), label, closing=closing), region.end()
         call = xml_calls.opener(line, self._tools, invoke="invoke" in self._dialects)
         if call is None:
             return None

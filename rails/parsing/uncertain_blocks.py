@@ -103,15 +103,38 @@ def never_ignored(outcomes: Sequence[BlockResult], start: int, end: int) -> Sequ
     return [Refusal("syntax", f"The block names a tool but cannot be read as a call: {reason}.", HINT, start, end)]
 
 
-def judge_quote(span: BlockSpan) -> list[BlockResult]:
+def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     """Decide what a quoting stretch is: ignored, unless it never ends and so may hide requests."""
-    if not _CALL_LIKE.search(span.raw):
+    if not (_CALL_LIKE.search(span.raw) or classify.names_tool(span.raw, tools) or _names_element(span.raw, tools)):
         return []
     name = one_line(span.label, 40) or "a fence without a language"
     if span.closed:
-        return [Ignored(span.start, span.end, f"quoted inside {name}")]
+        return [Ignored(span.start, span.end, quoted_inside(name))]
     message = f"A block ({name}) is opened here and never closed, so what follows cannot be told from a quotation."
     return [Refusal("unterminated", message, "Close the block, then send the call again.", span.start, span.end)]
+
+
+def quoted_inside(name: str) -> str:
+    """Return why a block is left alone that stands inside a container."""
+    return f"quoted inside {name}"
+
+
+def inside_foreign(outcome: RawRequest | Refusal, label: str) -> Refusal:
+    """Return the refusal of a call that stands inside the call format of another model."""
+    message = (
+        f"The call stands inside a call format of another kind, closed by </{one_line(label, 40)}>, so it may only be "
+        "a part of it; it was not carried out."
+    )
+    name = outcome.id if isinstance(outcome, RawRequest) else outcome.request_id
+    hint = "Send the request alone, in a fence that begins on a line of its own with ```json."
+    return Refusal("unread", message, hint, outcome.start, outcome.end, request_id=name)
+
+
+_ELEMENT: Final = re.compile(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>", re.M)
+
+
+def _names_element(text: str, tools: ToolSchemas) -> bool:
+    return any(found[1] in tools for found in _ELEMENT.finditer(text))
 
 
 def too_long(limit: int) -> Refusal:

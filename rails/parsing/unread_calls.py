@@ -1,41 +1,57 @@
 """Whole calls that stand where no call is read: outside every fence, in a fence of another name, in another form.
 
 An answer in which nothing was read may still hold a call, and a session would end as if the agent had nothing to
-ask. So such an answer is looked at once more. Nothing found here is ever run: it goes back to its author as feedback.
-Only what is certain counts: strict JSON, or a whole XML call, of a tool that exists and with parameters that fit.
+ask. So such an answer is looked at once more. Nothing found here is ever run: it goes back to its author as feedback,
+with the line, the form, and the form that is read.
 What is quoted on purpose is left alone: code between single backticks, quoted lines, fences of another language,
-comments and thoughts.
+comments, examples, patches, and thoughts that an answer follows.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.text import line_column, one_line
 from rails.core.tool_request import RawRequest
-from rails.data_formats.strict_json import read_container
+from rails.data_formats.strict_json import JsonFault, parse_strict, read_container
+from rails.json_schema import quick_check
 from rails.json_schema.quick_check import fits
-from rails.parsing.blocks import FENCE, JSON_INFO, BlockSpan
+from rails.parsing import foreign_calls
+from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, fits_call, read_value
 from rails.parsing.call_formats.optional import NAMES, translate
-from rails.parsing.classify import BROKEN, xml_call
+from rails.parsing.classify import BROKEN, names_tool, xml_call
 from rails.parsing.results import Ignored, ToolSchemas
-from rails.parsing.scanner import REGION, Scanner
+from rails.parsing.scanner import Scanner
 
 #: Texts longer than this, and more beginnings of objects, are not looked through.
 _CHARS: Final = 1_000_000
 _TRIES: Final = 50
-_OBJECT: Final = re.compile(r"\{(?=\s*\")")
+#: Pieces of an answer that are looked into: prose between blocks, and blocks.
+_PIECES: Final = 1_000
+_OBJECT: Final = re.compile(r"\{(?=\s*[\"'\w“])|\[(?=\s*\{)")
 _ELEMENT: Final = re.compile(r"<(tool(?=[ \t])|[A-Za-z_][\w.-]{0,99}(?=>))[^<>\n]{0,300}>")
 #: What models call the fence of a call; in a fence of any other language JSON is an example.
 _CALL_FENCES: Final = frozenset(
     {"", "action", "function", "function_call", "jsonl", "plaintext", "text", "tool", "tool_call", "tool_calls"}
     | {"tool_code", "tool_request", "tool_use", "tools", "txt", "xml"}
 )
+_PYTHON_FENCES: Final = frozenset({"python", "py", "tool_code"})
+#: The path of a file behind the language of a fence, or instead of it.
+_FENCE_PATH: Final = re.compile(
+    r"(?:\A|[\s:=\"'({])((?:[\w.@-]{1,100}/){1,20}[\w.@-]{1,100}|[\w-]{1,100}\.[A-Za-z]\w{0,7})(?=[\"')}\s]|\Z)"
+)
+#: The beginning of a broken block that calls a tool: the name stands first.
+_BROKEN_CALL: Final = re.compile(
+    r"\s*(?:[{\[]\s*){1,3}[\"'“]?(?:name|tool_?name|function|action|type|Tool)[\"'”]?\s*(?::|=>|=)?\s*[\"'“]?([\w.-]{1,100})"
+)
+_TOOL_KEY: Final = re.compile(r"[\"']tool[\"']\s*:|<tool ")
 _HINT: Final = (
     "If you want it done, send the whole request in a fence that begins on a line of its own with ```json. "
     "If you are done, answer without it."
@@ -43,35 +59,148 @@ _HINT: Final = (
 
 
 class _Found(NamedTuple):
-    """A whole call: its offsets, its tool, and the wire format that is not read, if that is why it was not."""
+    """A call that was not read: its offsets, its tool, and where it stands or in which form."""
 
     start: int
     end: int
     tool: str
-    form: str
-    outside: str  # where it stands if in no fence
+    where: str
 
 
 def find_unread_calls(text: str, tools: ToolSchemas, ignored: Sequence[Ignored] = ()) -> Iterator[Refusal]:
     """Yield a refusal for each whole call in ``text``, an answer in which no call was read.
 
-    ``ignored`` are the blocks that were left alone. Where one was broken, nothing is said: what looks like a call
-    may have been inside its strings.
+    ``ignored`` are the blocks that were left alone. Where one was broken, only its own beginning is looked at: what
+    looks like a call further on may have been inside its strings.
     """
-    if len(text) > _CHARS or any(block.reason == BROKEN for block in ignored):
+    if len(text) > _CHARS:
         return
-    for call in (*_json_calls(text, tools), *_xml_calls(text, tools)):
-        fence = _fence_around(text, call.start)
-        if fence is not None and not _is_quoted(text, call.start):
-            yield _refusal(text, call, f"in the form {call.form!r}" if call.form else fence or call.outside)
+    broken = [block for block in ignored if block.reason == BROKEN]
+    found = [*(_broken_calls(text, broken, tools) if broken else _calls(text, tools))]
+    last, count = -1, 0
+    for call in sorted(found):
+        if call.start >= last and count < _TRIES:
+            last, count = call.end, count + 1
+            yield _refusal(text, call, tools)
 
 
-def _json_calls(text: str, tools: ToolSchemas) -> Iterator[_Found]:
-    pos, tries = 0, 0
-    while tries < _TRIES and (found := _OBJECT.search(text, pos)):
+def _broken_calls(text: str, broken: Sequence[Ignored], tools: ToolSchemas) -> Iterator[_Found]:
+    for block in broken:
+        start = text.find("\n", block.start, block.end) + 1 or block.start
+        head = _BROKEN_CALL.match(text, start, min(block.end, start + 400))
+        tool = foreign_calls.known_tool(head[1], tools) if head else ""
+        if tool:
+            yield _Found(block.start, block.end, tool, "as broken JSON in a form")
+
+
+def _calls(text: str, tools: ToolSchemas) -> Iterator[_Found]:
+    scanner = Scanner(tools)
+    items = [*scanner.feed(text, whole=True), *scanner.flush()]
+    for call in islice(_in_items(text, items, tools), _PIECES):
+        around = scanner.strays.around(call.start)
+        if around is None or around.kind == "call" or not text[around.end :].strip():
+            yield call
+
+
+def _in_items(text: str, items: Sequence[BlockSpan | str], tools: ToolSchemas) -> Iterator[_Found]:
+    pos = prose = 0
+    for item in islice(items, _PIECES):
+        if isinstance(item, str):
+            pos += len(item)
+            continue
+        yield from _in_prose(text, prose, item.start, tools)
+        yield from _in_span(text, item, tools)
+        pos = prose = item.end
+    if len(items) <= _PIECES:
+        yield from _in_prose(text, prose, len(text), tools)
+
+
+def _in_span(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]:
+    if span.container is not None:
+        yield from _in_container(text, span)
+    elif span.kind == "json":
+        yield from _json_calls(text, span.body_start, span.body_end, "in a json fence", tools)
+        if isinstance(parse_strict(span.body), JsonFault):
+            yield from _broken_calls(text, [Ignored(span.start, span.end, BROKEN)], tools)
+    elif span.kind == "quote":
+        yield from _in_fence(text, span, tools)
+
+
+def _in_container(text: str, span: BlockSpan) -> Iterator[_Found]:
+    """A call in another model's format; or one in a thought that nothing follows, so that it was the answer."""
+    tool = foreign_calls.wanted_tool(span.raw)
+    if span.container == "call":
+        yield _Found(span.start, span.end, tool, f"in the form of another model ({span.label})")
+    elif span.container == "thought" and not text[span.end :].strip() and _TOOL_KEY.search(span.raw):
+        yield _Found(span.start, span.end, tool, "inside a thought, behind which nothing follows")
+
+
+def _in_fence(text: str, span: BlockSpan, tools: ToolSchemas) -> Iterator[_Found]:
+    """A call in a fence that is none of ours; or a file, which a fence does not write."""
+    end = span.body_end
+    word = re.split(r"[\s:{=]", span.label.lower(), maxsplit=1)[0]
+    where = f"in a fence marked {one_line(span.label, 40)!r}" if span.label else "in a fence without a language"
+    if span.label.lower() in _CALL_FENCES:
+        yield from _json_calls(text, span.body_start, end, where, tools)
+        yield from _xml_calls(text, span.body_start, end, where, tools)
+        yield from _lines(text, span.body_start, end, tools)
+    if word in _PYTHON_FENCES and _is_python_call(span, tools):
+        calls = foreign_calls.python_calls(text, span.body_start, end, tools)
+        yield from (_Found(call.start, call.end, call.tool, where) for call in calls)
+    path = _FENCE_PATH.search(span.label)
+    if path and any({"content"} <= quick_check.properties(tools[name]).keys() for name in tools):
+        yield _Found(span.start, span.end, "", f"the file '{path[1]}' {where}")
+
+
+def _is_python_call(span: BlockSpan, tools: ToolSchemas) -> bool:
+    """Return whether all that a fence holds is calls of tools, printed or not."""
+    body = span.body.rpartition("```")[0] if span.closed else span.body
+    try:
+        tree = ast.parse(body[:20_000].strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return bool(tree.body) and all(isinstance(one, ast.Expr) and _called(one.value) in tools for one in tree.body)
+
+
+def _called(node: ast.expr) -> str:
+    while isinstance(node, ast.Call):
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        if name != "print" or not node.args:
+            return str(name)
+        node = node.args[0]
+    return ""
+
+
+def _in_prose(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[_Found]:
+    if start >= end:
+        return
+    for call in _json_calls(text, start, end, "outside of any fence", tools):
+        if not _is_quoted(text, call.start):
+            yield call
+    for call in _xml_calls(text, start, end, "behind other text on its line", tools):
+        if not _is_quoted(text, call.start):
+            yield call
+    yield from _lines(text, start, end, tools)
+
+
+def _lines(text: str, start: int, end: int, tools: ToolSchemas) -> Iterator[_Found]:
+    for call in foreign_calls.line_calls(text, start, end, tools):
+        if not _is_quoted(text, call.start):
+            yield _Found(call.start, call.end, call.tool, f"in the form {call.form}")
+
+
+def _json_calls(text: str, start: int, end: int, where: str, tools: ToolSchemas) -> Iterator[_Found]:
+    pos, tries = start, 0
+    while tries < _TRIES and (found := _OBJECT.search(text, pos, end)):
         tries, pos = tries + 1, found.end()
         value = read_container(text, found.start(), limits.JSON_DEPTH)
+        first = not text[text.rfind("\n", 0, found.start()) + 1 : found.start()].strip(" \t")
         if value is None:
+            if first and where != "in a json fence" and names_tool(text[pos : pos + 200].partition("\n\n")[0], tools):
+                stop = end if text[found.start()] == "{" else pos
+                named = foreign_calls.wanted_tool(text[found.start() : pos + 400])
+                yield _Found(found.start(), stop, foreign_calls.known_tool(named, tools), f"as broken JSON {where}")
+                return
             continue
         pos = value[1]
         call, form = read_value(value[0], tools), ""
@@ -79,57 +208,41 @@ def _json_calls(text: str, tools: ToolSchemas) -> Iterator[_Found]:
             translated, form = translate(value[0], "", NAMES, tools, "")
             call = read_value(translated, tools)
         if isinstance(call, Call) and fits_call(call, tools):
-            yield _Found(found.start(), pos, call.tool, form, "outside of any fence")
+            yield _Found(found.start(), pos, call.tool, f"in the form {form!r}" if form else where)
+        elif first and (other := foreign_calls.json_call(value[0], tools)):
+            ours = isinstance(call, Call) and not form
+            yield _Found(found.start(), pos, other[0], where if ours else f"in the form {other[1]} {where}")
 
 
-def _xml_calls(text: str, tools: ToolSchemas) -> Iterator[_Found]:
-    pos, tries = 0, 0
-    while tries < _TRIES and (found := _ELEMENT.search(text, pos)):
+def _xml_calls(text: str, start: int, end: int, where: str, tools: ToolSchemas) -> Iterator[_Found]:
+    pos, tries = start, 0
+    while tries < _TRIES and (found := _ELEMENT.search(text, pos, end)):
         pos, closing = found.end(), f"</{found[1]}>"
         if found[1] != "tool" and found[1] not in tools:
             continue
-        tries, end = tries + 1, text.find(closing, pos) + len(closing)
-        if end < pos:
+        tries, stop = tries + 1, text.find(closing, pos, end) + len(closing)
+        if stop < pos:
             continue
-        scanner, block = Scanner(tools), text[found.start() : end]
+        scanner, block = Scanner(tools), text[found.start() : stop]
         span = next(iter((*scanner.feed(block, whole=True), *scanner.flush())), "")
         call = xml_call(span, block, tools) if isinstance(span, BlockSpan) and span.kind == "xml" else None
         if isinstance(call, RawRequest) and fits(tools.get(call.tool_name, False), dict(call.parameters)):
-            pos = end
-            yield _Found(found.start(), end, call.tool_name, "", "behind other text on its line")
+            pos = stop
+            yield _Found(found.start(), stop, call.tool_name, where)
 
 
-def _refusal(text: str, call: _Found, where: str) -> Refusal:
+def _refusal(text: str, call: _Found, tools: ToolSchemas) -> Refusal:
     line, _ = line_column(text, call.start)
-    tool = one_line(call.tool, 60)
-    message = f"Line {line} holds a call of '{tool}' {where}, which is not read; it was not carried out."
+    name = one_line(call.tool, 60)
+    what = call.where if call.where.startswith("the file ") else f"a call of '{name}' {call.where}" if name else ""
+    message = f"Line {line} holds {what or f'a call {call.where}'}, which is not read; it was not carried out."
+    if name and not foreign_calls.known_tool(call.tool, tools):
+        known = ", ".join(sorted(tools)[:20]) or "none"
+        message += f" There is no tool '{name}'; there are: {known}."
     return Refusal("unread", message, _HINT, call.start, call.end)
 
 
-def _fence_around(text: str, pos: int) -> str | None:
-    """Say in words which fence is around ``pos``: "" for none, None for one of another language."""
-    mark, label = "", ""
-    for line in text[:pos].splitlines():
-        fence = FENCE.match(line)
-        if not fence:
-            continue
-        if not mark:
-            mark, label = fence[1], fence[2].strip()
-        elif fence[1].startswith(mark) and not fence[2].strip():
-            mark = ""
-    if not mark:
-        return ""
-    if JSON_INFO.match(label):
-        return "in a json fence"
-    if label.lower() not in _CALL_FENCES:
-        return None
-    return f"in a fence marked {label!r}" if label else "in a fence without a language"
-
-
 def _is_quoted(text: str, pos: int) -> bool:
-    """Return whether what begins at ``pos`` is code between single backticks, on a quoted line, or only thought."""
+    """Return whether what begins at ``pos`` is code between single backticks, or on a quoted line."""
     line = text[text.rfind("\n", 0, pos) + 1 : pos]
-    if line.lstrip().startswith(">") or (line.endswith("`") and not line.endswith("``")):
-        return True
-    region = next(reversed([*REGION.finditer(text, 0, pos)]), None)
-    return region is not None and text.find(f"</{region[1]}>" if region[1] else "-->", region.end(), pos) < 0
+    return line.lstrip().startswith(">") or (line.endswith("`") and not line.endswith("``"))

@@ -22,8 +22,7 @@ from rails.core import record_fields as d
 from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
 from rails.log.index.index import Index
-from rails.log.index.search import session_ids
-from rails.log.reader import LogRow, Tail, full, read_lenient, sessions
+from rails.log.reader import LogRow, Tail, full, read_lenient, session_ids, sessions
 from rails.projections.questions import ApprovalQuestion, ApprovalQuestions
 from rails.projections.session import session_view
 from rails.review.reports.dry_run import rule_in_words

@@ -13,8 +13,7 @@ from rails.core.errors import LogError, UsageError
 from rails.core.events import Record
 from rails.core.text import one_line
 from rails.log.index.index import Index
-from rails.log.index.search import session_ids
-from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient
+from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient, session_ids
 from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
 from rails.projections.session import session_view

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rails.core.builtin_tools import WRITE_FILE
 from rails.core.tool_request import RawRequest
 from rails.parsing.results import CallFound, CallStarted, ParseEvent
 from rails.session.turn_context import TurnContext
@@ -25,7 +26,7 @@ def _edits(context: TurnContext, tool_name: str) -> bool:
 
 def _whole_file(request: object) -> tuple[str, str] | None:
     """Return path and content of a request that writes a whole file, as it was found in an answer."""
-    if not isinstance(request, RawRequest) or request.tool_name != "write_file":
+    if not isinstance(request, RawRequest) or request.tool_name != WRITE_FILE.name:
         return None
     path, content = request.parameters.get("file_path"), request.parameters.get("content")
     return (path, content) if isinstance(path, str) and isinstance(content, str) else None

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.edit import edit_summary
 from rails.approval.policy.grants import Granter
+from rails.core.builtin_tools import status_verb
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import ChangeSet, unified_diff
 from rails.core.conversation import ModelAnswer, answer_to_json
@@ -22,20 +23,13 @@ from rails.core.tool_request import RawRequest, ToolRequest, ToolResult
 from rails.core.verdict import Verdict
 from rails.edits.plan_result import Plan
 from rails.json_schema.quick_check import PATH_KEYS
-from rails.parsing.results import CallStarted, ParsedAnswer, ParseEvent
+from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session.correction import Corrected
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 
 BlockVerdict = Literal["passed", "corrected", "failed"]
 
-_WORKING: Final = {
-    "write_file": "Creating",
-    "delete_file": "Deleting",
-    "edit_file": "Editing",
-    "multi_edit": "Editing",
-    "insert_lines": "Editing",
-}
 _WROTE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
 
 
@@ -66,12 +60,14 @@ def begun(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
     for signal in signals:
         if isinstance(signal, CallStarted):
             _status(context, signal.id, signal.tool_name, (signal.path,) if signal.path else ())
-        elif isinstance(signal.outcome, RawRequest) and (paths := _inner_paths(signal.outcome)):
-            _status(context, signal.id, signal.outcome.tool_name, paths)
+            continue
+        found = signal.outcome if isinstance(signal, CallFound) else None
+        if isinstance(found, RawRequest) and (paths := _inner_paths(found)):
+            _status(context, signal.id, found.tool_name, paths)
 
 
 def _status(context: TurnContext, request_id: str, tool: str, paths: Sequence[str]) -> None:
-    words = f"{_WORKING.get(tool, 'Processing')}..."
+    words = f"{status_verb(tool)}..."
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     context.say(
         "TOOL_STATUS",

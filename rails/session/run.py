@@ -112,29 +112,42 @@ class Session:
                 if text is None:
                     return self._waiting(step)
                 handed = text
-            context = self.context(role)
-            work = AgentLoop(self.state, context, task, step)
-            if interrupted:
-                work.restore(interrupted)
-            else:
-                work.begin(handed, at.why if at.again and step == at.finished else "", at.advice)
-            ending = work.work()
-            if ending.outcome in PAUSED:
-                return ending
-            kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
-            more = {"result": ending.message} if kept else {}
-            context.say("AGENT_FINISHED", ending.message, agent=role, outcome=ending.outcome, **more)
+            resumed = at if step == at.finished else None
+            ending = self.engage_agent(role, task, previous_tool_output=handed, step=step, resumed=resumed)
             if ending.outcome != "done":
                 return ending
         if len(self.job.tasks) > 1:
             self._hand_over_last(self._result())
         return ending
 
-    def engage_agent(self, context: TurnContext, task: str, *, previous_tool_output: str = "") -> Ending:
-        """Let one agent work on one task until it is done or a budget is spent."""
-        work = AgentLoop(self.state, context, task, 0)
-        work.begin(previous_tool_output)
-        return work.work()
+    def engage_agent(
+        self,
+        agent_role: str,
+        task: str,
+        *,
+        previous_tool_output: str = "",
+        step: int = 0,
+        resumed: ResumeState | None = None,
+    ) -> Ending:
+        """Let one agent work on one task until it is done, a budget is spent or it waits for a person.
+
+        ``previous_tool_output`` is what came before: a plan, or what the agent before this one hands over.
+        ``step`` is the task's place in the job; ``resumed`` is where an interrupted run of it stands.
+        """
+        context = self.context(agent_role)
+        work = AgentLoop(self.state, context, task, step)
+        if resumed and resumed.messages:
+            work.restore(resumed)
+        elif resumed and resumed.again:
+            work.begin(previous_tool_output, resumed.why, resumed.advice)
+        else:
+            work.begin(previous_tool_output)
+        ending = work.work()
+        if ending.outcome not in PAUSED:
+            kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
+            more = {"result": ending.message} if kept else {}
+            context.say("AGENT_FINISHED", ending.message, agent=agent_role, outcome=ending.outcome, **more)
+        return ending
 
     # -- hand-offs ---------------------------------------------------------------------------------
 

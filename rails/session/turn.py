@@ -24,10 +24,9 @@ from rails.core.errors import ModelError, StaleError
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import apply
 from rails.edits.checkpoint_commits import StepFacts
-from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
-from rails.session import feedback, n8n_tools, prefetch
+from rails.session import feedback, prefetch
 from rails.session import publish as tell
 from rails.session.ask_approval import approval_request_for, ask, ask_batch, plan_with_choices
 from rails.session.feedback import RequestResult
@@ -117,9 +116,7 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
     ids = tuple(request.id for request in requests)
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
-    edits, unfit = n8n_tools.as_edits(requests, context.project)
-    placed, planned = (edits, Plan(ChangeSet(), tuple(unfit))) if unfit else plan_with_choices(context, edits)
-    requests = requests if placed == edits else placed
+    requests, planned = plan_with_choices(context, requests)
     tell.planned(context, ids, planned)
     if planned.refusals:
         return feedback.edit(ids, planned.refusals)
@@ -164,7 +161,7 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
     tell.wrote(context, outcome, written, started)
     if applied.step:
         tell.checkpointed(context, applied.step, written, title)
-    else:  # the files are written and logged; the journal keeps the step until it can be recorded
+    elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
         context.say("ERROR", _NOT_RECORDED, error=applied.unrecorded)
     return outcome
 
@@ -191,8 +188,7 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    own = request.tool_name == n8n_tools.NODE_INFO
-    result = n8n_tools.n8n_node_info(request) if own else dispatch.run_request(request, definition, context.project)
+    result = dispatch.run_request(request, definition, context.project, context.registry.runners)
     tell.ran(context, request, result)
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):

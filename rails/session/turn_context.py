@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from rails.agents.template import Agent
 from rails.approval.decision import Approver
 from rails.core import limits, paths
+from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import WorkspaceError
@@ -25,8 +26,6 @@ from rails.tools.loader import Registry
 
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]
-#: Tools that say where to write, not what is there now: they need to know what the agent looked at.
-_BY_PLACE: Final = ("write_file", "insert_lines")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +87,7 @@ class TurnContext:
         """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""
         path = request.parameters.get("file_path")
         known = self.seen.get(path, "") if isinstance(path, str) else ""
-        if not known or request.tool_name not in _BY_PLACE or "base_hash" in request.parameters:
+        tool = BUILTIN_TOOLS.get(request.tool_name)
+        if not known or not (tool and tool.by_place) or "base_hash" in request.parameters:
             return request
         return replace(request, parameters={**request.parameters, "base_hash": known})

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final, get_args
 
 from rails.core import limits
+from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.text import one_line
 from rails.core.tool_request import Effect, Json
 from rails.data_formats.positions import JsonPlace
@@ -15,7 +16,7 @@ from rails.tools import aliases
 from rails.tools.definition_fields import NAME, VARIABLE, Fields
 from rails.tools.registry import ANY_ROLE, Access, Builtin, Definition, Transport, role_slug
 from rails.tools.runners.secrets import secret_references
-from rails.tools.transports import BUILTINS, TransportReader, filled_texts, placeholders, secret_texts
+from rails.tools.transports import TransportReader, filled_texts, placeholders, secret_texts
 
 _LEVELS: Final[Mapping[Json, Access]] = {
     "free_access": "free",
@@ -129,7 +130,8 @@ class DefinitionReader(Fields):
     def _effect(self, transport: Transport) -> Effect:
         effects = get_args(Effect)
         if isinstance(transport, Builtin):
-            own = BUILTINS.get(transport.name, "run")
+            tool = BUILTIN_TOOLS.get(transport.name)
+            own = tool.effect if tool else "run"
             if self.raw.get("effect", own) != own:
                 self.problem(
                     ("effect",), f"the built-in {transport.name!r} has the effect {own!r}", "Remove the field."

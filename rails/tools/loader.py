@@ -243,7 +243,7 @@ def _read_text(file: Path) -> str | Mistake:
 
 def _wrong_values(definition: Definition, text: str) -> Iterator[Mistake]:
     """Check the examples and the defaults of a definition against its own schema."""
-    from rails.tools.validate import faults
+    from rails.json_schema.validator import faults
 
     document = parse_document(text)
     for index, example in enumerate(definition.examples):

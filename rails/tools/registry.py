@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final, Literal
 
 from rails.core.conversation import ToolSpec
-from rails.core.tool_request import Effect, Json
+from rails.core.tool_request import Effect, Json, ToolResult
 
 #: Whether an agent may use a tool without asking, only after a human agreed, or not at all.
 Access = Literal["free", "ask", "none"]
+
+#: What runs a built-in tool: its parameters and the project folder in, a result out, for failures too.
+BuiltinRunner = Callable[[Mapping[str, Json], Path], ToolResult]
 
 #: The roles of the shipped templates; a template of the user's adds its own.
 ROLES: Final = (
@@ -137,12 +141,21 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The tools of a session. ``notes`` are sentences for the user about what was loaded or left out."""
+    """The tools of a session. ``notes`` are sentences for the user about what was loaded or left out.
+
+    ``runners`` run built-in tools, by name, that need a package which this one may not import: whoever puts a
+    session together brings them (:meth:`with_runners`).
+    """
 
     definitions: Mapping[str, Definition]
     notes: tuple[str, ...] = ()
+    runners: Mapping[str, BuiltinRunner] = field(default_factory=dict)
     # Every turn asks for the shapes of the same definitions; a registry made from this one makes its own.
     _made: dict[str, Mapping[str, Json]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def with_runners(self, runners: Mapping[str, BuiltinRunner]) -> Registry:
+        """Return the same tools with these runners for built-in tools."""
+        return replace(self, runners=runners)
 
     def names(self) -> tuple[str, ...]:
         """Return the tools' names, sorted."""

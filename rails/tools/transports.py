@@ -6,27 +6,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final, TypeGuard
 
+from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.text import one_line
-from rails.core.tool_request import Effect, Json
+from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import did_you_mean, kind_in_words, quoted_json
 from rails.tools.definition_fields import VARIABLE, Fields
 from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
 
-#: The built-in tools and what they can do.
-BUILTINS: Final[Mapping[str, Effect]] = {
-    "read_file": "read",
-    "list_files": "read",
-    "search_files": "read",
-    "n8n_node_info": "read",
-    "edit_workflow": "edit",
-    "write_file": "edit",
-    "edit_file": "edit",
-    "multi_edit": "edit",
-    "insert_lines": "edit",
-    "delete_file": "edit",
-    "move_file": "edit",
-}
 _TRANSPORTS: Final = ("builtin", "command", "http", "mcp-http", "mcp-stdio")
 _TRANSPORT_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "builtin": frozenset({"type", "name"}),
@@ -71,7 +58,7 @@ class TransportReader:
     def read(self) -> Transport:
         """Return the transport; one with a mistake comes back as something that is never run."""
         raw = self._raw
-        default = "builtin" if self._tool_name in BUILTINS and not self._endpoint else "http"
+        default = "builtin" if self._tool_name in BUILTIN_TOOLS and not self._endpoint else "http"
         kind_of = raw.get("type", default)
         if "transport" in self._fields.raw and "type" not in raw:
             self._fields.problem(("transport",), "the field 'type' is missing", f"Use one of {', '.join(_TRANSPORTS)}.")
@@ -95,8 +82,9 @@ class TransportReader:
 
     def _builtin(self) -> Builtin:
         name = self._raw.get("name", self._tool_name)
-        if not isinstance(name, str) or name not in BUILTINS:
-            fix = f"Built-in tools: {', '.join(sorted(BUILTINS))}. For a program of your own use a command transport."
+        if not isinstance(name, str) or name not in BUILTIN_TOOLS:
+            names = ", ".join(sorted(BUILTIN_TOOLS))
+            fix = f"Built-in tools: {names}. For a program of your own use a command transport."
             self._fields.problem(("transport",), f"there is no built-in tool {quoted_json(name, 60)}", fix)
             return Builtin("")
         return Builtin(name)

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
@@ -21,17 +21,12 @@ from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.data_formats.positions import JsonPlace
-from rails.json_schema.allowed import nearest_name, quoted_json, subschemas
+from rails.json_schema.allowed import nearest_name, quoted_json
 from rails.json_schema.coerce import Coerced, Memo, coerce
-from rails.json_schema.explain import SchemaFault, explain_schema_error, paired, place_in_words
-from rails.json_schema.formats import CHECKED
-from rails.json_schema.patterns import compile_pattern
+from rails.json_schema.explain import SchemaFault, paired, place_in_words
+from rails.json_schema.validator import IN_PLACE, SchemaValidator, schema_faults, validator_for
 from rails.tools import aliases
 from rails.tools.registry import Definition, Registry
-
-if TYPE_CHECKING:
-    from jsonschema.exceptions import ValidationError
-    from jsonschema.protocols import Validator
 
 #: Faults of one request that are reported; the rest is counted.
 _TOLD: Final = limits.FINDINGS_TOLD * 2
@@ -92,23 +87,10 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
         _drop_unknown(values, schema, converted)
     found += [_broken_text(place, why, fix) for place, why, fix in converted.broken]
     told = {fault.place for fault in found}
-    found += paired([fault for fault in _check(_validator(definition), values) if fault.place not in told])
+    found += paired([fault for fault in schema_faults(_validator(definition), values) if fault.place not in told])
     if not found:
         _fill_defaults(values, schema, converted)
     return Examined(values, tuple(converted.notes), tuple(found))
-
-
-def faults(
-    schema: Mapping[str, Json], value: Json, *, root: Mapping[str, Json] | None = None
-) -> tuple[SchemaFault, ...]:
-    """Return every way in which ``value`` does not satisfy ``schema``; references are into ``root``."""
-    shared = {key: root[key] for key in ("$defs", "definitions") if root and key in root}
-    return tuple(_check(_build({**shared, **schema}), value))
-
-
-def answer_faults(schema: Mapping[str, Json], value: Json) -> tuple[SchemaFault, ...]:
-    """Return every way in which a tool's answer does not satisfy ``schema``. Further properties are fine."""
-    return tuple(_check(_build(schema, close=False), value))
 
 
 # -- refusals -------------------------------------------------------------------------------------
@@ -232,11 +214,6 @@ def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json], converte
             converted.notes.append(f"{name}: default {quoted_json(inner['default'], 60)}")
 
 
-# -- the schema -----------------------------------------------------------------------------------
-
-_Errors = Iterator["ValidationError"]
-
-
 @functools.lru_cache(maxsize=1024)
 def _memo(definition: Definition) -> Memo:
     """Keep what conversion found out about a definition's schema; definitions are compared by identity."""
@@ -244,133 +221,11 @@ def _memo(definition: Definition) -> Memo:
 
 
 @functools.lru_cache(maxsize=1024)
-def _validator(definition: Definition) -> Validator:
+def _validator(definition: Definition) -> SchemaValidator:
     """Compile a definition's schema once; definitions are compared by identity.
 
     Parameters that say nothing about themselves are none at all, so they are closed too.
     """
     schema = dict(definition.request_schema)
-    return _build(schema if _IN_PLACE & set(schema) or "$ref" in schema else {"properties": {}, **schema})
-
-
-def _build(schema: Mapping[str, Json], *, close: bool = True) -> Validator:
-    from referencing import Registry as NoReferences
-
-    whole = closed(dict(schema)) if close else dict(schema)
-    return _validator_class()(whole, registry=NoReferences())
-
-
-def closed(schema: Json) -> Json:
-    """Return ``schema`` with every object closed to properties that it does not name.
-
-    An object whose other parts (``allOf``, ``then``, ``$ref``, …) name properties of their own stays open:
-    closing one part would refuse the properties of the others.
-    """
-    if not isinstance(schema, dict):
-        return schema
-    result = dict(schema)
-    properties = schema.get("properties")
-    if "items" in schema:
-        result["items"] = closed(schema["items"])
-    if isinstance(properties, dict):
-        result["properties"] = {name: closed(inner) for name, inner in properties.items()}
-        if _names_elsewhere(schema, 0) <= set(properties):
-            result.setdefault("additionalProperties", False)
-    return result
-
-
-_IN_PLACE: Final = frozenset({"allOf", "anyOf", "oneOf", "if", "then", "else", "dependentSchemas", "not"})
-#: A name that no property has: what a ``$ref`` may add is not known here.
-_UNKNOWN: Final = "\0"
-
-
-def _names_elsewhere(schema: Mapping[str, Json], depth: int) -> set[str]:
-    """Return the property names that the parts of ``schema`` that apply to the same object mention."""
-    names: set[str] = {_UNKNOWN} if "$ref" in schema or depth > limits.SCHEMA_DEPTH else set()
-    for place, part in subschemas(schema):
-        if place[0] in _IN_PLACE and isinstance(part, dict) and depth <= limits.SCHEMA_DEPTH:
-            inner = part.get("properties")
-            names |= set(inner) if isinstance(inner, dict) else set()
-            names |= _names_elsewhere(part, depth + 1)
-    return names
-
-
-@functools.cache
-def _validator_class() -> Callable[..., Validator]:
-    """Return JSON Schema 2020-12 with our own linear-time, one-error-each keywords."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import extend
-
-    keywords: dict[str, Any] = {
-        "required": _required,
-        "additionalProperties": _additional_properties,
-        "pattern": _pattern,
-        "format": _format,
-        "uniqueItems": _unique_items,
-        "multipleOf": _multiple_of,
-    }
-    return extend(Draft202012Validator, validators=keywords)  # type: ignore[no-any-return,no-untyped-call]
-
-
-def _error(message: str) -> ValidationError:
-    from jsonschema.exceptions import ValidationError
-
-    return ValidationError(message)
-
-
-def _required(validator: Validator, required: list[str], instance: Json, _schema: Mapping[str, Json]) -> _Errors:
-    """One error for each missing property, with its name as the message."""
-    if validator.is_type(instance, "object") and isinstance(instance, dict):
-        yield from (_error(name) for name in required if name not in instance)
-
-
-def _additional_properties(validator: Validator, rule: Json, instance: Json, schema: Mapping[str, Json]) -> _Errors:
-    """One error for each property that the schema does not name, with its name as the message."""
-    if not isinstance(instance, dict):
-        return
-    properties = schema.get("properties")
-    known = properties if isinstance(properties, dict) else {}
-    for name, value in instance.items():
-        if name in known:
-            continue
-        if rule is False:
-            yield _error(name)
-        elif isinstance(rule, dict):
-            yield from validator.descend(value, rule, path=name)  # type: ignore[attr-defined]
-
-
-def _pattern(_validator: Validator, pattern: str, instance: Json, _schema: Mapping[str, Json]) -> _Errors:
-    if not isinstance(instance, str):
-        return
-    if len(instance) > limits.PATTERN_CHARS or not compile_pattern(pattern).search(instance):
-        yield _error(f"does not match {pattern}")
-
-
-def _format(_validator: Validator, name: str, instance: Json, _schema: Mapping[str, Json]) -> _Errors:
-    check = CHECKED.get(name)
-    if isinstance(instance, str) and check and not check(instance):
-        yield _error(f"is not a valid {name}")
-
-
-def _unique_items(_validator: Validator, unique: bool, instance: Json, _schema: Mapping[str, Json]) -> _Errors:
-    """Compare canonical texts in a set: the library's own way takes 18 s for 3,000 objects."""
-    if unique and isinstance(instance, list):
-        seen = {json.dumps(item, sort_keys=True) for item in instance}
-        if len(seen) < len(instance):
-            yield _error("lists an item twice")
-
-
-def _multiple_of(_validator: Validator, step: float, instance: Json, _schema: Mapping[str, Json]) -> _Errors:
-    if isinstance(instance, bool) or not isinstance(instance, int | float):
-        return
-    exact = isinstance(instance, int) and isinstance(step, int)
-    remainder = instance % step if exact else abs(instance / step - round(instance / step))
-    if remainder > (0 if exact else 1e-9):
-        yield _error(f"is not a multiple of {step}")
-
-
-def _check(validator: Validator, value: Json) -> Iterator[SchemaFault]:
-    """Yield every fault in the order of its place; the library's errors become our sentences."""
-    errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
-    for error in errors[: _TOLD * 4]:
-        yield explain_schema_error(error)
+    says_more = IN_PLACE & set(schema) or "$ref" in schema
+    return validator_for(schema if says_more else {"properties": {}, **schema}, close=True)

@@ -6,8 +6,9 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.approval.diff_view import file_diff, show
-from rails.approval.terminal.screen import draw, wrap
+from rails.approval.diff_view import file_diff
+from rails.render.blocks import show
+from rails.render.lines import draw, wrap
 
 
 def styles(diff):

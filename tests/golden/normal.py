@@ -7,7 +7,6 @@ import re
 _ESCAPED = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _TOOLS = "python|ruff|ruff format|black|flake8|git|node|eslint|prettier|biome|ai-rails|AI-Rails"
 _ALWAYS = (
-    (r"\S*/recordings/", "GOLDEN/sessions/"),
     (rf"\b({_TOOLS}) \d+\.\d+(\.\d+)?\w*", r"\1 VERSION"),
     (r"\S*/ai-rails-demo-\w+/todo", "PROJECT"),
 )
@@ -17,6 +16,7 @@ _LIVE = (
     (r"\b\d+(\.\d+)?(e-\d+)? ?(ms|s|seconds)\b", r"0 \3"),
     (r"in \d+\.\d+s", "in 0s"),
     (r"process \d+", "process 0"),
+    (r"committed [0-9a-f]{12}\b", "committed COMMIT"),
     (r"until \d\d:\d\d UTC", "until TIME"),
     (r"the hash [0-9a-f]{64}", "the hash HASH"),
     (r'("(?:ends|at|timestamp)": ?)\d{9,}(?:\.\d+)?', r"\g<1>0"),

@@ -17,7 +17,7 @@ from rails.cli import main
 
 HERE = Path(__file__).parent
 #: What a person is asked ends so; nothing else that is printed does.
-PROMPTS = (", then Enter: ", "(Enter: no reason): ", "anything else does not: ", "(Enter: none): ", "> ")
+PROMPTS = (", then Enter: ", "(Enter: no reason): ", "anything else does not: ", "(Enter: none): ", " s): ", "> ")
 
 
 class Result(NamedTuple):
@@ -111,6 +111,8 @@ def committed(project):
     identity = ["-c", "user.name=T", "-c", "user.email=t@localhost", "-c", "commit.gpgsign=false"]
     for words in (
         ["init", "-q", "-b", "main"],
+        ["config", "user.name", "T"],
+        ["config", "user.email", "t@localhost"],
         ["add", "-A"],
         [*identity, "commit", "-q", "--allow-empty", "-m", "All"],
     ):
@@ -153,4 +155,5 @@ def filled(words, project, answers):
     """Return a command with the project, the recorded answers and the last session in their places."""
     sessions = sorted(file.name for file in project.glob(".rails/sessions/*"))
     places = {"PROJECT": str(project), "ANSWERS": f"recorded:{answers}", "SESSION": sessions[-1] if sessions else ""}
+    places["CASE"] = str(answers.parent)
     return [re.sub("|".join(places), lambda found: places[found[0]], word) for word in words]

@@ -18,6 +18,7 @@ CASES = HERE.parent / "cases"
 SCENARIOS = HERE.parent / "scenarios"
 VERBS = (
     *("agents", "apply", "demo", "doctor", "feature", "gate", "grants", "log", "n8n", "new", "policy", "redo"),
+    "completion",
     *("review", "run", "serve", "takeover", "tools", "undo", "parse", "why"),
 )
 DIALECTS = ("hermes", "invoke", "mistral", "react", "name", "cohere", "gemini")
@@ -77,7 +78,7 @@ def test_help_of_every_verb(golden):
 
 
 def test_no_verb_is_without_a_golden_help():
-    listed = re.findall(r"^    (\w+) ", (HERE / "expected/help/help.txt").read_text("utf-8"), re.MULTILINE)
+    listed = re.findall(r"^    (\w+)(?: |$)", (HERE / "expected/help/help.txt").read_text("utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(VERBS)
 
 
@@ -100,9 +101,14 @@ def texts():
             answer = json.loads(line)
             if isinstance(answer["content"], str):
                 yield f"{file.parent.name[:3]}/{number}", answer["content"], answer.get("stop_reason", "end_turn")
-    for line in (HERE / "answers/apply.jsonl").read_text("utf-8").splitlines():
-        item = json.loads(line)
-        yield f"apply/{item['id']}", item["text"], "end_turn"
+    for name in ("apply", "forms", "flows"):
+        for item in answers(name):
+            yield f"{name}/{item['id']}", item["text"], "end_turn"
+
+
+def answers(name):
+    """Return the answers of a file of this folder."""
+    return [json.loads(line) for line in (HERE / f"answers/{name}.jsonl").read_text("utf-8").splitlines()]
 
 
 def jsonl(items):
@@ -136,7 +142,7 @@ def test_parse_as_text(golden, tmp_path):
     for file in sorted((CASES / "answers").glob("*.md")):
         steps += ran(["parse", file, "--project", tmp_path], ["parse", file, "--json", "--project", tmp_path])
     for name, text, finish in texts():
-        if name.startswith(("intake", "apply")):
+        if name.startswith(("intake", "apply", "forms")):
             steps.append(
                 (
                     ["parse", "--finish", finish, name],
@@ -230,7 +236,7 @@ def applied(project, *words, stdin=""):
 @pytest.mark.parametrize("name", ["policy", "dry-run"])
 def test_apply_of_many_answers(golden, shop, name):
     words = {"policy": ["--approve", "policy"], "dry-run": ["--dry-run"]}[name]
-    items = [json.loads(line) for line in (HERE / "answers/apply.jsonl").read_text("utf-8").splitlines()]
+    items = answers("apply")
     items += [{"id": case, "text": text} for case, text, _ in texts() if case.startswith(("intake", "answers"))]
     said, log = applied(shop, "--jsonl", *words, stdin="".join(json.dumps(item) + "\n" for item in items))
     files = {path: data.decode("utf-8", "backslashreplace") for path, data in files_of(shop).items()}
@@ -238,6 +244,27 @@ def test_apply_of_many_answers(golden, shop, name):
     if name == "policy":
         golden("apply/policy.log.jsonl", log)
         golden("apply/policy.files.json", json.dumps(files, indent=1, ensure_ascii=False) + "\n")
+
+
+def test_apply_of_changes_to_workflows(golden, shop, tmp_path):
+    package = tmp_path / "packages/node_modules/n8n-nodes-base"
+    (package / "dist/types").mkdir(parents=True)
+    (package / "package.json").write_text('{"name": "n8n-nodes-base", "version": "9.8.7"}', "utf-8")
+    (package / "dist/types/nodes.json").write_bytes((HERE / "trees/nodes/nodes.json.txt").read_bytes())
+    planted(HERE / "trees/gate/flows", shop / "flows")
+    (shop / "README.md").write_text("# A shop\n", "utf-8")
+    paths = [(shop, "PROJECT"), (tmp_path, "TMP")]
+    said = [transcript(ran(["n8n", "catalogue", "build", tmp_path / "packages"], ["n8n", "catalogue"]), paths)]
+    said.append(transcript(ran(["gate", "--project", shop, "--profile", "publish", "--format", "json"]), paths))
+    stdin = "".join(json.dumps(item) + "\n" for item in answers("flows"))
+    words = ["--jsonl", "--agent", "n8n-flow-creator", "--approve", "policy"]
+    (tmp_path / "config/policy.toml").write_text(
+        ALLOW.replace("tool = [", 'tool = ["edit_workflow", ').replace("*.json", "**")
+    )
+    done, log = applied(shop, *words, stdin=stdin)
+    flows = {file.name: file.read_text("utf-8") for file in sorted(shop.glob("flows/*.json"))}
+    golden("apply/flows.txt", "\n".join([*said, done, json.dumps(flows, indent=1)]) + "\n")
+    golden("apply/flows.log.jsonl", log)
 
 
 def test_apply_of_one_answer(golden, shop, tmp_path):

@@ -1,7 +1,9 @@
 """Whole sessions through the command line, and logs that the release before has written: what they come to today."""
 
 import json
+import re
 import shutil
+import subprocess
 from itertools import pairwise
 
 import pytest
@@ -39,8 +41,28 @@ def test_a_session_prints_and_logs_the_same(golden, tmp_path, name):
     paths = places(tmp_path, project)
     golden(f"sessions/{name}.screen.txt", transcript(steps, paths))
     golden(f"sessions/{name}.log.jsonl", log_of(log_in(project).read_bytes(), paths))
-    files = {file: data.decode("utf-8") for file, data in files_of(project).items()}
-    golden(f"sessions/{name}.files.json", text_of(json.dumps(files, indent=1, ensure_ascii=False) + "\n", paths))
+    golden(f"sessions/{name}.files.json", shown_files(project, paths))
+    golden(f"sessions/{name}.state.txt", text_of(state_of(project), paths))
+
+
+def state_of(project):
+    """Return the files of ``.rails``, and what the commits of the project and of the checkpoints say."""
+    parts = [str(file.relative_to(project)) for file in sorted(project.glob(".rails/**/*")) if file.is_file()]
+    listed = sorted({re.sub(r"pack-[0-9a-f]+", "pack-HASH", part) for part in parts})
+    for folder in (".git", ".rails/history.git"):
+        if (project / folder).is_dir():
+            words = [
+                "log",
+                "--all",
+                "--reverse",
+                "--topo-order",
+                "--format=%n%an <%ae>%n%B",
+                "--name-status",
+                "--no-renames",
+            ]
+            done = subprocess.run(["git", f"--git-dir={project / folder}", *words], capture_output=True, check=True)
+            listed += [f"\n== {folder}", done.stdout.decode("utf-8")]
+    return "\n".join(listed) + "\n"
 
 
 # -- logs of the release before ---------------------------------------------------------------------------

@@ -12,11 +12,10 @@ from rails.core.conversation import NativeCall
 from rails.core.errors import UsageError
 from rails.core.events import Event, Record
 from rails.core.json_text import json_object
-from rails.log.index import feed, search
+from rails.log.index import feed
 from rails.log.index.index import Index
-from rails.log.index.query import parse_query
-from rails.log.index.search import scan, session_ids
 from rails.log.index.terms import folded_text, folded_words, searchable_words
+from rails.log.reader import session_ids
 from rails.log.writer import SessionLog
 
 FINDING = {"path": "src/todo.py", "line": 3, "rule": "E501", "message": "line too long (130 > 120)", "new": True}
@@ -119,9 +118,17 @@ def places(found):
     return [hit.place for hit in found]
 
 
+def from_logs(state, line, **more):
+    """Search with an index that has taken nothing in: everything is read from the logs."""
+    with Index(state / "none") as index:
+        index.state = state
+        assert not index.complete
+        return index.search(line, refresh_s=0, **more).hits
+
+
 @pytest.mark.parametrize(("line", "count"), QUERIES.items())
 def test_a_search_finds_the_same_with_the_index_and_without(state, line, count):
-    by_scan = places(scan(state, parse_query(line)))
+    by_scan = places(from_logs(state, line))
     with Index(state) as index:
         index.refresh()
         assert index.has_words
@@ -334,13 +341,17 @@ def test_damage_is_counted_and_the_rest_stays_searchable(state):
 
 def test_any_piece_of_text_is_found_also_inside_words_and_across_them(state):
     def pieces(line, **more):
-        return list(scan(state, parse_query(line), **more))
+        with Index(state) as index:
+            by_index = index.search(line, **more).hits
+            assert index.complete
+        assert by_index == from_logs(state, line, **more)
+        return by_index
 
     assert len(pieces('text:"isk is fu"')) == 1
     assert len(pieces("text:のテ")) == 2
     assert len(pieces("text:501")) == 2
-    assert pieces("text:e501") == []
-    assert pieces('text:"nothing like it"') == []
+    assert pieces("text:e501") == ()
+    assert pieces('text:"nothing like it"') == ()
     first, second = pieces("text:E501")
     assert [hit.place for hit in pieces("text:E501", before=first.place)] == [second.place]
     assert len(pieces("text:E501", limit=1)) == 1
@@ -351,18 +362,54 @@ def test_any_piece_of_text_is_found_also_inside_words_and_across_them(state):
         assert index.search("text:501 type:nothing").hits == ()
 
 
-@pytest.mark.parametrize("block", [1, 100, 1_000, 1 << 20])
-def test_a_scan_sees_every_line_whatever_the_blocks_and_however_long_a_line(state, monkeypatch, block):
+def test_every_line_is_found_without_an_index_however_long_its_neighbours_are(state, monkeypatch):
     log = state / "sessions" / "20261121-100000-aaaa" / "log.jsonl"
     rows = log.read_bytes().split(b"\n")
     log.write_bytes(b"\n".join([*rows[:3], b"x" * 40_000, *rows[3:]]) + b"in flight")
-    whole = [(hit.place, hit.offset) for hit in scan(state, parse_query(""))]
+    whole = [(hit.place, hit.offset) for hit in from_logs(state, "")]
     assert len(whole) == 23
-    monkeypatch.setattr(search, "_BLOCK", block)
     monkeypatch.setattr(limits, "LOG_LINE_BYTES", 20_000)
-    assert [(hit.place, hit.offset) for hit in scan(state, parse_query(""))] == whole
+    assert [(hit.place, hit.offset) for hit in from_logs(state, "")] == whole
     for _, offset in whole[-11:]:
         assert log.read_bytes()[offset:].startswith(b'{"v":1,')
+
+
+@pytest.mark.parametrize("fed", range(0, 23, 4))
+@pytest.mark.parametrize("line", ["", "is:failed", "edit*", "-gate", "text:501", "session:20261121-110000-bbbb edit"])
+def test_a_half_fed_index_and_the_logs_together_give_every_page_once(state, monkeypatch, fed, line):
+    with Index(state) as index:
+        whole = places(index.search(line, limit=100).hits)
+    (state / "index.db").unlink()
+    monkeypatch.setattr(feed, "_BATCH", max(1, fed))
+    clock = iter([0.0, 0.0, *[9e9] * 100])
+    with Index(state) as index:
+        monkeypatch.setattr(feed.time, "monotonic", lambda: next(clock))
+        assert not index.refresh(1.0)
+        monkeypatch.undo()
+        pages, before = [], ""
+        while True:
+            found = index.search(line, limit=3, before=before, refresh_s=0)
+            pages += places(found.hits)
+            if not found.next:
+                break
+            before = found.next
+    assert pages == whole
+
+
+def test_where_the_disk_refuses_while_the_index_is_fed_it_lives_in_memory(state, monkeypatch):
+    real, opened = feed.feed, []
+
+    def refuse(db, where, deadline):
+        if db.execute("PRAGMA database_list").fetchone()[2]:
+            raise sqlite3.OperationalError("database or disk is full")
+        opened.append(db)
+        return real(db, where, deadline)
+
+    monkeypatch.setattr(feed, "feed", refuse)
+    with Index(state) as index:
+        assert len(index.search("is:failed").hits) == 5
+        assert index.complete
+        assert len(opened) == 1
 
 
 def test_hostile_search_lines_are_words_and_never_commands(state):

@@ -14,12 +14,13 @@ from rails.core.app_dirs import builtin_folder
 from rails.core.conversation import Message, TextPart, ToolSpec
 from rails.core.errors import ModelError
 from rails.core.tool_request import RawRequest, ToolRequest
+from rails.json_schema.validator import closed
 from rails.models.anthropic import AnthropicModel
 from rails.models.openai import OpenAIModel
 from rails.models.structured_output import ANTHROPIC, OPENAI, Strictness, strict_schema, strict_tools
 from rails.testing import Reply, StubServer, says
 from rails.tools.loader import load_definitions
-from rails.tools.validate import closed, validate
+from rails.tools.validate import validate
 
 SHIPPED = load_definitions([builtin_folder("mcp_definitions")]).definitions
 ORIGINAL = load_definitions([Path(__file__).parent.parent / "tools" / "original_definitions"]).definitions

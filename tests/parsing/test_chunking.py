@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.results import CallFound, CallStarted
+from rails.parsing.results import CallFound, CallStarted, CallWithdrawn
 
 from .conftest import SHAPES
 
@@ -30,6 +30,23 @@ PIECES = [
     " ",
     "<thinking>\n",
     "</thinking>\n",
+    "Well. <think>",
+    "</think>",
+    "<example>\n",
+    "</example>\n",
+    "[THINK]",
+    "[/THINK]\n",
+    "<function=write_file>\n<parameter=content>\n",
+    "</parameter>\n</function>\n",
+    "</tool_call>\n",
+    "<|channel|>analysis<|message|>",
+    "<|end|>",
+    "◁/think▷",
+    "*** Begin Patch\n",
+    "*** End Patch\n",
+    "@@ -1,2 +1,3 @@\n ",
+    "<<<<<<< SEARCH\n",
+    ">>>>>>> REPLACE\n",
     "<!-- ",
     "-->",
     '{"a": 1}',
@@ -54,6 +71,11 @@ PIECES = [
     "'",
 ]
 FINISHES = st.sampled_from(["end_turn", "max_tokens"])
+
+
+def foreign(found):
+    """Return the refusals of what turned out to stand in another model's call."""
+    return [refusal for refusal in found.refusals if refusal.code == "unread"]
 
 
 def stream(text, sizes, finish):
@@ -85,12 +107,17 @@ def test_c5_02_every_block_is_completed_once_and_in_order(pieces, finish):
     whole = parse("".join(pieces), SHAPES, finish=finish)
     completed = [signal.id for signal in whole.late if isinstance(signal, CallFound)]
     started = [signal.id for signal in whole.late if isinstance(signal, CallStarted)]
-    assert completed == sorted(completed, key=lambda name: int(name[1:]))
-    assert len(set(completed)) == len(completed)
+    closed = [signal for signal in whole.late if isinstance(signal, CallFound) and signal.outcome in foreign(whole)]
+    in_order = [name for name in completed if name not in {signal.id for signal in closed}]
+    assert in_order == sorted(in_order, key=lambda name: int(name[1:]))
+    assert len(set(in_order)) == len(in_order)
     assert len(set(started)) == len(started)
-    assert set(started) <= set(completed)
+    assert set(started) <= set(completed) | {signal.id for signal in whole.late if isinstance(signal, CallWithdrawn)}
     assert {r.id for r in whole.requests} <= set(started)
-    assert set(completed) == {r.id for r in whole.requests} | {r.request_id for r in whole.refusals}
+    withdrawn = {signal.id for signal in whole.late if isinstance(signal, CallWithdrawn)}
+    results = {r.id for r in whole.requests} | {r.request_id for r in whole.refusals}
+    assert set(completed) | withdrawn == results | withdrawn
+    assert not results & withdrawn
 
 
 def test_c5_01_a_request_is_announced_before_its_content_is_there():

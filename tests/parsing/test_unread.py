@@ -35,16 +35,21 @@ LOST = {
     "XML by elements, behind text": (f"Sure:\nnow {ELEMENT}\n", 2, "behind other text on its line"),
     "XML in a fence": (f"```xml\n{XML}\n```", 2, "in a fence marked 'xml'"),
     "XML by elements, in a fence": (f"```\n{ELEMENT}\n```", 2, "in a fence without a language"),
-    "another form in tags": (f"<tool_call>\n{NAMED}\n</tool_call>", 2, "in the form 'name'"),
+    "another form in tags": (
+        f"<tool_call>\n{NAMED}\n</tool_call>",
+        1,
+        "in the form of another model (tool_call)",
+    ),
+    "bare, and a parameter is missing": ('{"tool": "write_file", "path": "a.py"}', 1, "outside of any fence"),
+    "bare and broken": (CALL[:-1], 1, "as broken JSON outside of any fence"),
 }
 QUOTED = {
     "between backticks": f"I sent `{CALL}` before.",
     "on a quoted line": f"> {CALL}\n",
     "in a fence of another language": f"```python\ncall = {CALL}\n```\n",
     "in a fence within a fence": f"````markdown\n```\n{CALL}\n```\n````\n",
-    "of an unknown tool": CALL.replace("write_file", "wrote_file"),
-    "that lacks a parameter": '{"tool": "write_file", "path": "a.py"}',
-    "that is broken": CALL[:-1],
+    "that lacks a parameter, in a sentence": 'I sent {"tool": "write_file", "path": "a.py"} before.',
+    "that is broken, in a sentence": "I sent " + CALL[:-1],
     "data": '{"name": "write_file", "stars": 5}',
     "in a thought": f"<thinking>\nI could send\n{CALL}\n</thinking>\nDone.",
     "in a comment": f"<!-- for later:\nnow {XML} -->\nDone.",
@@ -73,7 +78,7 @@ def test_a_call_that_was_not_read_is_refused_with_its_line_and_never_run(name, s
     assert (refusal.code, refusal.request_id) == ("unread", "t1.1")
     assert refusal.message.startswith(f"Line {line} holds a call of 'write_file' {where}, ")
     assert "```json" in refusal.hint
-    assert text[refusal.start : refusal.end].strip()[0] + text[refusal.start : refusal.end][-1] in ("{}", "<>")
+    assert text[refusal.start : refusal.end].strip()[0] in "{<"
     assert found.prose == text
 
 

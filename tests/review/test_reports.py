@@ -7,7 +7,8 @@ import pytest
 from rails.core.errors import UsageError
 from rails.log.session_stats import SessionStats
 from rails.projections.session import session_view
-from rails.render.table import Cell, Table, cells, table_as_text
+from rails.render.blocks import Cell, Table, cells
+from rails.render.table import table_as_text
 from rails.review.reports.decisions import decisions, decisions_table
 from rails.review.reports.report_list import REPORTS
 from rails.review.reports.rules import heat_map, heat_table

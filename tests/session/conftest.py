@@ -7,6 +7,7 @@ import pytest
 
 from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
+from rails.commands.builtin_runners import BUILTIN_RUNNERS
 from rails.core.app_dirs import builtin_folder
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
@@ -44,7 +45,7 @@ def work(tmp_path, monkeypatch):
         model = ScriptedModel(list(answers))
         registry = load_definitions(
             [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
-        )
+        ).with_runners(BUILTIN_RUNNERS)
         agents = dict(load_agents([builtin_folder("agent_templates")]))
         task = SessionJob(project, **{"tasks": (("coder", "the task"),), **job})
         with open_log(task, model) as log:

@@ -77,3 +77,10 @@ def test_a_node_type_is_looked_up_instead_of_guessed(work):
 def test_the_coder_may_not_use_the_tools_of_the_flow_creator(work):
     done = work(edit({"op": "remove_node", "name": "Slack"}), "I see.")
     assert done.events("TOOL_REQUEST_VALIDATION_FAILED")[0]["refusals"][0]["code"] == "forbidden_tool"
+
+
+def test_a_workflow_that_cannot_be_edited_does_not_hide_the_refusal_of_another_edit(work):
+    other = request("edit_file", {"file_path": "none.txt", "old_string": "a", "new_string": "b"})
+    done = work(edit({"op": "remove_node", "name": "x"}) + other, "I see.", **CREATOR)
+    assert "flow.json does not exist" in done.told[0]
+    assert "none.txt" in done.told[0]

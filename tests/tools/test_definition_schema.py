@@ -7,11 +7,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rails.core.app_dirs import builtin_folder
+from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.json_schema import allowed
 from rails.tools.definition_fields import KNOWN_KEYS
 from rails.tools.describe import starter
 from rails.tools.loader import schema_file
-from rails.tools.transports import BUILTINS
 
 SCHEMA = json.loads(schema_file().read_text(encoding="utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
@@ -58,4 +58,4 @@ def test_it_knows_the_same_fields_keywords_formats_and_built_ins():
     keywords = SCHEMA["$defs"]["schema"]["anyOf"][1]["properties"]
     assert set(keywords) == allowed.KEYWORDS
     assert set(keywords["format"]["enum"]) == {*allowed.CHECKED, *allowed.INFORMING}
-    assert set(SCHEMA["properties"]["transport"]["oneOf"][0]["properties"]["name"]["enum"]) == set(BUILTINS)
+    assert set(SCHEMA["properties"]["transport"]["oneOf"][0]["properties"]["name"]["enum"]) == set(BUILTIN_TOOLS)

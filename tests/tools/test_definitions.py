@@ -6,10 +6,10 @@ import pytest
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import DefinitionError
+from rails.json_schema.validator import faults
 from rails.tools.describe import describe, starter
 from rails.tools.loader import check_folder, load_definitions, read_definition
 from rails.tools.registry import Builtin, Command, Http, Mcp, role_slug
-from rails.tools.validate import faults
 
 GOOD = {
     "tool_name": "count_lines",

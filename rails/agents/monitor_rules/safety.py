@@ -10,13 +10,11 @@ from typing import Final
 from rails.agents.monitor_rules import patterns
 from rails.agents.monitor_rules.alert import REPEATS, Alert, alert, records_of_type, refusals, texts_of
 from rails.core import paths
+from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.events import Record
 
 #: Tools whose parameters are text for files, where a dangerous word is no command.
-_FILE_TOOLS: Final = frozenset(
-    {"write_file", "edit_file", "multi_edit", "insert_lines", "delete_file", "move_file", "edit_workflow"}
-    | {"read_file", "list_files", "search_files"}
-)
+_FILE_TOOLS: Final = frozenset(tool.name for tool in BUILTIN_TOOLS.values() if tool.on_files)
 _PATH_KEYS: Final = ("file_path", "path", "new_path")
 _OUTSIDE: Final = "leads out of the project"
 #: Files that something else runs.

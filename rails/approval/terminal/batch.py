@@ -14,9 +14,10 @@ from typing import Final, Protocol, runtime_checkable
 
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.terminal.console import Console, NoAnswer
-from rails.approval.terminal.screen import Look, field, styled, wrap
+from rails.approval.terminal.screen import Look, field
 from rails.core.dataclass import replace
 from rails.core.text import one_line
+from rails.render.lines import styled, wrap
 
 #: Runs in one question: a list that a person reads to its end.
 MOST: Final = 20

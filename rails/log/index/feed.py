@@ -16,10 +16,10 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.errors import LogError
 from rails.core.events import Record
 from rails.log import blobs, files
+from rails.log.index.matching import blob_text
 from rails.log.index.query import EVERY_RECORD, facet_word
-from rails.log.index.search import blob_text, session_ids
 from rails.log.index.terms import searchable_words
-from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail
+from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail, session_ids
 from rails.log.session_stats import SessionStats
 
 #: Changes with every change of the tables, of the stats or of what is searchable; another version is built again.

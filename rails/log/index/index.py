@@ -8,7 +8,9 @@ or a window shows is read from the log itself.
 Rows are numbered ``session << 32 | record``, so that "newest first" is the order of the rows and a
 session is a range of them. The full-text table keeps no text (FTS5 "contentless"): it is about as large
 as the log. Ranking is left out on purpose; at a million records it takes seconds where the order of the
-rows takes none. Where SQLite has no FTS5, search goes through the logs (:mod:`rails.log.index.search`).
+rows takes none. Where the disk refuses the file, the index lives in memory. What it cannot say (a piece of text,
+words where SQLite has no FTS5, records that are not taken in yet) is read from the logs and judged one by one
+(:mod:`rails.log.index.matching`).
 """
 
 from __future__ import annotations
@@ -21,24 +23,29 @@ import os
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
 from rails.core import limits
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import dataclass, replace
 from rails.log import event_codec, files
 from rails.log.index import feed
+from rails.log.index.lines import LogLines, SearchHit
+from rails.log.index.matching import RecordMatcher
 from rails.log.index.query import Query, parse_query, to_fts
-from rails.log.index.search import SearchHit, scan, session_ids
-from rails.log.reader import LOG_NAME, SESSION_ID, LogRow, Position, Tail, session_summary
+from rails.log.reader import LOG_NAME, SESSION_ID, LogRow, Position, Tail, session_ids, session_summary
 from rails.log.session_stats import SessionStats
 
 _NAME: Final = "index.db"
 _LOCK: Final = "index.lock"
 _MAKING: Final = "index.making"
 _LAST: Final = 1 << 62
+#: Rows, and bytes of a log, that are read at once where each record has to be looked at.
+_READ: Final = 2_000
+_BLOCK: Final = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +87,16 @@ class Index:
             try:
                 self.complete = mine and feed.feed(self._db, self.state, deadline)
             except (feed.StaleIndexError, FileNotFoundError, sqlite3.DatabaseError):
-                self._rebuild()
-                self.complete = feed.feed(self._db, self.state, deadline)
+                self.complete = self._fed_anew(deadline)
             return self.complete
+
+    def _fed_anew(self, deadline: float) -> bool:
+        try:
+            self._rebuild()
+            return feed.feed(self._db, self.state, deadline)
+        except (OSError, sqlite3.DatabaseError):  # the disk refuses
+            self._db = self._in_memory()
+            return feed.feed(self._db, self.state, deadline)
 
     def cards(self, limit: int = limits.PAGE_ROWS) -> tuple[SessionStats, ...]:
         """Return the stats of the newest sessions, the newest first.
@@ -144,19 +158,18 @@ class Index:
     def search(self, line: str, *, limit: int = 50, before: str = "", refresh_s: float = 0.2) -> SearchPage:
         """Return the newest records that match a search line (see :mod:`rails.log.index.query`), from ``before`` on.
 
-        What is new is taken in first, for at most about ``refresh_s`` seconds; if that is not enough, the
-        logs themselves are searched, so that the answer is never short. Raises UsageError for a line that
-        cannot be understood.
+        What is new is taken in first, for at most about ``refresh_s`` seconds; what is not in then is read
+        from the logs, so that the answer is never short. Raises UsageError for a line that cannot be understood.
         """
         query, limit = parse_query(line), min(limit, limits.PAGE_ROWS)
-        if refresh_s > 0 and not query.pieces:
+        if refresh_s > 0:
             self.refresh(refresh_s)
-        hits: list[SearchHit] | None = None
-        if self.complete and self.has_words and not query.pieces:
-            with contextlib.suppress(sqlite3.DatabaseError):
-                hits = self._search(query, limit, before)
-        if hits is None:
-            hits = list(scan(self.state, query, limit=limit, before=before))
+        try:
+            hits = list(itertools.islice(self._found(query, before, limit), limit))
+        except sqlite3.DatabaseError:
+            with self._lock:
+                self.complete = self._fed_anew(time.monotonic() + refresh_s)
+            hits = list(itertools.islice(self._found(query, before, limit), limit))
         return SearchPage(tuple(hits), hits[-1].place if hits and len(hits) == limit else "")
 
     def close(self) -> None:
@@ -179,9 +192,12 @@ class Index:
                     return feed.open_index(self._path, words=self._words)
                 except (feed.StaleIndexError, sqlite3.DatabaseError):
                     return self._rebuilt()
-        except (OSError, sqlite3.DatabaseError):  # no such folder, or no file to be had: the index lives in memory
-            self._path = None
-            return feed.open_index(None, words=self._words)
+        except (OSError, sqlite3.DatabaseError):  # no such folder, or no file to be had
+            return self._in_memory()
+
+    def _in_memory(self) -> sqlite3.Connection:
+        self._path = None
+        return feed.open_index(None, words=self._words)
 
     @contextlib.contextmanager
     def _making(self) -> Iterator[None]:
@@ -230,45 +246,90 @@ class Index:
         rows = self._rows("SELECT number FROM sessions WHERE session_id = ?", session_id)
         return int(rows[0][0]) << feed.SHIFT if rows else None
 
-    def _search(self, query: Query, limit: int, before: str) -> list[SearchHit]:
-        match = to_fts(query)
-        source, row = ("words w JOIN records r ON r.id = w.rowid", "w.rowid") if match else ("records r", "r.id")
-        where = [f"{row} < ?"]
+    def _found(self, query: Query, before: str, limit: int) -> Iterator[SearchHit]:
+        """Yield what matches, the newest first: from the index, and before it what a session has beyond it."""
+        matcher = RecordMatcher(query, self.state)
+        if self.complete:
+            yield from self._indexed(query, matcher, before, limit)
+            return
+        newest, _, number = before.rpartition(":")
+        for session_id in reversed(session_ids(self.state)):
+            if query.takes_session(session_id) and (not newest or session_id <= newest):
+                below = int(number) if session_id == newest and number.isdecimal() else _LAST
+                yield from self._found_in(session_id, query, matcher, below, limit)
+
+    def _found_in(
+        self, session_id: str, query: Query, matcher: RecordMatcher, below: int, limit: int
+    ) -> Iterator[SearchHit]:
+        """Yield what matches of one session, some of which is not in the index."""
+        new: deque[SearchHit] = deque(maxlen=limit)
+        edge = below  # what somebody takes into the index meanwhile is not found twice
+        for hit in self._beyond(session_id, 1):
+            edge = min(edge, hit.record.seq)
+            if hit.record.seq >= below:
+                break
+            if matcher.takes(hit.record):
+                new.append(hit)
+        yield from reversed(new)
+        yield from self._indexed(replace(query, sessions=(session_id,)), matcher, f"{session_id}:{edge}", limit)
+
+    def _indexed(self, query: Query, matcher: RecordMatcher, before: str, limit: int) -> Iterator[SearchHit]:
+        """Yield what matches of the rows in the index; what SQL cannot decide is decided by each record."""
+        words = to_fts(query) if self.has_words else ""
+        decided = not query.pieces and (bool(words) or not (query.phrases or query.facets))
+        source, row = ("words w JOIN records r ON r.id = w.rowid", "w.rowid") if words else ("records r", "r.id")
+        where: list[str] = [f"{row} < ?"]
         values: list[int | str] = [self._place(before) if before else _LAST]
-        if match:
-            where.append("words MATCH ?")
-            values.append(match)
+        for test, value in self._tests(query, words, row):
+            where.append(test)
+            values += value
+        # Only fixed words are put together here; every value is bound.
+        sql = f"SELECT r.id, r.offset, r.length FROM {source} WHERE {' AND '.join(where)} ORDER BY {row} DESC LIMIT ?"  # noqa: S608
+        count = limit if decided else _READ
+        while rows := self._rows(sql, *values, count):
+            yield from (
+                hit for hit in self._hits(rows, None if decided else matcher) if decided or matcher.takes(hit.record)
+            )
+            if len(rows) < count:
+                return
+            values[0] = rows[-1][0]
+
+    def _tests(self, query: Query, words: str, row: str) -> Iterator[tuple[str, list[int | str]]]:
+        """Yield the conditions of a search and their values."""
+        if words:
+            yield "words MATCH ?", [words]
         if query.after or query.before:
-            where.append("r.clock >= ? AND r.clock < ?")
-            values += [feed.clock(query.after), feed.clock(query.before) if query.before else _LAST]
+            last = feed.clock(query.before) if query.before else _LAST
+            yield "r.clock >= ? AND r.clock < ?", [feed.clock(query.after), last]
         for takes, sessions in (("", query.sessions), ("NOT ", query.not_sessions)):
             if sessions:
                 bases = [base for session_id in sessions if (base := self._base(session_id)) is not None]
                 tests = " OR ".join([f"({row} >= ? AND {row} < ?)" for _ in bases] or ["0"])
-                where.append(f"{takes}({tests})")
-                values += [edge for base in bases for edge in (base, base + (1 << feed.SHIFT))]
-        # Only fixed words are put together here; every value is bound.
-        sql = f"SELECT r.id, r.offset, r.length FROM {source} WHERE {' AND '.join(where)} ORDER BY {row} DESC LIMIT ?"  # noqa: S608
-        return list(self._hits(self._rows(sql, *values, limit)))
+                yield f"{takes}({tests})", [edge for base in bases for edge in (base, base + (1 << feed.SHIFT))]
 
     def _place(self, before: str) -> int:
         session_id, _, number = before.rpartition(":")
         base = self._base(session_id)
-        return base + int(number) if base is not None and number.isdecimal() else _LAST
+        return min(base + int(number), _LAST) if base is not None and number.isdecimal() else _LAST
 
-    def _hits(self, rows: Sequence[tuple[Any, ...]]) -> Iterator[SearchHit]:
-        """Read the records of rows (number, offset, length); what is no longer in its log is left out."""
+    def _hits(self, rows: Sequence[tuple[Any, ...]], matcher: RecordMatcher | None = None) -> Iterator[SearchHit]:
+        """Read the records of rows (number, offset, length); what is no longer in its log is left out.
+
+        With ``matcher``, lines in which it sees at once that they cannot match are left out, and the logs are read
+        in blocks, backwards.
+        """
         with contextlib.ExitStack() as stack:
-            logs: dict[int, tuple[str, int]] = {}
+            logs: dict[int, LogLines] = {}
             for number, offset, length in rows:
                 base, seq = number >> feed.SHIFT, number & ((1 << feed.SHIFT) - 1)
                 if base not in logs:
                     logs[base] = self._log(base, stack)
-                session_id, descriptor = logs[base]
-                line = os.pread(descriptor, length, offset) if descriptor >= 0 else b""
-                decoded = event_codec.decode_record(line) if line else ""
+                line = logs[base].line(offset, length, _BLOCK if matcher else 0)
+                if not line or (matcher and not matcher.may_take(line)):
+                    continue
+                decoded = event_codec.decode_record(line)
                 if not isinstance(decoded, str) and decoded[0].seq == seq:
-                    yield SearchHit(session_id, offset, length, decoded[0], b'"blob":' not in line)
+                    yield SearchHit(logs[base].session_id, offset, length, decoded[0], b'"blob":' not in line)
 
     def _beyond(self, session_id: str, first: int) -> Iterator[SearchHit]:
         """Yield the records from number ``first`` on that the log has and the index has not."""
@@ -288,11 +349,11 @@ class Index:
         outcome = "ended" if found.outcome else ""
         return SessionStats(session_id, found.started, found.last, found.task, outcome, found.outcome, found.records)
 
-    def _log(self, number: int, stack: contextlib.ExitStack) -> tuple[str, int]:
+    def _log(self, number: int, stack: contextlib.ExitStack) -> LogLines:
         session_id = str(self._rows("SELECT session_id FROM sessions WHERE number = ?", number)[0][0])
         try:
             descriptor = files.open_regular(str(self.state / "sessions" / session_id / LOG_NAME), os.O_RDONLY)
         except OSError:
-            return session_id, -1
+            return LogLines(session_id, -1)
         stack.callback(os.close, descriptor)
-        return session_id, descriptor
+        return LogLines(session_id, descriptor)

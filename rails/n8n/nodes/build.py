@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,8 @@ _NODES_FILE: Final = "dist/types/nodes.json"
 #: How deep below a given folder a package may lie: node_modules in node_modules, and pnpm's store.
 _SEARCH_DEPTH: Final = 9
 _MAX_BYTES: Final = 200_000_000
+#: A list of numbers, or an object of texts, as ``json.dumps`` lays it out.
+_FLAT: Final = re.compile(r'([\[{])\n\s+((?:(?:[\d.]+|"[^"\n]*": "[^"\n]*")(?:,\n\s+)?)+)\n\s+([\]}])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +146,20 @@ def build_catalogue(source: Path) -> CatalogueInfo:
 
     Raises UsageError when there is no node description at ``source``.
     """
+    compacted = compact(_packages_with_nodes(source), str(source))
+    file = catalogue.cache_file()
+    _write(file, compacted)
+    return _info(catalogue.catalogue_from_json(compacted), str(file))
+
+
+def _packages_with_nodes(source: Path) -> list[Package]:
     packages = list(packages_at(source))
     if not any(package.nodes for package in packages):
         raise UsageError(
             f"No n8n node descriptions at {source}: give the output of `n8n export:nodes`, "
             "a folder with the npm packages n8n-nodes-base and @n8n/n8n-nodes-langchain, or their .tgz files."
         )
-    compacted = compact(packages, str(source))
-    file = catalogue.cache_file()
-    _write(file, compacted)
-    return _info(catalogue.catalogue_from_json(compacted), str(file))
+    return packages
 
 
 def _info(found: catalogue.Catalogue, file: str) -> CatalogueInfo:
@@ -333,8 +340,9 @@ def names_list(source: Path) -> dict[str, Any]:
     """Return the list of names, versions and ports that ships (``names.json``), made from n8n's packages.
 
     Ports of one main input and one main output are left out; "*" stands for every version not named.
+    Raises UsageError when there is no node description at ``source``.
     """
-    full = catalogue.catalogue_from_json(compact(packages_at(source), str(source)))
+    full = catalogue.catalogue_from_json(compact(_packages_with_nodes(source), str(source)))
     types: dict[str, dict[str, list[float]]] = {}
     ports: dict[str, dict[str, str]] = {}
     for node_type in sorted(full.versions):
@@ -349,6 +357,12 @@ def names_list(source: Path) -> dict[str, Any]:
         if odd or newest != "main>main":
             ports[node_type] = {"*": newest, **odd}
     return {"n8n": full.n8n.rpartition(".")[0], "types": types, "ports": ports, "tools": sorted(full.tools)}
+
+
+def names_text(names: Mapping[str, Any]) -> str:
+    """Return a list of names as it is kept in ``names.json``: a line for each type, so that a newer n8n is a diff."""
+    text = json.dumps(names, indent=2, ensure_ascii=False)
+    return _FLAT.sub(lambda found: f"{found[1]}{' '.join(found[2].split())}{found[3]}", text) + "\n"
 
 
 def _written(full: catalogue.Catalogue, node_type: str, version: float) -> str:

@@ -18,6 +18,16 @@ _MOST_CHARS: Final = 8_000
 _MOST_FOUND: Final = 20
 
 
+def answer(parameters: Mapping[str, Json]) -> str:
+    """Return what an agent asked for: a node type (``type``, ``version``, ``parameters``), or a ``search`` by words."""
+    node_type, version, given = (parameters.get(name) for name in ("type", "version", "parameters"))
+    if isinstance(node_type, str):
+        number = float(version) if isinstance(version, int | float) else None
+        return describe_node(node_type, number, given if isinstance(given, dict) else None)
+    found = find_nodes(str(parameters.get("search", "")))
+    return "\n".join(found) or "No node type has all of these words in its name."
+
+
 def describe_node(
     node_type: str,
     version: float | None = None,

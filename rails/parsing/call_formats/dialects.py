@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from rails.core.builtin_tools import MULTI_EDIT
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
@@ -104,7 +105,7 @@ def _tool(value: dict[str, Json], tools: ToolSchemas) -> Call | NotACall | JsonF
     named = quick_check.properties(tools[name]) if name in tools else {}
     frame: list[str] = [key for key in _ALIASES if key in value and key not in named]
     if frame:
-        return _s1(value, name, frame)
+        return _s1(value, name, frame, named)
     if name not in tools and not _has_shape(value):
         return NotACall(f"there is no tool named {name[:80]!r} and the object does not have the shape of a call")
     return _s0(value, name, named)
@@ -124,7 +125,7 @@ def _s0(value: dict[str, Json], name: str, named: Mapping[str, Json]) -> Call:
     if "explanation" not in named and isinstance(parameters.get("explanation"), str):
         explanation = _words(parameters.pop("explanation"))
     if "searchReplaceBlocks" in parameters and "searchReplaceBlocks" not in named:
-        return Call("multi_edit", _blocks(parameters), explanation, "s0")
+        return Call(MULTI_EDIT.name, _blocks(parameters), explanation, "s0")
     return Call(name, parameters, explanation, "s0")
 
 
@@ -148,10 +149,17 @@ def _blocks(parameters: dict[str, Json]) -> dict[str, Json]:
     return {**rest, "edits": edits}
 
 
-def _s1(value: dict[str, Json], name: str, frame: list[str]) -> Call | JsonFault:
+def is_schema(value: Mapping[str, Json]) -> bool:
+    """Return whether an object describes parameters instead of giving them."""
+    return isinstance(value.get("properties"), dict) and value.get("type", "object") == "object"
+
+
+def _s1(value: dict[str, Json], name: str, frame: list[str], named: Mapping[str, Json]) -> Call | NotACall | JsonFault:
     if len(frame) > 1:
         return JsonFault("frame", f"'{frame[0]}' and '{frame[1]}' are both there; send one 'arguments' object")
     arguments = value[frame[0]]
+    if isinstance(arguments, dict) and is_schema(arguments) and "properties" not in named:
+        return NotACall("it describes a tool and does not call it")
     others = sorted(set(value) - _ENVELOPE - {frame[0]})
     if others:
         return JsonFault("frame", f"'{others[0]}' stands beside '{frame[0]}'; put all parameters into '{frame[0]}'")
@@ -203,6 +211,8 @@ def _native_block(value: dict[str, Json], tools: ToolSchemas) -> Call | JsonFaul
         function = value.get("function")
         if value.get("type") != "function" or not isinstance(function, dict) or function.get("name") not in tools:
             return None
+        if "arguments" not in function and {"description", "parameters", "strict"} & function.keys():
+            return None  # the definition of a tool
         arguments, name, dialect = function.get("arguments", {}), str(function["name"]), "openai"
     if isinstance(arguments, str) and dialect == "openai":
         parsed = parse_strict(arguments)

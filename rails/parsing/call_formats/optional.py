@@ -32,6 +32,18 @@ _ACTION: Final = re.compile(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99}
 _HOLDS: Final = {"hermes": "name", "mistral": "name"}
 
 
+#: Tags that a dialect reads, and that are no containers then.
+_TAGS: Final = {
+    "hermes": frozenset({"tool_call", "function_call"}),
+    "invoke": frozenset({"invoke", "function_calls", "parameter"}),
+}
+
+
+def tags_read(dialects: Set[str]) -> frozenset[str]:
+    """Return the names of the tags that are read where ``dialects`` are."""
+    return frozenset[str]().union(*(_TAGS.get(name, ()) for name in dialects))
+
+
 @dataclass(frozen=True, slots=True)
 class Marker:
     """Where a marked JSON value begins: its dialect, how its stretch is closed ("" : by its own end), its tool."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from rails.core.builtin_tools import DELETE_FILE, EDIT_FILE, WRITE_FILE
 from rails.core.tool_request import Json
 from rails.data_formats.strict_json import JsonFault, parse_strict
 from rails.parsing.blocks import BlockSpan
@@ -44,14 +45,14 @@ def _errors(value: Json) -> list[str]:
     tool = block.get("tool")
     if not tool:
         errors.append('Missing "tool" field')
-    elif tool not in ("write_file", "delete_file", "edit_file"):
+    elif tool not in (WRITE_FILE.name, DELETE_FILE.name, EDIT_FILE.name):
         errors.append(f"Invalid tool type: {tool}. Must be write_file, delete_file, or edit_file")
     path = block.get("path")
     if not isinstance(path, str) or not path.strip():
         errors.append('Missing or invalid "path" field (must be string)')
-    if tool == "write_file" and not isinstance(block.get("content"), str):
+    if tool == WRITE_FILE.name and not isinstance(block.get("content"), str):
         errors.append('write_file tool requires "content" field')
-    if tool == "edit_file" and not _is_replacement(block.get("search_replace")):
+    if tool == EDIT_FILE.name and not _is_replacement(block.get("search_replace")):
         errors.append('edit_file tool requires "search_replace" field')
     return errors
 

@@ -16,13 +16,14 @@ from textual.worker import get_current_worker
 
 from rails.approval.answer import AnswerAction, PageAnswer
 from rails.approval.audit import read_audit
-from rails.approval.terminal.screen import ApprovalScreen, Look, draw_request, styled, wrap
+from rails.approval.terminal.screen import ApprovalScreen, Look, draw_request
 from rails.core import limits
 from rails.core import record_fields as d
 from rails.core.errors import RailsError
 from rails.core.record_fields import Details
 from rails.core.text import one_line
 from rails.projections.questions import ApprovalQuestion
+from rails.render.lines import styled, wrap
 from rails.review.inbox import AnswerState, Inbox
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import Page

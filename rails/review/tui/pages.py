@@ -15,7 +15,7 @@ from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line
-from rails.log.index.search import SearchHit
+from rails.log.index.lines import SearchHit
 from rails.projections.questions import ApprovalQuestion
 from rails.review.tui.rows import Rows
 

@@ -17,8 +17,9 @@ from rails.core.record_fields import Details
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.projections.questions import ApprovalQuestion
-from rails.review.html_turns import badge, time_text
-from rails.review.markup import Html, el, html_text
+from rails.render.html_page.blocks import badge
+from rails.render.html_page.markup import Html, el, html_text
+from rails.render.units import time_text
 from rails.review.web.card_files import editable_texts, files_html
 
 

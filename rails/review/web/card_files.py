@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.approval.audit import change_of, finding_of, is_masked
-from rails.approval.diff_view import DiffLine, FileDiff, file_diff
+from rails.approval.diff_view import file_diff
 from rails.approval.edit import sides
 from rails.approval.linediff import diff_blocks
 from rails.approval.terminal.screen import LEGEND
@@ -15,7 +15,8 @@ from rails.core.changes import FileChange
 from rails.core.record_fields import Details
 from rails.core.text import one_line
 from rails.core.verdict import Finding
-from rails.review.markup import Html, el, html_text, join
+from rails.render.blocks import Diff, DiffLine
+from rails.render.html_page.markup import Html, el, html_text, join
 
 #: Diff lines of one file that a card shows; the rest is counted.
 _FILE_LINES: Final = 1_500
@@ -75,7 +76,7 @@ def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], 
     )
 
 
-def _hidden(diff: FileDiff) -> Html | None:
+def _hidden(diff: Diff) -> Html | None:
     if not diff.hidden:
         return None
     every = el("button", html_text("Show every line"), type="button", data_do="full")

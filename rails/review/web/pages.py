@@ -23,16 +23,16 @@ from rails.core.record_fields import Details
 from rails.core.text import excerpt, one_line
 from rails.core.tool_request import Json
 from rails.log.index.index import Index
-from rails.log.index.search import SearchHit
+from rails.log.index.lines import SearchHit
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
 from rails.projections.progress import SessionUsage, current_step_text, plan_of, session_usage
 from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
+from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.units import time_text
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
-from rails.review.html_turns import time_text
-from rails.review.markup import Html, el, html_text, join
 from rails.review.reports.sessions import outcome_words
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.

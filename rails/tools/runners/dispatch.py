@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from rails.core.dataclass import replace
 from rails.core.tool_request import ToolRequest, ToolResult
-from rails.tools.registry import Builtin, Command, Definition, Http, Mcp, Transport
+from rails.tools.registry import Builtin, BuiltinRunner, Command, Definition, Http, Mcp, Transport
 
 
 class Runner(Protocol):
@@ -25,19 +25,28 @@ class Runner(Protocol):
         """Run one request in the project folder."""
 
 
-def run_request(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def run_request(
+    request: ToolRequest, definition: Definition, project: Path, runners: Mapping[str, BuiltinRunner] | None = None
+) -> ToolResult:
     """Run a validated, approved request. ``definition`` must be the one that validated it.
 
-    Edit tools and a definition that changed since the validation are refused as a failed result.
+    ``runners`` are the registry's own (``Registry.runners``). Edit tools and a definition that changed since the
+    validation are refused as a failed result.
     """
     started = time.perf_counter()
     if definition.digest != request.definition_digest:
         result = ToolResult(False, f"The definition of {definition.tool_name} changed after the request was checked.")
     elif definition.effect == "edit":
         result = ToolResult(False, f"{definition.tool_name} is an edit; edits are planned, checked and approved first.")
+    elif runner := (runners or {}).get(_builtin_name(definition)):
+        result = runner(request.parameters, project)
     else:
         result = _RUNNERS[type(definition.transport)](request, definition, project)
     return replace(result, duration_ms=(time.perf_counter() - started) * 1000)
+
+
+def _builtin_name(definition: Definition) -> str:
+    return definition.transport.name if isinstance(definition.transport, Builtin) else ""
 
 
 def _builtin(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:

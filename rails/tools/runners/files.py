@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from rails.core import limits
+from rails.core.builtin_tools import LIST_FILES, READ_FILE, SEARCH_FILES
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, parse_path
@@ -49,9 +50,11 @@ class _Unreadable(Exception):
 def run_builtin_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
     """Run a built-in read tool."""
     transport = definition.transport
-    name = transport.name if isinstance(transport, Builtin) else ""
+    tool = _TOOLS.get(transport.name) if isinstance(transport, Builtin) else None
+    if tool is None:
+        return ToolResult(False, f"Error: {request.tool_name} cannot be run here. Do without it.")
     try:
-        return _TOOLS[name](request.parameters, project)
+        return tool(request.parameters, project)
     except _Unreadable as error:
         return ToolResult(False, f"Error: {error}")
 
@@ -347,7 +350,7 @@ def _text_of(data: bytes, shown: str) -> Decoded:
 
 
 _TOOLS: Final[Mapping[str, Callable[[Mapping[str, Json], Path], ToolResult]]] = {
-    "read_file": _read_file,
-    "list_files": _list_files,
-    "search_files": _search_files,
+    READ_FILE.name: _read_file,
+    LIST_FILES.name: _list_files,
+    SEARCH_FILES.name: _search_files,
 }

@@ -20,11 +20,11 @@ from rails.core import limits
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.positions import JsonError, parse_document
+from rails.json_schema.validator import answer_faults
 from rails.tools.registry import Definition, Http
 from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import fill, placeholders
-from rails.tools.validate import answer_faults
 
 #: Pauses before the second and third try, in seconds.
 _PAUSES: Final = (0.2, 0.8)

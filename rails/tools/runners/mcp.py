@@ -22,13 +22,13 @@ from typing import Final
 from rails.core import limits
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
+from rails.json_schema.validator import answer_faults
 from rails.tools.registry import Definition, Mcp
 from rails.tools.runners.exchange import ExchangeError
 from rails.tools.runners.jsonrpc import Channel, McpError
 from rails.tools.runners.mcp_http import HttpChannel
 from rails.tools.runners.mcp_stdio import StdioChannel, started
 from rails.tools.runners.secrets import Secrets, secret_references
-from rails.tools.validate import answer_faults
 
 _PAGES: Final = 20
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}", re.ASCII)

@@ -1,0 +1,21 @@
+"""Runners of the built-in tools that need a package which ``tools`` may not import."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core.builtin_tools import N8N_NODE_INFO
+from rails.core.tool_request import Json, ToolResult
+from rails.tools.registry import BuiltinRunner
+
+
+def _node_info(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
+    from rails.n8n.nodes.describe import answer
+
+    return ToolResult(True, answer(parameters))
+
+
+#: By the name of the built-in tool, for ``Registry.with_runners``.
+BUILTIN_RUNNERS: Final[Mapping[str, BuiltinRunner]] = {N8N_NODE_INFO.name: _node_info}

@@ -1,0 +1,55 @@
+"""The table of the built-in tools: what the program knows of each of them besides its definition file.
+
+A definition file (``mcp_definitions``) says how a tool is asked for and who may use it; this table says what the
+packages between parsing and writing need to know. No other module holds the name of a built-in tool as a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Effect
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinTool:
+    """One built-in tool.
+
+    ``status_verb`` begins the line that is shown while a request for it arrives. ``by_place`` is whether it says where
+    to write instead of what text is there now, so that it must know which bytes the agent saw. ``on_files`` is whether
+    its parameters are paths and texts of files: a dangerous word in such a text is no command.
+    """
+
+    name: str
+    effect: Effect
+    status_verb: str = "Processing"
+    by_place: bool = False
+    on_files: bool = True
+
+
+READ_FILE: Final = BuiltinTool("read_file", "read")
+LIST_FILES: Final = BuiltinTool("list_files", "read")
+SEARCH_FILES: Final = BuiltinTool("search_files", "read")
+N8N_NODE_INFO: Final = BuiltinTool("n8n_node_info", "read", on_files=False)
+EDIT_WORKFLOW: Final = BuiltinTool("edit_workflow", "edit")
+WRITE_FILE: Final = BuiltinTool("write_file", "edit", "Creating", by_place=True)
+EDIT_FILE: Final = BuiltinTool("edit_file", "edit", "Editing")
+MULTI_EDIT: Final = BuiltinTool("multi_edit", "edit", "Editing")
+INSERT_LINES: Final = BuiltinTool("insert_lines", "edit", "Editing", by_place=True)
+DELETE_FILE: Final = BuiltinTool("delete_file", "edit", "Deleting")
+MOVE_FILE: Final = BuiltinTool("move_file", "edit")
+
+_ALL: Final = (
+    *(READ_FILE, LIST_FILES, SEARCH_FILES, N8N_NODE_INFO),
+    *(EDIT_WORKFLOW, WRITE_FILE, EDIT_FILE, MULTI_EDIT, INSERT_LINES, DELETE_FILE, MOVE_FILE),
+)
+#: The built-in tools by name.
+BUILTIN_TOOLS: Final[Mapping[str, BuiltinTool]] = {tool.name: tool for tool in _ALL}
+
+
+def status_verb(name: str) -> str:
+    """Return the verb of the status line for the tool ``name``, whoever provides it."""
+    tool = BUILTIN_TOOLS.get(name)
+    return tool.status_verb if tool else "Processing"

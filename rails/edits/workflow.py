@@ -1,0 +1,42 @@
+"""A workflow file as operations leave it, in n8n's own form: what ``edit_workflow`` asks for."""
+
+from __future__ import annotations
+
+import json
+
+from rails.core.errors import Refusal
+from rails.core.paths import WorkspacePath
+from rails.core.text import decode_text, one_line
+from rails.core.tool_request import Json
+from rails.edits.edit_request import EditRequest
+from rails.n8n import formatting
+from rails.n8n.edit import operations
+
+
+def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> EditRequest | Refusal:
+    """Return the exact edit of the whole file ``data`` that the operations ``steps`` come to, or why there is none."""
+    workflow = None if data is None else _workflow(data)
+    if data is None or workflow is None:
+        what = "does not exist" if data is None else "is no workflow in JSON"
+        return Refusal("workflow", f"{path} {what}.", "Create the whole file with write_file.")
+    made = operations.apply_operations(workflow, _objects(steps))
+    if isinstance(made, Refusal):
+        return made
+    text = json.dumps(made, ensure_ascii=False, indent=2)
+    after, _ = formatting.complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
+    before, new = decode_text(data), decode_text(after)
+    if before is None or new is None:
+        return Refusal("workflow", f"{path} is not UTF-8 text.", "Save it as UTF-8.", path=one_line(str(path)))
+    return EditRequest(before.text, new.text)
+
+
+def _objects(value: Json) -> list[dict[str, Json]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _workflow(data: bytes) -> dict[str, Json] | None:
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,290 @@
+"""Containers: what of an answer is thought, quoted, or written for somebody else, and so is never run.
+
+    thoughts   ``<think>`` and its sisters, ``[THINK]``, ``◁think▷``, ``<|begin_of_thought|>``, harmony's analysis
+               channel. A closing mark without an opening one (the chat template took it) makes everything before
+               it a thought
+    quotes     ``<example>``, ``<tool_result>``, ``<file>``, comments …: what somebody said, or would say
+    calls      the call formats of other models with everything in them: ``<invoke>``, ``<function=…>``,
+               ``<tool_call>``, ``<arg_value>``, DeepSeek's, Kimi's, Llama's, harmony's and Cohere's tokens
+    patches    ``*** Begin Patch``, unified diffs outside of fences, SEARCH/REPLACE blocks
+
+Names are read in any letter case, with a namespace before them and attributes behind them. What stands between
+back-ticks is a mention. A container ends at its first closing mark; one that is never closed hides what follows,
+and that is said. A closing mark without its opening one behind a container of the same name shows that the container
+had ended too early: what stands between is part of it (``Strays``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final, Literal, NamedTuple
+
+from rails.core.dataclass import dataclass
+
+ContainerKind = Literal["thought", "quote", "call", "patch"]
+
+THOUGHTS: Final = frozenset(
+    {"analysis", "antthinking", "deliberation", "inner_monologue", "inner_thoughts", "monologue", "reason", "reasoning"}
+    | {"reasoning_content", "reflection", "scratchpad", "think", "thinking", "thinking_process", "thought", "thoughts"}
+)
+_CALLS: Final = frozenset(
+    {"arg_key", "arg_value", "function", "function_call", "function_calls", "invoke", "parameter", "tool_call"}
+    | {"tool_calls", "tool_code", "tool_request", "tool_use", "toolcall", "toolcalls", "use_mcp_tool"}
+)
+_QUOTES: Final = frozenset(
+    {"example", "examples", "function_response", "function_result", "function_results", "observation", "tool_output"}
+    | {"tool_outputs", "tool_response", "tool_responses", "tool_result", "tool_results"}
+)
+#: Names that are also words of HTML or of prose: containers only where a line begins with them.
+_AT_LINE_START: Final = frozenset(
+    {"blockquote", "code", "context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
+    | {"history", "log", "output", "plan", "planning", "pre", "quote", "sample", "samples", "stdout", "system"}
+    | {"system-reminder", "transcript", "user", "human", "assistant"}
+)
+#: Names that are containers only with the name of a function behind them.
+_WITH_NAME: Final = frozenset({"function", "parameter"})
+
+_NAMES: Final = "|".join(sorted(THOUGHTS | _CALLS | _QUOTES | _AT_LINE_START, key=len, reverse=True))
+_TAG: Final = (
+    rf"<[ \t]{{0,8}}(?P<shut>/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?P<name>{_NAMES})"
+    r"(?P<rest>(?:[ \t=/][^<>\n]{0,500})?)(?:>|(?=[ \t]*\r?(?:\n|\Z)))"
+)
+_BAR: Final = r"[|｜]"
+_WORD: Final = r"(?:thought|thoughts|thinking|think|reasoning)"
+_HARMONY_END: Final = r"<\|(?:end|return|call)\|>|(?=<\|(?:start|channel)\|>)|assistantfinal"
+
+
+class _Token(NamedTuple):
+    """A container between tokens of a chat template."""
+
+    kind: ContainerKind
+    label: str
+    opening: str
+    closing: str
+
+
+_TOKENS: Final = (
+    _Token("thought", "[THINK]", r"\[(?:THINK|THINKING|REASONING)\]", r"\[/(?:THINK|THINKING|REASONING)\]"),
+    _Token("thought", "◁think▷", r"◁[ \t]?think[ \t]?▷", r"◁[ \t]?/[ \t]?think[ \t]?▷"),
+    _Token(
+        "thought",
+        "<|begin_of_thought|>",
+        rf"<\|(?:begin_of_|begin_|start_of_|start_)?{_WORD}\|>",
+        rf"<\|(?:end_of_|end_|/){_WORD}\|>",
+    ),
+    _Token("thought", "<|channel>thought", rf"<\|channel>[ \t]*{_WORD}\b", r"<channel\|>"),
+    _Token(
+        "call",
+        "a channel to a function",
+        r"(?:<\|start\|>\w*)?[ \t]*<\|channel\|>[ \t]*\w+[ \t]+to=[^<\n]{1,200}"
+        r"|<\|start\|>\w*[ \t]+to=[^<\n]{1,200}<\|channel\|>|assistantcommentary[ \t]+to=[\w.]{1,100}",
+        _HARMONY_END,
+    ),
+    _Token("thought", "the analysis channel", r"<\|channel\|>[ \t]*analysis\b", _HARMONY_END),
+    _Token(
+        "call",
+        "tool calls begin",
+        rf"<{_BAR}tool[_▁ ]calls(?:[_▁ ]section)?[_▁ ]begin{_BAR}>",
+        rf"<{_BAR}tool[_▁ ]calls(?:[_▁ ]section)?[_▁ ]end{_BAR}>",
+    ),
+    _Token(
+        "call", "tool call begin", rf"<{_BAR}tool[_▁ ]call[_▁ ]begin{_BAR}>", rf"<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>"
+    ),
+    _Token(
+        "quote",
+        "tool outputs begin",
+        rf"<{_BAR}tool[_▁ ]outputs?[_▁ ]begin{_BAR}>",
+        rf"<{_BAR}tool[_▁ ]outputs?[_▁ ]end{_BAR}>",
+    ),
+    _Token(
+        "call",
+        "DSML",
+        rf"<{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls|invoke)\b[^<>\n]{{0,200}}>",
+        rf"</{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls|invoke)>",
+    ),
+    _Token("call", "<|python_tag|>", r"<\|python_tag\|>", r"<\|(?:eom_id|eot_id|end_of_text)\|>"),
+    _Token(
+        "call",
+        "<|tool_call|>",
+        r"<\|tool_calls?\|?>",
+        r"<\|/tool_calls?\|>|</tool_calls?\|>|<tool_calls?\|>|</?\|(?:end|end_of_text)\|>",
+    ),
+    _Token("call", "<|START_ACTION|>", r"<\|START_ACTION\|>", r"<\|END_ACTION\|>"),
+    _Token("thought", "<|START_THINKING|>", r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),
+    _Token("quote", "<|START_TOOL_RESULT|>", r"<\|START_TOOL_RESULTS?\|>", r"<\|END_TOOL_RESULTS?\|>"),
+    _Token("call", "<start_function_call>", r"<start_function_call>", r"<end_function_call>"),
+    _Token("quote", "a comment", r"<!--", r"-->"),
+)
+#: Closing tokens that stand for themselves: what stands before them was thought.
+_SHUT_TOKENS: Final = (
+    r"\[/(?:THINK|THINKING|REASONING)\]",
+    r"◁[ \t]?/[ \t]?think[ \t]?▷",
+    rf"<\|(?:end_of_|end_|/){_WORD}\|>",
+    r"<\|END_THINKING\|>",
+    r"assistantfinal(?![a-z])",
+)
+#: Behind a token there is no letter case to vary, but a few models do all the same.
+_MARK: Final = re.compile(
+    r"(?<!`)`++[^`\n]*+`++|"
+    + _TAG
+    + "|"
+    + "|".join(f"(?P<t{number}>{token.opening})" for number, token in enumerate(_TOKENS))
+    + f"|(?P<done>{'|'.join(_SHUT_TOKENS)})",
+    re.IGNORECASE,
+)
+#: A quick look: is there anything that could be a mark? No false negatives.
+_HINT: Final = re.compile(
+    rf"<[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?:{_NAMES})(?![\w])|<[|｜!/]|<start_f|"
+    r"\[/?(?:THINK|REASONING)|◁|assistant(?:final|commentary)",
+    re.IGNORECASE,
+)
+_CLOSINGS: Final = tuple(re.compile(token.closing, re.IGNORECASE) for token in _TOKENS)
+#: What every closing token holds; the empty text where there is no such thing.
+_LITERALS: Final = tuple(
+    {"[THINK]": "[/", "◁think▷": "▷", "a comment": "-->"}.get(token.label, "") for token in _TOKENS
+)
+
+#: The first line of a patch, and what its last one looks like.
+_PATCHES: Final = (
+    (re.compile(r"\*\*\* Begin Patch\b", re.IGNORECASE), re.compile(r"\*\*\* End Patch\b[^\n]*", re.IGNORECASE)),
+    (re.compile(r"<{5,9}(?:[ \t]+[^\n]{0,200})?\r?(?:\n|\Z)"), re.compile(r"^>{5,9}(?![>\w])[^\n]*", re.M)),
+    (re.compile(r"-{5,9} SEARCH\b", re.IGNORECASE), re.compile(r"^\+{5,9} REPLACE[^\n]*", re.M | re.IGNORECASE)),
+)
+_DIFF: Final = re.compile(r"@@ -\d|diff --git |\*\*\* (?:Update|Add|Delete) File: ")
+#: A line that can be part of a unified diff. An empty one is a line of context that lost its blank.
+_DIFF_LINE: Final = re.compile(
+    r"[ +\-\\]|@@|\*\*\* |\r?\n|diff |index |new file|deleted file|rename |similarity |old mode|new mode|Binary "
+)
+#: The beginning of a line on which a patch could begin.
+PATCH_START: Final = r"\*\*\* |<<<<<|-----|@@ -|diff --git "
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """A container that begins: what it is called, what ends it, and where its opening mark stands in its line.
+
+    ``closing`` finds its closing mark; where it has a group, also its opening one, without that group. ``literal`` is
+    a text that both hold, for a quick search. ``lines`` is what all of its lines begin with, where that and not a
+    closing mark tells its end.
+    """
+
+    kind: ContainerKind
+    label: str
+    start: int
+    end: int
+    closing: re.Pattern[str] | None = None
+    literal: str = ""
+    lines: re.Pattern[str] | None = None
+
+    @property
+    def nests(self) -> bool:
+        """Whether containers of the same name in it are counted. A thought ends at its first closing mark."""
+        return self.kind in ("quote", "call") and self.closing is not None and self.closing.groups > 0
+
+
+class Closed(NamedTuple):
+    """A closing mark without an opening one: its name and kind, and where it stands in its line."""
+
+    kind: ContainerKind
+    label: str
+    start: int
+    end: int
+
+
+def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
+    """Return the first offset at which a mark could stand, -1 for none. Quick; says yes too often."""
+    found = _HINT.search(text, start, len(text) if end is None else end)
+    return found.start() if found else -1
+
+
+def find_mark(line: str, ours: Collection[str] = ()) -> Container | Closed | None:
+    """Return the first mark on a line that is not only mentioned. ``ours`` are the names of tags that are read."""
+    for found in _MARK.finditer(line):
+        if found["name"]:
+            mark = _tag(found, line, ours)
+        elif found["done"]:
+            mark = Closed("thought", found["done"].lower(), found.start(), found.end())
+        else:
+            mark = _token(found) if found.lastgroup else None
+        if mark is not None:
+            return mark
+    return None
+
+
+def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | Closed | None:
+    name, rest = found["name"].lower(), found["rest"]
+    kind = kind_of(name)
+    lead = line[: found.start()]
+    if name in ours or (name in _AT_LINE_START and lead.strip(" \t\ufeff")):
+        return None
+    if kind != "thought" and (lead[-1:].isalnum() or lead[-1:] in ("_", "\\")):
+        return None  # Array<function>
+    if found["shut"]:
+        return Closed(kind, name, found.start(), found.end())
+    if rest.endswith("/") or (name in _WITH_NAME and not re.match(r"=[ \t]*\S|[ \t]+name[ \t]*=", rest)):
+        return None
+    tag = re.compile(
+        rf"<[ \t]{{0,8}}(/?)[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?{re.escape(name)}(?:[ \t=][^<>\n]*)?>", re.I
+    )
+    return Container(kind, name, found.start(), found.end(), tag, "<")
+
+
+def _token(found: re.Match[str]) -> Container:
+    number = int(str(found.lastgroup)[1:])
+    token = _TOKENS[number]
+    return Container(token.kind, token.label, found.start(), found.end(), _CLOSINGS[number], _LITERALS[number])
+
+
+def kind_of(name: str) -> ContainerKind:
+    """Return the kind of container that a tag's name opens."""
+    return "thought" if name in THOUGHTS else "call" if name in _CALLS else "quote"
+
+
+def find_patch(line: str) -> Container | None:
+    """Return the patch that begins with this line."""
+    for opening, closing in _PATCHES:
+        found = opening.match(line)
+        if found:
+            return Container("patch", "a patch", 0, len(line), closing)
+    return Container("patch", "a patch", 0, len(line), lines=_DIFF_LINE) if _DIFF.match(line) else None
+
+
+class Withdrawn(NamedTuple):
+    """A stretch of the answer that turned out to be quoted: its offsets, and what closed it."""
+
+    start: int
+    end: int
+    kind: ContainerKind
+    label: str
+
+
+#: How many separate stretches are kept; beyond, they are taken as one.
+_WITHDRAWN: Final = 1_000
+
+
+class Strays:
+    """Follows closing marks without opening ones: what of the answer do they make part of a container?"""
+
+    __slots__ = ("_opened", "withdrawn")
+
+    def __init__(self) -> None:
+        self._opened: dict[str, int] = {}
+        self.withdrawn: list[Withdrawn] = []
+
+    def opened(self, container: Container, offset: int) -> None:
+        """Take note of where a container of this name last began."""
+        self._opened[container.label] = offset
+
+    def closed(self, mark: Closed, offset: int) -> None:
+        """Take note of a closing mark that ends at ``offset``."""
+        start = self._opened.get(mark.label, 0 if mark.kind in ("thought", "call") else -1)
+        if start < 0:
+            return
+        while self.withdrawn and (self.withdrawn[-1].start >= start or len(self.withdrawn) >= _WITHDRAWN):
+            start = min(start, self.withdrawn.pop().start)
+        self.withdrawn.append(Withdrawn(start, offset, mark.kind, mark.label))
+
+    def around(self, offset: int) -> Withdrawn | None:
+        """Return the stretch that makes what stands at ``offset`` part of a container."""
+        return next((one for one in reversed(self.withdrawn) if one.start <= offset < one.end), None)

@@ -1,0 +1,73 @@
+"""A table as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from rails.core.text import one_line
+from rails.render.blocks import Cell, Table
+from rails.render.html_page.markup import Html, HtmlText, el, html_text, join
+
+#: Where a cell about a session leads; ``None``: nowhere.
+Link: TypeAlias = Callable[[Cell], str | None]
+
+#: A table of so many columns stands beside another one.
+_SMALL: Final = 3
+
+
+def nowhere(cell: Cell) -> None:
+    """Link nothing: a file has no other pages."""
+    del cell
+
+
+def within(cell: Cell) -> str | None:
+    """Link to a turn of the session that is on the same page."""
+    return f"#turn-{cell.turn}"
+
+
+def table_html(table: Table, link: Link, name: str) -> Html:
+    """Return a table with its heading and its notes; it scrolls sideways by itself where there is no room."""
+    slots = {at for row in table.rows for at, cell in enumerate(row) if cell.style.startswith("heat")}
+    head = el("tr", [_head(column, at, table, slot=at in slots) for at, column in enumerate(table.columns)])
+    body = [el("tr", [_cell(cell, at, table, link) for at, cell in enumerate(row)]) for row in table.rows]
+    drawn = el("table", el("thead", head), el("tbody", body))
+    kind = "report heat" if slots else "report small" if len(table.columns) <= _SMALL else "report"
+    return el(
+        "section",
+        el("h2", html_text(one_line(table.title, 200)), id=name),
+        el("div", drawn, class_="scroll", tabindex=0, role="region", aria_labelledby=name) if table.rows else None,
+        [el("p", html_text(one_line(note, 1_000)), class_="meta") for note in table.notes],
+        class_=kind,
+        aria_labelledby=name,
+    )
+
+
+def _head(column: str, at: int, table: Table, *, slot: bool) -> Html:
+    kind = "slot" if slot else "num" if at in table.numeric else None
+    return el("th", html_text(one_line(column, 60)), scope="col", class_=kind)
+
+
+def _cell(cell: Cell, at: int, table: Table, link: Link) -> Html:
+    target = link(cell) if cell.session and cell.text else None
+    words = html_text(one_line(cell.text, 400))
+    inside: Html | HtmlText = el("a", words, href=target) if target else words
+    classes = [cell.style, "num" if at in table.numeric else "", "long" if at in table.wide else ""]
+    if cell.span:
+        inside = join(_span(*cell.span), inside)
+    if cell.style == "head":
+        return el("th", inside, scope="row", class_=" ".join(filter(None, classes)))
+    return el("td", inside, class_=" ".join(filter(None, classes)) or None)
+
+
+def _span(low: float, value: float, high: float) -> Html:
+    """Draw an interval between 0 and 1, and the value in it."""
+    return el(
+        "svg",
+        el("line", x1=0, x2=100, y1=7, y2=7, class_="axis"),
+        el("line", x1=f"{100 * low:.1f}", x2=f"{100 * high:.1f}", y1=7, y2=7, class_="range"),
+        el("circle", cx=f"{100 * value:.1f}", cy=7, r=3.5),
+        viewBox="-5 0 110 14",
+        class_="span",
+        aria_hidden="true",
+    )

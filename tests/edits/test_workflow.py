@@ -1,0 +1,47 @@
+"""Operations on a workflow are planned like every other edit: exact, all or nothing, refused with what is there."""
+
+import json
+
+import pytest
+
+from rails.core.errors import Refusal
+from rails.core.paths import parse_path
+from rails.edits.workflow import workflow_edit
+
+FLOW = {
+    "name": "Digest",
+    "nodes": [
+        {"id": "1", "name": "Start", "type": "n8n-nodes-base.manualTrigger", "typeVersion": 1, "position": [0, 0]},
+    ],
+    "connections": {},
+}
+PATH = parse_path("flow.json")
+RENAME = [{"op": "rename_node", "name": "Start", "new_name": "Begin"}]
+
+
+def test_operations_become_one_exact_edit_of_the_whole_file():
+    data = json.dumps(FLOW).encode()
+    edit = workflow_edit(PATH, data, RENAME)
+    assert edit.old == data.decode()
+    assert json.loads(edit.new)["nodes"][0]["name"] == "Begin"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, "flow.json does not exist."),
+        (b"not JSON", "flow.json is no workflow in JSON."),
+        (b"[]", "flow.json is no workflow in JSON."),
+        (b"[" * 100_000, "flow.json is no workflow in JSON."),
+        (json.dumps(FLOW).encode("utf-16"), "flow.json is not UTF-8 text."),
+    ],
+)
+def test_a_file_that_is_no_workflow_is_refused_by_name(data, message):
+    refusal = workflow_edit(PATH, data, RENAME)
+    assert isinstance(refusal, Refusal)
+    assert (refusal.code, refusal.message) == ("workflow", message)
+
+
+def test_an_operation_that_cannot_be_done_names_what_is_there():
+    refusal = workflow_edit(PATH, json.dumps(FLOW).encode(), [{"op": "remove_node", "name": "Strat"}])
+    assert "Start" in refusal.hint or "Start" in refusal.message

@@ -1,0 +1,99 @@
+"""Over a corpus of answers: what is only quoted never runs, and what was wanted is never silent."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rails.parsing.parse import AnswerParser, parse
+from rails.parsing.results import CallWithdrawn
+
+SPEC = importlib.util.spec_from_file_location(
+    "parsing_containers", Path(__file__).parent.parent / "benchmarks" / "parsing_containers.py"
+)
+corpus = importlib.util.module_from_spec(SPEC)
+sys.modules["parsing_containers"] = corpus
+SPEC.loader.exec_module(corpus)
+
+ROWS = [json.loads(line) for line in corpus.CASES.read_text(encoding="utf-8").splitlines()]
+F = "```"
+
+
+def test_the_corpus_is_what_its_templates_say():
+    assert list(corpus.rows()) == ROWS
+    assert len(ROWS) >= 300
+    assert len({row["form"] for row in ROWS}) >= 15
+
+
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_no_quoted_call_runs_and_no_wanted_one_is_silent(size):
+    bad = [(row["form"], row["name"], said) for row in ROWS if (said := corpus.verdict(row, size)) != "ok"]
+    assert not bad
+
+
+CONTAINERS = {**corpus.THOUGHTS, **corpus.OTHERS}
+PIECES = st.sampled_from([*corpus.PAYLOADS.values(), "Some text.\n", "\n", "- a list\n", "x = [1]\n"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.sampled_from([name for name in CONTAINERS if name not in ("unified diff", "markdown fence")]),
+    st.sampled_from(["<example>\n", "<think>\n", "[THINK]\n", "<tool_result>\n", "", "", "Text. "]),
+    st.lists(PIECES, max_size=4),
+)
+def test_a_call_in_any_container_in_any_company_never_runs(name, outer, pieces):
+    opening, closing = CONTAINERS[name]
+    text = f"{outer}{opening}{''.join(pieces)}{closing}"
+    found = parse(text, corpus.TOOLS)
+    assert not [one for one in found.requests if one.parameters.get("path") == "/etc/passwd"]
+
+
+def test_a_call_is_withdrawn_when_what_was_before_turns_out_to_be_a_thought():
+    reader = AnswerParser(corpus.TOOLS)
+    reader.feed(f"Let me see.\n{corpus.REAL}")
+    found = reader.feed("ok</think>Now:\n")
+    found = reader.flush("end_turn")
+    assert not found.requests
+    assert found.prose == f"Let me see.\n{corpus.REAL}ok</think>Now:\n"
+    assert [one.id for one in found.late if isinstance(one, CallWithdrawn)] == ["r1"]
+    assert [one.reason for one in found.ignored] == ["quoted inside think"]
+
+
+def test_a_mark_between_backticks_is_only_mentioned():
+    found = parse(f"I use `<think>` and `</think>` as ``<example>`` says.\n{corpus.REAL}", corpus.TOOLS)
+    assert [one.tool_name for one in found.requests] == ["read_file"]
+
+
+def test_a_call_in_another_models_call_whose_opening_was_lost_is_refused_and_not_forgotten():
+    found = parse(f"write_file\n{corpus.PAYLOADS['json fence']}</arg_value>\n</tool_call>\n{corpus.REAL}", corpus.TOOLS)
+    assert [one.tool_name for one in found.requests] == ["read_file"]
+    assert [one.code for one in found.refusals] == ["unread"]
+
+
+def test_a_tool_with_the_name_of_a_container_is_a_tool():
+    tools = {"example": corpus.TOOLS["read_file"]}
+    found = parse("<example>\n<path>a.py</path>\n</example>\n", tools)
+    assert [one.tool_name for one in found.requests] == ["example"]
+
+
+HOSTILE = [
+    "</think>",
+    "<example></example>",
+    "<example>\n",
+    "[THINK]x[/THINK]",
+    "`<think>",
+    "@@ -1\n+\nx\n",
+    "<|",
+    "a<b ",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_time_grows_with_the_size_and_not_faster(text, cpu_seconds):
+    small = cpu_seconds(lambda: parse(text * 20_000, corpus.TOOLS))
+    large = cpu_seconds(lambda: parse(text * 80_000, corpus.TOOLS))
+    assert large < 10 * max(small, 0.01)
