@@ -196,6 +196,8 @@ class TurnBuilder:
         self.answered = True
         self._text = d.shortened(details, "prose") or d.shortened(details, "text")
         self._stop = d.shortened(details, "stop_reason")
+        if note := d.shortened(details, "note"):
+            self._notes.append(note)
         usage = d.inner(details, "usage")
         names = ("input_tokens", "cache_write_tokens", "output_tokens", "cache_read_tokens")
         read, kept, written, cached = (int(d.number(usage, name)) for name in names)

@@ -21,8 +21,8 @@ from rails.core.events import Event
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
+from rails.render.markdown import fenced_block, inline
 from rails.review.export.formats import FORMATS, to_recording
-from rails.review.export.markdown import fenced_block, inline
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
 
@@ -83,6 +83,7 @@ def records(tmp_path):
             "coder",
         ),
         told(NativeResult("c1", "refused", True), TextPart("Correct it.")),
+        Event("LLM_CALL", "Asking", {"messages": 3}, "coder"),
         said(
             answer(
                 TextPart("again"),
@@ -97,6 +98,7 @@ def records(tmp_path):
         Event("TOOL_EXECUTION_RESULT", "Created a.py", {"ids": ["t1.1"], "ok": True, "text": "Created a.py"}, "coder"),
         Event("LLM_ERROR", "overloaded", {"error": "overloaded"}, "coder"),
         told(TextPart("done")),
+        Event("LLM_CALL", "Asking", {"messages": 1}, "reviewer"),
         said(answer(TextPart("x" * 30_000)), role="reviewer"),
         Event("WORKFLOW_END", "Done.", {"outcome": "done"}),
     ]
@@ -227,13 +229,14 @@ def test_markdown_tells_the_story(records):
         "| Decisions | 1 approved, 1 denied |",
         "| Tokens | 450 in, 60 out |",
         "## Turn 2, `coder`",
-        "- Request `write_file` (repaired: `comma`): ",
-        "- Gate: `fail`, fixed: `E1`",
+        "- Request `write_file` `a.py` (repaired: `comma",
+        "- Gate: `fail`",
+        "- Fixed for the agent: `",
         "| `a.py` | 3 | `F821` |",
-        "- Not checked: `b.js` by `eslint`, `missing`",
+        "- Not checked: `b.js by eslint: missing`",
         "- ⛔ Decision: `",
         "- ✅ Decision: `approve by human`",
-        "- ⚠ `the answer was cut`",
+        "the answer was cut`",
     ):
         assert words in text, words
 
