@@ -63,9 +63,10 @@ def _say(one: Undone, *, redo: bool) -> None:
     for change in one.changes.changes:
         verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
         print(f"{verb} {one_line(str(change.path))}")
-    kept = f" What you changed since in {', '.join(map(str, one.merged))} is kept." if one.merged else ""
     done = "done again" if redo else "undone"
-    print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.{one_line(kept, 400)}")
+    print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.")
+    if one.merged:
+        print(one_line(f"What was changed since in {', '.join(map(str, one.merged))} is kept.", 400))
     if one.unrecorded:
         print(f"The history could not be written and is completed by the next start: {one.unrecorded}")
 

@@ -32,8 +32,11 @@ _CONFIG: Final = (
 )
 _FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("objects", "pack"), ("refs",), ("refs", "rails"), ("info",))
 _PACKS: Final = 50  # more than this many are joined into one, which keeps a checkpoint's cost the same
-#: What a killed git leaves: locks, half written packs, and its reports of a crash.
-_LEFT: Final = ("*.lock", "refs/rails/*.lock", "objects/pack/tmp_*", "objects/pack/.tmp-*", "fast_import_crash_*")
+#: What a killed git leaves: locks, marks on packs, half written packs, and its reports of a crash.
+_LEFT: Final = (
+    *("*.lock", "refs/rails/*.lock", "objects/pack/tmp_*", "objects/pack/.tmp-*", "objects/pack/*.keep"),
+    "fast_import_crash_*",
+)
 
 
 class CheckpointStore:
