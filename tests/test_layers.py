@@ -48,7 +48,6 @@ EXCEPTIONS = {
     ("trust.tools", "tools"),
     ("trust.gate", "gate"),
     ("trust.agents", "agents"),
-    ("session.publish", "json_schema"),
     ("projections.turn", "data_formats"),
     ("projections.turn", "parsing"),
     ("projections.session", "review"),

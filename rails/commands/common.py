@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rails.approval.decision import Approver
     from rails.approval.pending import PendingAnswers
     from rails.commands.live import ProgressScreen
-    from rails.core.events import Event, Record
+    from rails.core.events.base import Event
+    from rails.core.events.record import Record
     from rails.core.tool_request import Json, ToolRequest
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
@@ -184,7 +185,7 @@ def answers_of(state: Path, session_id: str) -> PendingAnswers:
     return PendingAnswers(state, session_id, answer_key(config_folder()))
 
 
-def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Record]) -> None:
+def listen(approver: Approver, log: SessionLog, publish: Callable[[Event, str], Record]) -> None:
     """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
     from rails.approval.policy.policy import PolicyApprover
     from rails.approval.queue import ApprovalQueue

@@ -7,8 +7,7 @@ import argparse
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.errors import EXIT_OK, UsageError
-from rails.core.events import Event
-from rails.core.json_text import json_object
+from rails.core.events.changes import Undo
 from rails.core.text import one_line
 from rails.edits.apply import recover
 from rails.edits.checkpoints import History, Undone, in_effect
@@ -35,10 +34,9 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
         print(one_line(note, 400))
     for one in _moved(History(project), options, redo=redo):
         _say(one, redo=redo)
-        paths = [change.path for change in one.changes.changes]
-        details = json_object({"step": one.step, "paths": paths, "redo": redo, "changes": one.changes})
+        paths = tuple(str(change.path) for change in one.changes.changes)
         with SessionLog.reopen(common.state_of(project), one.session) as log:
-            log.append(Event("UNDO", f"step {one.step} {'done again' if redo else 'undone'}", details))
+            log.append(Undo(one.step, paths, redo, one.changes.files()))
     return EXIT_OK
 
 

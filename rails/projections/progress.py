@@ -13,7 +13,7 @@ from rails.config.prices import Prices
 from rails.core import record_fields as d
 from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass, replace
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import Details
 from rails.core.text import one_line
 from rails.log.session_stats import SessionStats

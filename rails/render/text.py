@@ -92,7 +92,7 @@ class TextRenderer:
                 for kind, path in block.changes:
                     yield from self.field("written", f"{kind} {path}", _ok(block.ok))
             case Output():
-                head = f"{block.tool} {'ok' if block.ok else 'failed'}"
+                head = f"{one_line(block.tool, 80)} {'ok' if block.ok else 'failed'}"
                 yield from self.texts("result", [head, *_few_lines(block.text)], _ok(block.ok))
             case Step():
                 yield from self.field("step", f"{block.number} (ai-rails undo goes back to before it)", "dim")

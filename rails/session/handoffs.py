@@ -23,7 +23,7 @@ from rails.agents.template import Agent
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError, WorkspaceError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.text import head_and_tail, one_line
 from rails.session.escalation import changes_of
 

@@ -93,17 +93,27 @@ def test_no_mode_by_path_excuses_what_is_done_to_the_gate(world):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[[gate.mode]]\nmode = "lax"\npath = "a"\n', "blocking, retry, advisory"),
+        (
+            '[[gate.mode]]\nmode = "lax"\npath = "a"\n',
+            '2:1: gate.mode 1: `mode` is "lax", which is not allowed. Allowed: ["blocking", "retry", "advisory"].',
+        ),
         ('[[gate.mode]]\nmode = "advisory"\n', "for which path, agent or rule"),
         ('[gate.mode]\nmode = "advisory"\n', "two brackets"),
-        ('[[gate.modes]]\nmode = "advisory"\n', "modes is not known"),
-        ('[[gate.mode]]\nmode = "retry"\npath = "a"\nattempts = 0\n', "from 1 to 3600"),
+        ('[[gate.modes]]\nmode = "advisory"\n', "1:3: gate: `modes` is not known. Did you mean `mode`?"),
+        (
+            '[[gate.mode]]\nmode = "retry"\npath = "a"\nattempts = 0\n',
+            "`attempts` is 0; it must be at least 1. With retry: how often it goes back to the agent.",
+        ),
         ('[[gate.command]]\nname = "x"\n', "it needs run"),
         ('[[gate.command]]\nname = "x"\nrun = ["python"]\npattern = "("\n', "not a regular expression"),
         ('[[gate.command]]\nname = "x"\nrun = ["python"]\npattern = "x"\n', "(?P<path>"),
-        ('[[gate.headings]]\npath = "a.md"\n', "path and headings"),
+        ('[[gate.headings]]\npath = "a.md"\n', "`headings` is missing. Add `headings`"),
         ('[[gate.schema]]\nschema = "a.json"\n', "path or url"),
-        ("[gate\n", "not valid TOML"),
+        ("[gate\n", ".rails.toml:1:6: it is not valid TOML"),
+        ("[gates]\n", "`gates` is not known. Did you mean `gate`?"),
+        ("gate = 1\n", "`gate` is an integer (1); it must be a table."),
+        ('[[gate.mode]]\npath = "a"\nproject = "/p"\n', "3:1: gate.mode 1: `project` is not known."),
+        ("[[gate.mode]]\npath = 3\n[[gate.mode]]\nagent = 4\n", "(1 more in the file.)"),
     ],
 )
 def test_a_mistake_in_the_settings_is_named_and_never_a_pass(world, text, words):

@@ -4,11 +4,11 @@ import base64
 import hashlib
 import re
 import subprocess
-from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
 
 import pytest
+from msgspec.structs import replace
 
 from rails.n8n.draw import picture
 from rails.projections.session import session_view

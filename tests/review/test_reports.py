@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from rails.core.errors import UsageError
@@ -164,7 +165,9 @@ def test_no_text_of_a_log_reaches_the_terminal_raw(log, evil):
     correction = ("CORRECTION", {"id": "t1.1", "before": '{"a": "b"}', "after": '{"a": "c"}', "taken": True})
     records = [*log.demo(), *log.records(log.call(9), correction)]
     bad = [
-        replace(r, details=poisoned(dict(r.details)), agent_role=evil, llm_model_used=evil, session_id=evil)
+        msgspec.structs.replace(
+            r, details=poisoned(dict(r.details)), agent_role=evil, llm_model_used=evil, session_id=evil
+        )
         for r in records
     ]
     for report in REPORTS.values():

@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rails.approval.audit import LoggedCall, LoggedRequest
 from rails.approval.decision import ApprovalRequest
 from rails.approval.diff_view import FILE_LINES, file_diff
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
+from rails.core.events.approval import ApprovalOpened, AskedRequest
 from rails.core.paths import protected
 from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest
@@ -56,7 +56,7 @@ class ApprovalScreen:
 
 
 def draw_request(
-    request: ApprovalRequest | LoggedRequest, look: Look | None = None, *, full: bool = False
+    request: ApprovalRequest | ApprovalOpened, look: Look | None = None, *, full: bool = False
 ) -> ApprovalScreen:
     """Draw ``request``. ``full`` leaves nothing out and adds the parameters as the agent sent them."""
     look = look or Look()
@@ -78,7 +78,7 @@ def draw_request(
     return ApprovalScreen(tuple(lines), hidden)
 
 
-def _diffs(request: ApprovalRequest | LoggedRequest, full: bool) -> list[Diff]:
+def _diffs(request: ApprovalRequest | ApprovalOpened, full: bool) -> list[Diff]:
     changes = sorted(request.changes.changes, key=_danger)
     share = None if full else min(FILE_LINES, max(_LEAST_LINES, REQUEST_LINES // max(1, len(changes))))
     findings = request.verdict.findings if request.verdict else ()
@@ -90,7 +90,7 @@ def _danger(change: FileChange) -> tuple[int, str]:
     return rank, str(change.path)
 
 
-def _head(request: ApprovalRequest | LoggedRequest, look: Look) -> Iterator[str]:
+def _head(request: ApprovalRequest | ApprovalOpened, look: Look) -> Iterator[str]:
     title = "Change these files?" if request.kind == "changes" else "Run this tool?"
     rule = title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─")
     yield styled(rule, "title", look.colour)
@@ -126,7 +126,7 @@ def _listed(name: str, lines: Sequence[str], look: Look, style: str = "") -> Ite
     yield from field(name, [*lines[:_LISTED], *([f"[… {more} more …]"] if more > 0 else [])], look, style)
 
 
-def _parameters(request: ToolRequest | LoggedCall, look: Look, full: bool) -> tuple[list[str], int]:
+def _parameters(request: ToolRequest | AskedRequest, look: Look, full: bool) -> tuple[list[str], int]:
     lines = _json_lines(request.parameters)
     hidden = 0 if full else max(0, len(lines) - _PARAMETER_LINES)
     if hidden:

@@ -110,7 +110,8 @@ class HtmlRenderer:
             case Output():
                 return _output(block)
             case Step():
-                return Html("")
+                words = f"Step {block.number}; ai-rails undo goes back to before it."
+                return el("p", html_text(words), class_="meta")
             case Folded():
                 return folded(block.title, block.text, open_=block.open)
             case Group():

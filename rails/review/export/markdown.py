@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.log.session_stats import SessionStats
 from rails.projections.session import session_view
 from rails.render.markdown import inline, section_lines

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.projections.common import ApprovalView, ChangeView, RequestView, SessionView, TurnView
+from rails.projections.common import ApprovalView, RequestView, SessionView, TurnView
 from rails.render.blocks import Diff
 from rails.render.diffs import read_diff
 
@@ -47,7 +48,7 @@ class LineHistory:
 class _Step:
     view: SessionView
     turn: TurnView
-    change: ChangeView
+    change: ChangedFile
     diff: Diff | None
     decision: ApprovalView | None
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from rails.core.verdict import Finding
 from rails.projections.common import (
     ApprovalView,
     CorrectionView,
-    FindingView,
     GateView,
     RequestView,
     ResultView,
@@ -132,11 +132,11 @@ def _gate(gate: GateView, diff_lines: int, *, drawn: bool) -> Iterator[Block]:
         yield Notes("unchecked", "Not checked", gate.not_checked, "dim")
 
 
-def _finding(found: FindingView) -> PlacedFinding:
+def _finding(found: Finding) -> PlacedFinding:
     return PlacedFinding(found.path, found.line, found.column, found.rule, found.message, found.tool)
 
 
-def _approval(approval: ApprovalView, findings: tuple[FindingView, ...], diff_lines: int) -> Iterator[Block]:
+def _approval(approval: ApprovalView, findings: tuple[Finding, ...], diff_lines: int) -> Iterator[Block]:
     if approval.risks:
         yield Risks(approval.risks)
     if approval.notes:
