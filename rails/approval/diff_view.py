@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from rails.approval.linediff import diff_blocks
 from rails.core.changes import FileChange
+from rails.core.diff import LineDiff, line_diff, line_map
 from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
@@ -23,6 +23,10 @@ FILE_LINES: Final = 400
 #: Findings that are drawn in one file.
 FINDINGS_SHOWN: Final = 50
 _BLANK_RUN: Final = 5
+_INEXACT: Final = (
+    "Too many lines stand in another order to be compared one by one: everything between the first and the last "
+    "difference is shown as removed and added."
+)
 
 
 class _Row(NamedTuple):
@@ -49,7 +53,9 @@ def file_diff(
     before, after = _split(old.text), _split(new.text)
     if _all_crlf(old.text) and _all_crlf(new.text):
         before, after = ([line.removesuffix("\r") for line in lines] for lines in (before, after))
-    rows = _attributed(_rows(before, after), change, after)
+    diff = line_diff(before, after)
+    notes = notes if diff.exact else (*notes, DiffLine("note", _INEXACT))
+    rows = _attributed(_rows(diff, before, after), change, after)
     kept, hidden = _capped([*notes, *_lines(rows, found, context, full=max_lines is None)], max_lines)
     styles = [row.style for row in rows]
     return Diff(
@@ -99,9 +105,9 @@ def _split(text: str) -> list[str]:
     return lines
 
 
-def _rows(before: Sequence[str], after: Sequence[str]) -> list[_Row]:
+def _rows(diff: LineDiff, before: Sequence[str], after: Sequence[str]) -> list[_Row]:
     rows: list[_Row] = []
-    for block in diff_blocks(before, after):
+    for block in diff.blocks:
         old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
         if block.equal:
             rows += [_Row("context", after[j], i + 1, j + 1) for i, j in zip(old, new, strict=True)]
@@ -119,9 +125,9 @@ def _attributed(rows: list[_Row], change: FileChange, after: Sequence[str]) -> l
     written = _split(proposed.text)
     if _all_crlf(proposed.text) and after is not None:
         written = [line.removesuffix("\r") for line in written]
-    agents_new = {row.new for row in _rows(written, after) if row.style == "context"}
+    agents_new = {line for line, place in enumerate(line_map(written, after), 1) if place >= 0}
     before = [row.text for row in rows if row.old]
-    kept_by_agent = {row.old for row in _rows(before, written) if row.style == "context"}
+    kept_by_agent = {place + 1 for place in line_map(before, written)}
     return [_author(row, agents_new, kept_by_agent) for row in rows]
 
 

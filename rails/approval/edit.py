@@ -6,24 +6,23 @@ the edited change set passes the same gate, and the human sees its verdict befor
 
 from __future__ import annotations
 
-import difflib
 import json
 import os
 import shlex
 import stat
 import subprocess
-import tempfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest, request_for_changes, request_for_tool
-from rails.approval.linediff import diff_blocks
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
+from rails.core.diff import line_diff, unified
 from rails.core.errors import UsageError
 from rails.core.paths import WorkspacePath
+from rails.core.scratch import scratch_folder
 from rails.core.text import decode_text, head_and_tail
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
@@ -94,7 +93,7 @@ def edited_run(request: ApprovalRequest, text: str, revalidate: Revalidate) -> A
 def parameters_in_editor(request: ApprovalRequest, editor: Editor | None = None) -> str:
     """Let the human edit the parameters of a tool run as JSON. Raises EditError as :func:`in_editor` does."""
     parameters = dict(request.tool_request.parameters) if request.tool_request else {}
-    with tempfile.TemporaryDirectory(prefix="ai-rails-edit-") as folder:
+    with scratch_folder("edit") as folder:
         place = Path(folder) / "parameters.json"
         place.write_text(json.dumps(parameters, ensure_ascii=False, indent=2) + "\n", "utf-8")
         (editor or run_editor)([place])
@@ -107,7 +106,7 @@ def hunks(change: FileChange) -> list[tuple[list[str], list[str]]]:
     if both is None:
         return []
     old, new = both
-    return [(old[b.old_start : b.old_end], new[b.new_start : b.new_end]) for b in diff_blocks(old, new) if not b.equal]
+    return [(old[b.old_start : b.old_end], new[b.new_start : b.new_end]) for b in line_diff(old, new).changed]
 
 
 def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
@@ -123,7 +122,7 @@ def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
         return None
     kept: list[str] = []
     number = 0
-    for block in diff_blocks(old, new):
+    for block in line_diff(old, new).blocks:
         drop = not block.equal and number in dropped
         kept += old[block.old_start : block.old_end] if drop else new[block.new_start : block.new_end]
         number += not block.equal
@@ -141,7 +140,7 @@ def in_editor(request: ApprovalRequest, editor: Editor | None = None) -> dict[Wo
     editable = [change for change in request.changes.changes if change.after is not None]
     if not editable:
         raise HumanEditError("There is nothing to edit: the proposal only deletes.")
-    with tempfile.TemporaryDirectory(prefix="ai-rails-edit-") as folder:
+    with scratch_folder("edit") as folder:
         places = {change.path: _place(Path(folder), change) for change in editable}
         (editor or run_editor)(list(places.values()))
         return {
@@ -186,7 +185,7 @@ def _account_of_run(original: ApprovalRequest, approved: ApprovalRequest) -> lis
         return []
     old, new = (json.dumps(dict(one.parameters), ensure_ascii=False, indent=2).split("\n") for one in (was, now))
     names = "parameters (yours)", "parameters (approved)"
-    return ["\n".join(difflib.unified_diff(old, new, *names, n=2, lineterm=""))]
+    return ["\n".join(unified(old, new, names, context=2))]
 
 
 def _account(was: FileChange, now: FileChange) -> list[str]:
@@ -194,7 +193,7 @@ def _account(was: FileChange, now: FileChange) -> list[str]:
     if old is None or new is None:
         return [f"{was.path}: replaced by other content that is not text."]
     names = f"{was.path} (yours)", f"{was.path} (approved)"
-    return list(difflib.unified_diff(old.text.splitlines(), new.text.splitlines(), *names, n=2, lineterm=""))
+    return list(unified(old.text.splitlines(), new.text.splitlines(), names, context=2))
 
 
 def sides(change: FileChange) -> tuple[list[str], list[str]] | None:

@@ -13,7 +13,6 @@ could read that key; it must not be let run.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import hmac
 import json
@@ -23,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from rails.core import limits
+from rails.core import atomic_file, limits, lock
 from rails.core.errors import LogError
 from rails.core.tool_request import Json
 from rails.log import files
@@ -61,7 +60,7 @@ class PendingAnswers:
         letter = json.dumps({"answer": body, "code": self._code(question, body)}).encode()
         try:
             with files.folder(self._state, "sessions", self._session_id, _FOLDER) as box:
-                return files.place(box, _name(question), letter)
+                return atomic_file.create(box, _name(question), letter)
         except OSError as error:
             raise LogError(f"The answer cannot be left in {self._folder}: {error.strerror or error}") from error
 
@@ -114,7 +113,7 @@ def answer_key(folder: Path) -> bytes:
         try:
             with contextlib.suppress(FileExistsError):
                 if not (folder / _KEY).exists():
-                    files.place(at, _KEY, secrets.token_bytes(32))
+                    atomic_file.create(at, _KEY, secrets.token_bytes(32))
             key = files.read_regular_file(at, _KEY)
         finally:
             os.close(at)
@@ -133,14 +132,11 @@ def is_being_written(state: Path, session_id: str) -> bool:
         return False
     try:
         # A reopening writer waits for a moment's lock like this one.
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not lock.acquire(descriptor, shared=True)
     except OSError:
         return False
     finally:
         os.close(descriptor)
-    return False
 
 
 def _name(question: int) -> str:

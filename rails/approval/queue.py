@@ -19,10 +19,9 @@ from typing import Final, Protocol
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.audit import audit_of
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Chooser, Decision
 from rails.approval.edit import Contents, HumanEditError, Judge, edited, without_hunks
 from rails.approval.policy.grants import Grants, as_toml, propose
-from rails.approval.terminal.batch import BatchApprover
 from rails.approval.terminal.console import Elsewhere
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import FileChange

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rails.session.ask_user import Person
     from rails.session.run import Ending
     from rails.tools.loader import Registry
-    from rails.trust.tools import Trust
+    from rails.trust.record import TrustRecord
 
 #: How a session's ending looks to a shell.
 EXIT_OF: Final = {
@@ -78,12 +78,12 @@ def registry_of(project: Path) -> Registry:
     return found.with_runners(BUILTIN_RUNNERS)
 
 
-def trust_of(project: Path) -> Trust:
+def trust_of(project: Path) -> TrustRecord:
     """Return which of the project's definitions a human has accepted."""
     from rails.approval.policy.policy import config_folder
-    from rails.trust.tools import Trust
+    from rails.trust.record import TrustRecord
 
-    return Trust(config_folder(), project)
+    return TrustRecord(config_folder(), project)
 
 
 def agents_of(project: Path) -> dict[str, Agent]:

@@ -11,7 +11,6 @@ import json
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 from rails.approval.decision import ApprovalRequest, Approver, Decision
@@ -22,6 +21,7 @@ from rails.commands import common
 from rails.commands.live import ProgressScreen
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.scratch import kept_folder
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
@@ -90,7 +90,7 @@ def _fresh_copy(keep: str | None) -> Path:
         if project.exists():
             raise UsageError(f"{project} exists already. Name a folder that does not; nothing was changed.")
     else:
-        project = Path(tempfile.mkdtemp(prefix="ai-rails-demo-")) / "todo"
+        project = kept_folder("demo") / "todo"
     shutil.copytree(
         builtin_folder("workspace") / "todo", project, ignore=shutil.ignore_patterns("__pycache__", ".rails")
     )

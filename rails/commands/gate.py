@@ -97,17 +97,17 @@ def _trust(project: Path) -> None:
     import shlex
 
     from rails.gate.languages.python import config
+    from rails.gate.support import executed_config
     from rails.gate.support import settings as gate_options
-    from rails.trust import gate as consent
 
     own = config.read_config_file(project / gate_options.PROJECT_FILE)
     commands = gate_options.commands_of(project)
-    consent.give_consent(project, own)
+    executed_config.agree(project, own)
     for command in commands:
         print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
-    for name in consent.programs(project):
+    for name in executed_config.programs(project):
         print(f"gate: may run {name}", file=sys.stderr)
-    if not commands and not consent.programs(project):
+    if not commands and not executed_config.programs(project):
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
 
 

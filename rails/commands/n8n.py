@@ -152,7 +152,7 @@ def _diff(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _outline(before: str | None, after: str) -> ChangeSummary:
-    from rails.n8n.compare.summary import workflow_summary
+    from rails.n8n.summary import workflow_summary
 
     old = _read(before) if before is not None else None
     told = workflow_summary(old, _read(after), after)

@@ -6,10 +6,10 @@ signs. Made only by ``rails.edits.plan`` and, with formatter changes added, by `
 
 from __future__ import annotations
 
-import re
-from typing import Final, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from rails.core.dataclass import dataclass
+from rails.core.diff import unified
 from rails.core.paths import WorkspacePath
 from rails.core.text import decode_text, sha256
 
@@ -109,56 +109,18 @@ class Approved(Generic[T]):
 def unified_diff(before: bytes | None, after: bytes | None, path: str, context: int = 3) -> list[str]:
     """Return a unified diff as lines without line ends; binary content becomes one sentence.
 
-    Time is bounded: where two long texts have little in common, the lines between the first and the last
-    difference are shown as one replacement. Different bytes never give an empty diff.
+    Time is bounded as in :mod:`rails.core.diff`. Different bytes never give an empty diff.
     """
     old, new = (decode_text(data or b"") for data in (before, after))
     if old is None or new is None:
         return [f"Binary file {path}: {_size(before)} before, {_size(after)} after"]
     names = ["/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}"]
-    lines = _diff(_lines(old.text), _lines(new.text), names, context)
+    lines = list(unified(_lines(old.text), _lines(new.text), names, context))
     if not lines and before != after:
         empty = "is created empty" if before is None else "was empty and is deleted"
         what = empty if before is None or after is None else "changes in its byte-order mark only"
         return [f"--- {names[0]}", f"+++ {names[1]}", f"File {path} {what}"]
     return lines
-
-
-#: Line pairs that difflib may have to compare; 4,000 by 4,000 lines take it a few seconds at worst.
-_DIFF_PAIRS: Final = 16_000_000
-_HUNK: Final = r"@@ -(\d+)(,\d+)? \+(\d+)(,\d+)? @@"
-
-
-def _diff(old: list[str], new: list[str], names: list[str], context: int) -> list[str]:
-    """Compare only what lies between the lines that both texts start and end with."""
-    shortest = min(len(old), len(new))
-    head = next((n for n in range(shortest) if old[n] != new[n]), shortest)
-    tail = next((n for n in range(shortest - head) if old[-1 - n] != new[-1 - n]), shortest - head)
-    start = max(0, head - context)
-    rest = max(0, tail - context)
-    one, other = old[start : len(old) - rest], new[start : len(new) - rest]
-    if (len(old) - head - tail) * (len(new) - head - tail) <= _DIFF_PAIRS:
-        import difflib
-
-        lines = list(difflib.unified_diff(one, other, names[0], names[1], n=context, lineterm=""))
-    else:
-        lines = _one_hunk(one, other, names, head - start, min(tail, context))
-    return [_moved(line, start) if line.startswith("@@") else line for line in lines]
-
-
-def _one_hunk(old: list[str], new: list[str], names: list[str], head: int, tail: int) -> list[str]:
-    body = [f" {line}" for line in old[:head]]
-    body += [f"-{line}" for line in old[head : len(old) - tail]]
-    body += [f"+{line}" for line in new[head : len(new) - tail]]
-    body += [f" {line}" for line in old[len(old) - tail :]]
-    return [f"--- {names[0]}", f"+++ {names[1]}", f"@@ -1,{len(old)} +1,{len(new)} @@", *body]
-
-
-def _moved(header: str, lines: int) -> str:
-    """Add ``lines`` to both line numbers of a hunk header."""
-    return re.sub(
-        _HUNK, lambda m: f"@@ -{int(m[1]) + lines}{m[2] or ''} +{int(m[3]) + lines}{m[4] or ''} @@", header, count=1
-    )
 
 
 def _lines(text: str) -> list[str]:

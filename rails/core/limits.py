@@ -54,9 +54,18 @@ SCHEMA_NODES: Final = 2_000
 #: Values in one request's parameters, and members of one object.
 PARAMETER_NODES: Final = 20_000
 OBJECT_MEMBERS: Final = 2_000
-#: States of one `pattern`, and characters of a text that is matched against it.
-PATTERN_STATES: Final = 1_000
+#: Characters of a text that is matched against a `pattern`.
 PATTERN_CHARS: Final = 100_000
+
+# -- regular expressions and differences ----------------------------------------------------------
+#: One regular expression, in characters.
+REGEX_CHARS: Final = 10_000
+#: Instructions that RE2 makes of one: a thousand times any class of characters.
+REGEX_INSTRUCTIONS: Final = 30_000
+#: Instructions by characters of the text: 10 s at the very worst, when nothing of the automaton can be kept.
+REGEX_STEPS: Final = 2_000_000_000
+#: Pairs of lines that are compared, one bit each: 50 MB and, measured, at most 0.5 s for 20,000 by 20,000 lines.
+DIFF_PAIRS: Final = 400_000_000
 
 # -- the page --------------------------------------------------------------------------------------
 #: What a browser may send at once: a decision with the edited text of a few files.
@@ -91,8 +100,8 @@ MAX_ATTEMPTS: Final = 3
 PROJECT_LOCK_SECONDS: Final = 10.0
 #: Contents of files that an agent read and that are kept to merge with: four files of the largest size.
 KNOWN_BYTES: Final = 40_000_000
-#: A regular expression that a model sent; then it is taken for a catastrophic one.
-PATTERN_SECONDS: Final = 2.0
+#: All matches of a regular expression that a model sent; one of them takes linear time, many can take its square.
+REGEX_SECONDS: Final = 2.0
 #: Looking for lines that are nearly the wanted ones, for a refusal: it must not cost more than the edit.
 NEAREST_SECONDS: Final = 0.2
 

@@ -87,12 +87,12 @@ def write(
     _check_bounds(changes)
     if not changes:
         return Applied(changes)
-    with held(project, disk) as workspace:
+    with sole_writer(project, disk) as workspace:
         return write_held(workspace, _with_modes_of_now(workspace, changes), step=step, on_intent=on_intent)
 
 
 @contextmanager
-def held(project: Path, disk: Disk = DISK) -> Iterator[Workspace]:
+def sole_writer(project: Path, disk: Disk = DISK) -> Iterator[Workspace]:
     """Hold the project as its only writer, with nothing left open of what was interrupted before."""
     with _told(), opened(project, disk) as workspace, locked(workspace):
         _recover(workspace)

@@ -11,7 +11,6 @@ done and the message says what to do. A mode that somebody set since is kept.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,8 +18,9 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
 from rails.core.paths import WorkspacePath
+from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
-from rails.edits.apply import held, write_held
+from rails.edits.apply import sole_writer, write_held
 from rails.edits.checkpoint_commits import Checkpoint, CheckpointKind, StepFacts
 from rails.edits.checkpoint_store import CheckpointStore
 from rails.edits.safe_files import DISK, Disk, Workspace
@@ -88,7 +88,7 @@ class History:
         return tuple(self.undo(session, step.step) for step in reversed(active))
 
     def _go(self, session: str | None, number: int | None, kind: CheckpointKind) -> Undone:
-        with held(self.project, self.disk) as workspace:
+        with sole_writer(self.project, self.disk) as workspace:
             step = self._find(session, number, undone=kind == "redo")
             last = step.last or step
             changes, merged = self._onto_now(workspace, self._way_back(last), step, kind)
@@ -149,7 +149,7 @@ class History:
         """Merge two changes of ``base`` that touch different lines; ``None`` where they do not."""
         if base is None or now is None or wanted is None:
             return None
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder("merge") as folder:
             files = [Path(folder) / name for name in ("now", "base", "wanted")]
             for file, data in zip(files, (now, base, wanted), strict=True):
                 file.write_bytes(data)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -18,6 +17,7 @@ from typing import Final
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
 from rails.core.errors import WorkspaceError
+from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import read_file
 from rails.edits.checkpoints import History
@@ -200,7 +200,7 @@ class _Repository:
     def commit(self, entries: bytes, message: str) -> str:
         """Make the commit, move the branch, and bring the user's index along for these files only."""
         head = self.head()
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder("commit") as folder:
             index = Path(folder) / "index"
             self.must(["read-tree", head] if head else ["read-tree", "--empty"], index=index)
             self.must(["update-index", "-z", "--index-info"], entries, index=index)

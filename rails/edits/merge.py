@@ -11,11 +11,11 @@ in different places contradict each other in meaning; the checks and a human loo
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 
 from rails.core.dataclass import dataclass
+from rails.core.diff import line_diff
 from rails.core.errors import WorkspaceError
 
 
@@ -81,31 +81,16 @@ def _changed(old: Sequence[bytes], our: Sequence[bytes], start: int) -> tuple[in
 
 
 def _anchors(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]) -> list[tuple[int, int, int]]:
-    """Return the places (in all three) of lines that are in each text once, and in the same order."""
+    """Return the places (in all three) of lines that are in each text once, and in the same order.
+
+    As many as there can be; lines that moved drop out.
+    """
     counts = [Counter(lines) for lines in (base, ours, theirs)]
     single = {line for line, count in counts[0].items() if count == 1 and counts[1][line] == counts[2][line] == 1}
-    where_ours = {line: number for number, line in enumerate(ours) if line in single}
-    where_theirs = {line: number for number, line in enumerate(theirs) if line in single}
-    found = [(number, where_ours[line], where_theirs[line]) for number, line in enumerate(base) if line in single]
-    return _rising(_rising(found, 1), 2)
-
-
-def _rising(places: Sequence[tuple[int, int, int]], side: int) -> list[tuple[int, int, int]]:
-    """Return a longest run of ``places`` that rises on ``side`` (patience sorting); lines that moved drop out."""
-    ends: list[int] = []  # the smallest end of a run of each length
-    last: list[int] = []  # the place that it ends with
-    before: list[int] = []
-    for index, place in enumerate(places):
-        length = bisect_left(ends, place[side])
-        before.append(last[length - 1] if length else -1)
-        if length == len(ends):
-            ends.append(place[side])
-            last.append(index)
-        else:
-            ends[length], last[length] = place[side], index
-    run: list[tuple[int, int, int]] = []
-    index = last[-1] if last else -1
-    while index >= 0:
-        run.append(places[index])
-        index = before[index]
-    return run[::-1]
+    kept = [line for line in base if line in single]
+    for side in (ours, theirs):
+        single = set(kept)
+        blocks = line_diff(kept, [line for line in side if line in single]).blocks
+        kept = [line for block in blocks if block.equal for line in kept[block.old_start : block.old_end]]
+    in_base, in_ours, in_theirs = ({line: at for at, line in enumerate(side)} for side in (base, ours, theirs))
+    return [(in_base[line], in_ours[line], in_theirs[line]) for line in kept]

@@ -5,7 +5,6 @@ Bounded in time: lines are compared by an index first, and only the best windows
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
+from rails.core.likeness import likeness
 from rails.core.text import one_line
 from rails.edits.text_view import View, tokens, without_spaces
 
@@ -87,17 +87,15 @@ def _votes(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
 def _by_likeness(lines: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """Find the lines most like the longest line of the search text, until the time is up."""
     offset, probe = max(enumerate(wanted), key=lambda pair: len(pair[1].strip()))
-    matcher = difflib.SequenceMatcher(b=probe.strip()[:_LINE_CHARS], autojunk=False)
-    words, scored, end = set(tokens(probe[:_LINE_CHARS])), [], monotonic() + _BUDGET_SECONDS
+    probe = probe.strip()[:_LINE_CHARS]
+    words, scored, end = set(tokens(probe)), [], monotonic() + _BUDGET_SECONDS
     for number, line in enumerate(lines):
         if number % 64 == 0 and monotonic() > end:
             break
         text = line.strip()[:_LINE_CHARS]
         if not text or (words and words.isdisjoint(tokens(text))):
             continue
-        matcher.set_seq1(text)
-        if matcher.real_quick_ratio() > _MIN_LIKENESS and matcher.quick_ratio() > _MIN_LIKENESS:
-            scored.append((matcher.ratio(), -number))
+        scored.append((likeness(text, probe), -number))
     return [max(0, -number - offset) for _, number in sorted(scored, reverse=True)[:_SHOWN]]
 
 
@@ -109,16 +107,16 @@ def _measure(view: View, start: int, wanted: Sequence[str], old: str, new: str) 
     for offset, line in enumerate(wanted):
         other = window[offset] if offset < len(window) else ""
         if line != other:
-            likeness = _likeness(equal, wanted, line, other)
+            share = _share(equal, wanted, line, other)
             column = _first_difference(line, other)
-            return Candidate(handle, first, last, likeness, start + offset + 1, column, visible(line), visible(other))
+            return Candidate(handle, first, last, share, start + offset + 1, column, visible(line), visible(other))
     return Candidate(handle, first, last, 1.0)
 
 
-def _likeness(equal: int, wanted: Sequence[str], line: str, other: str) -> float:
-    partly = difflib.SequenceMatcher(None, line.strip()[:_LINE_CHARS], other.strip()[:_LINE_CHARS]).ratio()
+def _share(equal: int, wanted: Sequence[str], line: str, other: str) -> float:
     if without_spaces(line) == without_spaces(other):
         return round(equal / len(wanted), 2)
+    partly = likeness(line.strip()[:_LINE_CHARS], other.strip()[:_LINE_CHARS])
     return round((equal + partly) / len(wanted) if len(wanted) > 1 else partly, 2)
 
 

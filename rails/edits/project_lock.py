@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
-from rails.core import limits
+from rails.core import limits, lock
 from rails.core.errors import WorkspaceError
 from rails.edits.safe_files import Workspace, write_new
 
@@ -41,22 +40,12 @@ def locked(workspace: Workspace) -> Iterator[None]:
 
 
 def _wait_for(descriptor: int) -> None:
-    import fcntl
-
-    end = time.monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() < end:
-                time.sleep(0.02)
-                continue
-            holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
-            raise WorkspaceError(
-                f"Another AI-Rails process (number {holder}) is writing to this project. "
-                "Nothing was changed; try again when it is done."
-            ) from None
-        return
+    if not lock.acquire(descriptor, _LOCK_SECONDS):
+        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
+        raise WorkspaceError(
+            f"Another AI-Rails process (number {holder}) is writing to this project. "
+            "Nothing was changed; try again when it is done."
+        )
 
 
 def state_folder(workspace: Workspace) -> int:

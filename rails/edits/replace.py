@@ -6,16 +6,13 @@ included; new lines get the file's indentation through the learned map and the l
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.core.diff import line_diff
 from rails.core.errors import WorkspaceError
 from rails.edits.strategies import FoundPlaces, LinePlaces, TextPlaces, map_at
 from rails.edits.text_view import DecodedFile, View, indent
-
-_DIFF_PAIRS: Final = 250_000  # line pairs compared to find the lines that a replacement leaves alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,34 +106,14 @@ def _weave(
 ) -> str:
     """Return the new lines, those that the request left alone as the file has them, line ends included."""
     out: list[tuple[str, str]] = []
-    for tag, i1, i2, j1, j2 in _opcodes(old, new):
-        if tag == "equal":
+    for equal, i1, i2, j1, j2 in line_diff(old, new).blocks:
+        if equal:
             out.extend(real[i1:i2])
         else:
             last = min(max(i1, i2 - 1), len(real) - 1)
             ends = (real[min(i1 + n, last)][1] or real[max(0, last - 1)][1] or eol for n in range(j2 - j1))
             out.extend(zip((translate(new[j], j == 0) for j in range(j1, j2)), ends, strict=True))
     return "".join(line + (end or eol) for line, end in out[:-1]) + out[-1][0]
-
-
-def _opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    """Return how ``new`` comes from ``old``, as difflib says it, in bounded time."""
-    head = 0
-    while head < min(len(old), len(new)) and old[head] == new[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    middle_old, middle_new = old[head : len(old) - tail], new[head : len(new) - tail]
-    codes: list[tuple[str, int, int, int, int]] = [("equal", 0, head, 0, head)] if head else []
-    if len(middle_old) * len(middle_new) <= _DIFF_PAIRS:
-        inner = difflib.SequenceMatcher(None, middle_old, middle_new, autojunk=False).get_opcodes()
-        codes += [(tag, i1 + head, i2 + head, j1 + head, j2 + head) for tag, i1, i2, j1, j2 in inner]
-    else:
-        codes.append(("replace", head, len(old) - tail, head, len(new) - tail))
-    if tail:
-        codes.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
-    return codes
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@ that was checked). Not covered: another process of the same user that writes int
 the same instant through an open descriptor, and network file systems that lie about ``fsync``.
 
 Everything that changes the disk goes through one :class:`Disk`, so that tests can put a faulty, a
-recording or a dying disk in its place.
+recording or a dying disk in its place. :mod:`rails.core.atomic_file` is not enough here: a file of the
+project is swapped with its old content in one step, and that is looked at before it is let go.
 """
 
 from __future__ import annotations

@@ -7,18 +7,19 @@ them; looking at changed lines only misses what a change breaks elsewhere (an im
 
 from __future__ import annotations
 
-import bisect
-import operator
 import re
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from itertools import compress, count
-from typing import Final, NamedTuple
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+from itertools import accumulate
+from typing import Final
 
 from rails.core.dataclass import dataclass, replace
+from rails.core.diff import line_map
+from rails.core.likeness import likeness
+from rails.core.text import plain_text
 from rails.core.verdict import Finding
-from rails.gate.support.diagnostics import plain_text
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"\d+")
@@ -28,10 +29,6 @@ _TOUCHED: Final = 0.6
 #: Pairs of lines compared in one file, and characters of a line compared: a rewrite has thousands of both.
 _TRIES: Final = 2_000
 _COMPARED: Final = 300
-#: A gap between anchors is compared line by line up to this many pairs (about 20 ms at worst).
-_PAIRS: Final = 400_000
-
-Worth = Callable[[int, int], bool]
 
 
 def split_lines(text: str) -> list[str]:
@@ -39,105 +36,6 @@ def split_lines(text: str) -> list[str]:
     if "\r" not in text:
         return text.split("\n")
     return _LINE_END.split(text)
-
-
-class _Span(NamedTuple):
-    """A stretch of lines on both sides that is still to be compared."""
-
-    old_lo: int
-    old_hi: int
-    new_lo: int
-    new_hi: int
-
-
-def line_map(old: Sequence[str], new: Sequence[str]) -> list[int]:
-    """Return for each line of ``new`` its 0-based place in ``old``, or -1 where it was added or changed."""
-    result = [-1] * len(new)
-    for start_old, start_new, length in equal_blocks(old, new):
-        result[start_new : start_new + length] = range(start_old, start_old + length)
-    return result
-
-
-def equal_blocks(
-    old: Sequence[str], new: Sequence[str], *, pairs: int = _PAIRS, worth: Worth | None = None
-) -> Iterator[tuple[int, int, int]]:
-    """Yield runs of equal lines as places on both sides and length. Fewer ``pairs``: faster, not always least.
-
-    ``worth`` says for a stretch of ``old`` lines (from, to) whether it must be compared at all.
-    """
-    return _blocks(old, new, _Span(0, len(old), 0, len(new)), pairs, worth or _always)
-
-
-def _always(_start: int, _end: int) -> bool:
-    return True
-
-
-def _blocks(
-    old: Sequence[str], new: Sequence[str], span: _Span, pairs: int, worth: Worth = _always
-) -> Iterator[tuple[int, int, int]]:
-    """Yield runs of equal lines: common head and tail, then between lines that occur once on both sides."""
-    old_lo, old_hi, new_lo, new_hi = span
-    head = _common(old, new, old_lo, new_lo, limit=min(old_hi - old_lo, new_hi - new_lo))
-    if head:
-        yield old_lo, new_lo, head
-        old_lo, new_lo = old_lo + head, new_lo + head
-    tail = _common_end(old, new, span=_Span(old_lo, old_hi, new_lo, new_hi))
-    if tail:
-        old_hi, new_hi = old_hi - tail, new_hi - tail
-        yield old_hi, new_hi, tail
-    if old_lo == old_hi or new_lo == new_hi or not worth(old_lo, old_hi):
-        return
-    rest = _Span(old_lo, old_hi, new_lo, new_hi)
-    if (old_hi - old_lo) * (new_hi - new_lo) <= pairs:
-        import difflib
-
-        matcher = difflib.SequenceMatcher(None, old[old_lo:old_hi], new[new_lo:new_hi], autojunk=False)
-        blocks = matcher.get_matching_blocks()
-        yield from ((old_lo + block.a, new_lo + block.b, block.size) for block in blocks if block.size)
-        return
-    for next_old, next_new in _anchors(old, new, rest):
-        if next_old > old_lo and next_new > new_lo:
-            yield from _blocks(old, new, _Span(old_lo, next_old, new_lo, next_new), pairs, worth)
-        yield next_old, next_new, 1
-        old_lo, new_lo = next_old + 1, next_new + 1
-    if old_lo > rest.old_lo:
-        yield from _blocks(old, new, _Span(old_lo, old_hi, new_lo, new_hi), pairs, worth)
-
-
-def _common(old: Sequence[str], new: Sequence[str], at_old: int, at_new: int, *, limit: int) -> int:
-    """Count the equal lines from two places on."""
-    differ = map(operator.ne, old[at_old : at_old + limit], new[at_new : at_new + limit])
-    return next(compress(count(), differ), limit)
-
-
-def _common_end(old: Sequence[str], new: Sequence[str], span: _Span) -> int:
-    """Count the equal lines at the end of a stretch."""
-    limit = min(span.old_hi - span.old_lo, span.new_hi - span.new_lo)
-    ours, theirs = reversed(old[span.old_hi - limit : span.old_hi]), reversed(new[span.new_hi - limit : span.new_hi])
-    return next(compress(count(), map(operator.ne, ours, theirs)), limit)
-
-
-def _anchors(old: Sequence[str], new: Sequence[str], span: _Span) -> list[tuple[int, int]]:
-    """Return the longest increasing chain of lines that occur exactly once on both sides."""
-    old_count = Counter(old[span.old_lo : span.old_hi])
-    new_count = Counter(new[span.new_lo : span.new_hi])
-    place = {old[i]: i for i in range(span.old_lo, span.old_hi) if old_count[old[i]] == 1}
-    once = (j for j in range(span.new_lo, span.new_hi) if new_count[new[j]] == 1)
-    pairs = [(place[new[j]], j) for j in once if new[j] in place]
-    tops: list[int] = []
-    ends: list[int] = []
-    previous = [-1] * len(pairs)
-    for index, (at, _) in enumerate(pairs):
-        pile = bisect.bisect_left(tops, at)
-        previous[index] = ends[pile - 1] if pile else -1
-        tops[pile : pile + 1] = [at]
-        ends[pile : pile + 1] = [index]
-    chain: list[tuple[int, int]] = []
-    index = ends[-1] if ends else -1
-    while index >= 0:
-        chain.append(pairs[index])
-        index = previous[index]
-    return chain[::-1]
 
 
 @lru_cache(4096)
@@ -212,7 +110,7 @@ class _Comparison:
                 verdicts[index] = not (self.old_is_broken or self._take(finding, old_line))
         moved = self._left_over()
         pending = [index for index in pending if not moved.pop_one(identity(self.new.findings[index], self.new.lines))]
-        left = moved.by_rule()
+        left = moved.by_rule(self.kept)
         pending = [index for index in pending if not self._touched(self.new.findings[index], left)]
         for index in pending:
             verdicts[index] = not self._came_from_elsewhere(self.new.findings[index])
@@ -243,29 +141,34 @@ class _Comparison:
                 left.found[identity(finding, self.old.lines)].append(finding)
         return left
 
-    def _touched(self, finding: Finding, left: dict[tuple[str, str], list[Finding]]) -> bool:
-        """Whether a finding is an old one on a line that was edited: same stretch of changes, similar text."""
-        candidates = left.get((finding.rule, without_numbers(finding.message)), [])
-        above, below = self._stretch(finding.line - 1) if candidates else (0, 0)
-        after = _line(self.new.lines, finding.line - 1).strip()
-        for position, candidate in enumerate(candidates):
-            line = candidate.line - 1
-            if line in self.kept or not above < line < below:
-                continue
+    def _touched(self, finding: Finding, left: dict[tuple[str, str], _OfRule]) -> bool:
+        """Whether a finding is an old one on a line that was edited: in the same changed block, similar text."""
+        candidates = left.get((finding.rule, without_numbers(finding.message)))
+        if candidates is None:
+            return False
+        above, below = self._block(finding.line - 1)
+        after = _line(self.new.lines, finding.line - 1).strip()[:_COMPARED]
+        for line in candidates.between(above, below):
             if self.tries == 0:
                 break
             self.tries -= 1
-            if _similar(_line(self.old.lines, line).strip(), after):
-                del candidates[position]
+            if likeness(_line(self.old.lines, line).strip()[:_COMPARED], after) >= _TOUCHED:
+                candidates.take(line)
                 return True
         return False
 
-    def _stretch(self, index: int) -> tuple[int, int]:
-        """Return the old lines that bound the changed stretch around a new line."""
-        last = min(index, len(self.map) - 1)
-        above = next((self.map[i] for i in range(last, -1, -1) if self.map[i] >= 0), -1)
-        below = next((self.map[i] for i in range(index, len(self.map)) if self.map[i] >= 0), len(self.old.lines))
-        return above, below
+    def _block(self, index: int) -> tuple[int, int]:
+        """Return the unchanged old lines that bound the changed block around a new line."""
+        above, below = self._bounds
+        last = len(self.map) - 1
+        return (above[min(index, last)] if last >= 0 else -1), (below[index] if 0 <= index <= last else below[-1])
+
+    @cached_property
+    def _bounds(self) -> tuple[list[int], list[int]]:
+        """For each new line, the nearest unchanged old line at or above it, and at or below it."""
+        end = len(self.old.lines)
+        upwards = (place if place >= 0 else end for place in reversed([*self.map, end]))
+        return list(accumulate(self.map, max)), list(accumulate(upwards, min))[::-1]
 
     def _came_from_elsewhere(self, finding: Finding) -> bool:
         key = identity(finding, self.new.lines)
@@ -279,29 +182,38 @@ class _LeftOver:
     """Old findings by what they keep when their line moves."""
 
     def __init__(self) -> None:
-        self.found: dict[tuple[str, str, str], list[Finding]] = defaultdict(list)
+        self.found: dict[tuple[str, str, str], deque[Finding]] = defaultdict(deque)
 
     def pop_one(self, key: tuple[str, str, str]) -> bool:
         """Take one finding with this identity away; return whether there was one."""
-        return bool(self.found.get(key)) and bool(self.found[key].pop(0))
+        return bool(self.found.get(key)) and bool(self.found[key].popleft())
 
-    def by_rule(self) -> dict[tuple[str, str], list[Finding]]:
-        """Return what is left by rule and message, in the order of lines."""
-        left: dict[tuple[str, str], list[Finding]] = defaultdict(list)
+    def by_rule(self, kept: frozenset[int]) -> dict[tuple[str, str], _OfRule]:
+        """Return what is left, by rule and message, on lines that are not ``kept``."""
+        lines: dict[tuple[str, str], list[int]] = defaultdict(list)
         for key, findings in self.found.items():
-            left[key[:2]] += findings
-        return {key: sorted(findings, key=lambda found: found.line) for key, findings in left.items()}
+            lines[key[:2]] += (found.line - 1 for found in findings if found.line - 1 not in kept)
+        return {key: _OfRule(sorted(some)) for key, some in lines.items()}
+
+
+class _OfRule:
+    """The 0-based lines, in order, of old findings of one rule and message that nothing explains yet."""
+
+    def __init__(self, lines: list[int]) -> None:
+        self._lines = lines
+
+    def between(self, above: int, below: int) -> Iterator[int]:
+        """Yield those between two lines, until one is taken."""
+        places = range(bisect_right(self._lines, above), bisect_left(self._lines, below))
+        return (self._lines[place] for place in places)
+
+    def take(self, line: int) -> None:
+        """Take the first on ``line`` away."""
+        del self._lines[bisect_left(self._lines, line)]
 
 
 def _placed(finding: Finding) -> tuple[str, str, int]:
     return finding.rule, without_numbers(finding.message), finding.line - 1
-
-
-def _similar(one: str, other: str) -> bool:
-    import difflib
-
-    matcher = difflib.SequenceMatcher(None, one[:_COMPARED], other[:_COMPARED], autojunk=False)
-    return matcher.real_quick_ratio() >= _TOUCHED and matcher.quick_ratio() >= _TOUCHED and matcher.ratio() >= _TOUCHED
 
 
 #: Texts whose lines are kept, and the bytes and lines of one: 22 MB of code, and 45 MB of whatever else.

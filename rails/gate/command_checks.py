@@ -13,7 +13,6 @@ import re
 import shutil
 import signal
 import sys
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -21,10 +20,10 @@ from typing import Final, Literal
 
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
-from rails.core.text import one_line
+from rails.core.scratch import ScratchFolder, scratch_folder
+from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
 from rails.gate.baseline import TextFindings, mark_new, split_lines
-from rails.gate.support.diagnostics import plain_text
 from rails.processes import programs
 
 #: Left out of the copy: history, our own state, and what tools can make again.
@@ -132,12 +131,12 @@ def _content(project: Path, path: str, contents: Mapping[str, bytes | None]) -> 
         return b""
 
 
-def scratch_copy(project: Path, contents: Mapping[str, bytes | None]) -> tempfile.TemporaryDirectory[str]:
+def scratch_copy(project: Path, contents: Mapping[str, bytes | None]) -> ScratchFolder:
     """Return a scratch copy of the project with ``contents`` (path to bytes, ``None`` for no file) in place.
 
     Raises CheckError for a project that is too large. Links that lead out of the project are left out.
     """
-    folder = tempfile.TemporaryDirectory(prefix="ai-rails-check-", ignore_cleanup_errors=True)
+    folder = scratch_folder("check")
     try:
         _copy_tree(project, Path(folder.name))
         for path, data in contents.items():

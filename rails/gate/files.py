@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import dataclass, field, replace
+from rails.core.diff import line_map
 from rails.core.text import one_line
 from rails.core.verdict import Finding, Fixed, NotChecked
-from rails.gate.baseline import TextFindings, identity, line_map, lines_of, which_are_new, with_new
+from rails.gate.baseline import TextFindings, identity, lines_of, which_are_new, with_new
 from rails.gate.support.check import CheckJob, CheckResult
 
 #: A created file that shares this much of its lines with a deleted one is that file, moved.
@@ -141,7 +142,7 @@ def _made(proposal: ChangeSet) -> Iterator[ChangeSummary]:
 
 
 def _outline(change: FileChange) -> ChangeSummary | None:
-    from rails.n8n.compare import summary
+    from rails.n8n import summary
 
     try:
         return summary.workflow_summary(change.before, change.after, change.path.text)

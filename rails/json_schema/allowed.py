@@ -11,7 +11,6 @@ that contradict each other. Not covered: schemas that no value can satisfy for a
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,11 +19,12 @@ from urllib.parse import unquote
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
+from rails.core.likeness import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
+from rails.data_formats.regex import RegexError, compile_pattern
 from rails.json_schema.formats import CHECKED, INFORMING
-from rails.json_schema.patterns import RegexError, compile_pattern
 
 JsonSchema = Mapping[str, Json]
 
@@ -77,8 +77,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     by_shape = {_shape(other): other for other in known}
     if _shape(name) in by_shape:
         return by_shape[_shape(name)]
-    close = difflib.get_close_matches(_shape(name)[:64], list(by_shape), n=1, cutoff=0.6)
-    return by_shape[close[0]] if close else ""
+    close = most_alike(_shape(name)[:64], by_shape)
+    return by_shape[close] if close is not None else ""
 
 
 def _shape(name: str) -> str:

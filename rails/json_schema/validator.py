@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rails.core import limits
 from rails.core.tool_request import Json
+from rails.data_formats.regex import compile_pattern
 from rails.json_schema.allowed import subschemas
 from rails.json_schema.explain import SchemaFault, explain_schema_error
 from rails.json_schema.formats import CHECKED
-from rails.json_schema.patterns import compile_pattern
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

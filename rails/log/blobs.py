@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from rails.core import limits
+from rails.core import atomic_file, limits
 from rails.core.errors import LogError
 from rails.core.text import sha256
 from rails.core.tool_request import Json
@@ -36,7 +36,7 @@ def store_blob(state: Path, data: bytes) -> str:
         raise LogError(f"A value of {len(data)} bytes is too large for the session log")
     try:
         with files.folder(state, "blobs", name[:2], create=True) as folder:
-            files.place(folder, name, data)
+            atomic_file.create(folder, name, data)
     except OSError as error:
         raise LogError(
             f"The session log cannot store a value in {state / 'blobs'}: {error.strerror or error}"

@@ -15,7 +15,6 @@ network file system does.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets as randomness
 import threading
@@ -26,7 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from rails.core import limits
+from rails.core import atomic_file, limits, lock
 from rails.core.errors import LogError
 from rails.core.events.base import Event
 from rails.core.events.record import DURABLE, Record
@@ -186,24 +185,17 @@ class SessionLog:
 
     def _hold(self, own: int) -> None:
         """Become the only writer, or say who is. A short wait covers a predecessor that is just going."""
-        deadline = time.monotonic() + limits.LOCK_SECONDS
-        while True:
-            try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError as error:
-                if time.monotonic() > deadline:
-                    raise LogError(f"The session {self.session_id} is being written by {_holder(own)}.") from error
-                time.sleep(0.02)
+        if not lock.acquire(self._descriptor, limits.LOCK_SECONDS):
+            raise LogError(f"The session {self.session_id} is being written by {_holder(own)}.")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(_HOLDER, dir_fd=own)
-        files.place(own, _HOLDER, f"process {os.getpid()}".encode())
+        atomic_file.create(own, _HOLDER, f"process {os.getpid()}".encode())
 
     def _recover(self) -> None:
         """Find the end of the log; end and mark what a crash tore. Raises LogError for damage further up."""
         size = os.fstat(self._descriptor).st_size
         if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
-            files.write_all(self._descriptor, b"\n")
+            atomic_file.write_all(self._descriptor, b"\n")
         found = verify(self.path)
         self._position = found.end
         for item in found.damage:
@@ -219,7 +211,7 @@ class SessionLog:
 
     def _write(self, line: bytes) -> None:
         try:
-            files.write_all(self._descriptor, line)
+            atomic_file.write_all(self._descriptor, line)
         except OSError as error:
             self._fail(error)
 
@@ -228,7 +220,7 @@ class SessionLog:
         if not durable and now - self._synced_at < self.group_s:
             return
         try:
-            files.sync(self._descriptor)
+            lock.sync(self._descriptor)
         except OSError as error:  # the kernel may have dropped the data: a second try would only look like success
             self._fail(error)
         self._synced_at = now
@@ -275,13 +267,13 @@ def _new_folder(folder: int, session_id: str | None) -> str:
 def _masker(state: Path, values: Sequence[str]) -> Masker:
     with files.folder(state) as folder:
         with contextlib.suppress(FileExistsError):
-            files.place(folder, _KEY, randomness.token_bytes(32))
+            atomic_file.create(folder, _KEY, randomness.token_bytes(32))
         return Masker(files.read_regular_file(folder, _KEY), (*values, *of_environment(os.environ)))
 
 
 def _hide_from_git(state: Path) -> None:
     with files.folder(state) as folder:
-        files.place(folder, ".gitignore", b"*\n")
+        atomic_file.create(folder, ".gitignore", b"*\n")
 
 
 def _holder(own: int) -> str:

@@ -6,7 +6,6 @@ and never reported twice.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -14,6 +13,7 @@ from itertools import islice
 from typing import Final, TypeAlias
 
 from rails.core.dataclass import dataclass, field
+from rails.core.likeness import most_alike
 from rails.core.text import one_line
 from rails.core.tool_request import Json, json_type
 from rails.core.verdict import Severity
@@ -106,10 +106,8 @@ class Names:
         if self._left <= 0 or len(name) > 4 * _SHOWN_CHARS:
             return None
         self._left -= 1
-        close = difflib.get_close_matches(
-            _plain(name), list(islice(self._plain, _NEAREST_NAMES)), n=1, cutoff=_near(name)
-        )
-        return self._plain[close[0]] if close else None
+        close = most_alike(_plain(name), islice(self._plain, _NEAREST_NAMES), _near(name))
+        return None if close is None else self._plain[close]
 
     def hint(self, name: str, what: str) -> str:
         """Return the remedy for a wrong name: the nearest right one, or all of them."""

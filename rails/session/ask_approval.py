@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
-from rails.approval.decision import ApprovalRequest, Chooser, Decision, request_for_tool
+from rails.approval.decision import ApprovalRequest, BatchApprover, Chooser, Decision, request_for_tool
 from rails.approval.edit import edit_summary
 from rails.approval.policy.grants import Granter
-from rails.approval.terminal.batch import MOST, BatchApprover, alike, digest_of_all
+from rails.approval.terminal.batch import MOST, alike, digest_of_all
 from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import replace
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision

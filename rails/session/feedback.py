@@ -6,7 +6,6 @@ says what was and was not written. The first words are fixed: programs and peopl
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
@@ -14,6 +13,7 @@ from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.conversation import Message, MessagePart, ModelAnswer, NativeResult, TextPart
 from rails.core.dataclass import dataclass
+from rails.core.diff import line_diff
 from rails.core.errors import Refusal
 from rails.core.messages import say
 from rails.core.text import decode_text, head_and_tail, one_line
@@ -215,9 +215,8 @@ def _changed_region(change: FileChange, most: int = 60) -> list[str]:
     if sent is None or written is None:
         return []
     old, new = sent.text.split("\n"), written.text.split("\n")
-    blocks = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    touched = [(b1, b2) for tag, _, _, b1, b2 in blocks if tag != "equal"]
-    shown = [f"{number + 1:4} | {new[number]}" for start, end in touched for number in range(start, end)]
+    touched = line_diff(old, new).changed
+    shown = [f"{n + 1:4} | {new[n]}" for block in touched for n in range(block.new_start, block.new_end)]
     more = [f"… {len(shown) - most} more lines"] if len(shown) > most else []
     return [f"{change.path}:", *shown[:most], *more]
 

@@ -12,15 +12,12 @@ The numbers follow from the step alone, so a session that was killed in between 
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from rails.agents.output import check_output
 from rails.agents.template import Agent
-from rails.core import limits
+from rails.core import atomic_file, limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError, WorkspaceError
 from rails.core.events.record import Record
@@ -50,18 +47,7 @@ class Handoffs:
             if folder.is_symlink():
                 raise WorkspaceError(f"{folder} is a link, so no hand-off is written there. Remove it.")
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    stream.write(text.encode("utf-8", "surrogatepass"))
-                    stream.flush()
-                    os.fsync(stream.fileno())
-                Path(temporary).replace(self.folder / name)
-            except OSError:
-                with suppress(OSError):
-                    Path(temporary).unlink()
-                raise
+            atomic_file.replace_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
         except OSError as error:
             raise WorkspaceError(f"{self.folder / name} cannot be written: {error.strerror}.") from error
         return name

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rails.agents.acceptance import untrusted_agent_error
 from rails.agents.output import json_of
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
@@ -39,7 +40,6 @@ from rails.session.monitor import Monitor
 from rails.session.resume import ResumeState, content_digest, resume_state
 from rails.session.turn_context import TurnContext
 from rails.tools.loader import Registry
-from rails.trust.agents import untrusted_agent_error
 
 __all__ = ["Ending", "Session", "SessionJob", "SessionOutcome", "log_session_start", "where"]
 

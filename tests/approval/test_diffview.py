@@ -1,12 +1,16 @@
 """What is drawn is what would be written: nothing hidden, nothing uncounted, authors told apart."""
 
+import functools
 import re
 import time
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rails.approval import diff_view
 from rails.approval.diff_view import file_diff
+from rails.core.changes import unified_diff
+from rails.core.diff import line_diff
 from rails.render.blocks import show
 from rails.render.lines import draw, wrap
 
@@ -127,6 +131,30 @@ def test_large_and_repetitive_files_are_drawn_in_time(make):
     file_diff(make.change(before=b"x\ny\n" * 100_000, after=b"y\nx\n" * 100_000))
     assert diff.added > 5_000
     assert time.process_time() - started < 20
+
+
+def test_three_changed_lines_of_a_file_with_two_distinct_ones_are_three_on_the_card_and_in_the_log(make):
+    before = ["a = 1\n" if n % 3 else "b = 2\n" for n in range(900)]
+    after = ["changed\n" if n in (10, 450, 880) else line for n, line in enumerate(before)]
+    change = make.change(before="".join(before).encode(), after="".join(after).encode())
+    drawn = file_diff(change)
+    assert (drawn.added, drawn.removed) == (3, 3)
+    assert not any(line.style == "note" for line in drawn.lines)
+    logged = unified_diff(change.before, change.after, "src/app.py")
+    assert [line[0] for line in logged[2:] if line[0] in "+-"] == ["-", "+"] * 3
+
+
+def test_lines_that_are_too_many_to_be_compared_are_shown_as_replaced_and_that_is_said(make, monkeypatch):
+    monkeypatch.setattr(diff_view, "line_diff", functools.partial(line_diff, pairs=1_000))
+    before = ["head\n", *(f"{n}\n" for n in range(100)), "tail\n"]
+    change = make.change(
+        before="".join(before).encode(), after="".join([before[0], *before[-2:0:-1], "tail\n"]).encode()
+    )
+    drawn = file_diff(change, max_lines=None)
+    assert (drawn.added, drawn.removed) == (100, 100)
+    assert drawn.lines[0].style == "note"
+    assert "too many" in drawn.lines[0].text.casefold()
+    assert not any(line.style == "note" for line in file_diff(make.change()).lines)
 
 
 def test_one_changed_line_in_a_large_file_is_one_changed_line(make):

@@ -22,8 +22,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rails.core.changes import ChangeSet, FileChange
+from rails.core.diff import line_map
 from rails.core.paths import WorkspacePath
-from rails.gate.baseline import line_map
 from rails.gate.gate import Gate
 
 SCRIPTS = Path(sys.executable).parent

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rails.core.diff import line_map
 from rails.core.verdict import Finding
 from rails.gate import baseline
-from rails.gate.baseline import TextFindings, line_map, mark_new, split_lines, without_numbers
+from rails.gate.baseline import TextFindings, mark_new, split_lines, without_numbers
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=30)
 
@@ -117,13 +118,27 @@ def test_lines_end_where_compilers_end_them():
     assert split_lines("a\r\nb\rc\nd\x0ce\u2028f") == ["a", "b", "c", "d\x0ce\u2028f"]
 
 
-def test_a_whole_rewrite_with_thousands_of_findings_is_compared_in_time():
-    old = [f"value_{n} = compute({n}, something={n * 3})" for n in range(4000)]
-    new = [f"  other_{n} = calculate({n}, different={n * 7})" for n in range(4000)]
-    found = [finding(n, "E501", "Line too long (99 > 88)") for n in range(1, 4001)]
-    start = time.process_time()
-    new_of(old, new, found, found)
-    assert time.process_time() - start < 20
+@pytest.mark.parametrize("keeps", [0, 2])
+def test_twice_the_rewritten_lines_with_findings_take_about_twice_the_time(keeps, cpu_seconds):
+    """``keeps``: of how many lines one stays, so that there are many changed blocks, or one."""
+
+    def seconds(count):
+        old = [f"value_{n} = compute({n}, something={n * 3})" for n in range(count)]
+        new = [f"  other_{n} = calculate({n}, different={n * 7})" for n in range(count)]
+        if keeps:
+            new[::keeps] = old[::keeps]
+        found = [finding(n, "E501", "Line too long (99 > 88)") for n in range(1, count + 1)]
+        moved = [finding(n, "E501", "Line too long (99 > 88)") for n in range(2, count + 1)]
+        return cpu_seconds(lambda: new_of(old, new, moved, found))
+
+    assert seconds(16_000) < 6 * seconds(4_000) + 0.1
+
+
+def test_a_touched_line_is_looked_for_in_its_own_changed_block_only():
+    old = ["value = some_function(argument) + 1", "keep", "nothing alike", "keep too"]
+    new = ["nothing alike at all", "keep", "value = some_function(argument) + 2", "keep too"]
+    assert new_of(old, new, [finding(1, "E501", "long")], [finding(3, "E501", "long")]) == [True]
+    assert new_of(old, new[2:], [finding(1, "E501", "long")], [finding(1, "E501", "long")]) == [False]
 
 
 @pytest.mark.parametrize(

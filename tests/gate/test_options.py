@@ -11,8 +11,8 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
+from rails.gate.support import executed_config
 from rails.gate.support import settings as options
-from rails.trust import gate as consent
 
 BAD = "print(undefined)\n"
 LINTER = """import pathlib
@@ -156,7 +156,7 @@ def test_a_projects_command_runs_only_after_a_human_agreed_to_it_as_it_is(world)
     verdict = judged(world, "a.txt", "bad\n")
     assert verdict.status == "error"
     assert "ai-rails gate --trust" in verdict.not_checked[0].reason
-    consent.give_consent(world.project, (world.project / ".rails.toml").read_bytes())
+    executed_config.agree(world.project, (world.project / ".rails.toml").read_bytes())
     assert [f.message for f in judged(world, "a.txt", "bad\n").findings] == ["bad word"]
     world.put(".rails.toml", COMMAND.replace("words.py", "other.py"))
     assert judged(world, "a.txt", "bad\n").status == "error"
@@ -165,7 +165,7 @@ def test_a_projects_command_runs_only_after_a_human_agreed_to_it_as_it_is(world)
 def test_agreement_is_for_one_project(world, tmp_path, pool):
     world.put("words.py", LINTER)
     settings(world, COMMAND)
-    consent.give_consent(world.project, COMMAND.encode())
+    executed_config.agree(world.project, COMMAND.encode())
     other = tmp_path / "other"
     other.mkdir()
     (other / ".rails.toml").write_text(COMMAND)

@@ -7,13 +7,14 @@ import time
 
 import pytest
 
-from rails.core import limits
+from rails.core import limits, lock
 from rails.core.conversation import NativeCall
 from rails.core.errors import UsageError
 from rails.core.events.base import UnknownEvent
 from rails.core.events.record import Record
 from rails.core.json_text import json_object
 from rails.log.index import feed
+from rails.log.index import index as index_module
 from rails.log.index.index import Index
 from rails.log.index.terms import folded_text, folded_words, searchable_words
 from rails.log.reader import session_ids
@@ -277,6 +278,14 @@ def test_a_project_without_sessions_or_that_cannot_be_written_has_an_index_in_me
     with Index(state) as index:
         assert len(index.search("disk").hits) == 1
     assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_where_another_process_does_not_come_to_an_end_with_the_index_there_is_one_in_memory(state, monkeypatch):
+    monkeypatch.setattr(index_module, "_MAKING_SECONDS", 0.05)
+    with lock.held(state / "index.making") as had, Index(state) as index:
+        assert had
+        assert len(index.search("disk").hits) == 1
+    assert not (state / "index.db").exists()
 
 
 def test_the_index_file_is_private(state):

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.core import limits
+from rails.core import atomic_file, limits
 from rails.core.errors import LogError
 from rails.core.events.base import UnknownEvent
 from rails.core.events.record import DURABLE
-from rails.log import blobs, event_codec, files
+from rails.log import blobs, event_codec
 from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
 
@@ -357,17 +357,17 @@ def test_records_that_keep_coming_are_synced_in_groups(state, monkeypatch):
 def test_an_interrupt_in_the_middle_of_an_append_leaves_a_whole_log(state, monkeypatch, moment):
     log = SessionLog.create(state)
     log.append(note("one"))
-    real = files.write_all
+    real = atomic_file.write_all
 
     def interrupted(descriptor, data):
         if moment == "after the write":
             real(descriptor, data)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files, "write_all", interrupted)
+    monkeypatch.setattr(atomic_file, "write_all", interrupted)
     with pytest.raises(KeyboardInterrupt):
         log.append(note("two"))
-    monkeypatch.setattr(files, "write_all", real)
+    monkeypatch.setattr(atomic_file, "write_all", real)
     log.append(note("three"))
     log.close()
     expected = ["one", "two", "three"] if moment == "after the write" else ["one", "three"]

@@ -19,6 +19,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 
 from rails.approval.decision import ApprovalRequest
 from rails.approval.policy.rules import Circumstances, Policy, PolicyRule, items_of
+from rails.core import atomic_file
 from rails.core.dataclass import dataclass, replace
 
 _MOST_BYTES: Final = 100_000
@@ -55,13 +56,11 @@ class GrantsFile:
                 return
             if any(folder.is_symlink() for folder in (self._own.parent, self._own.parent.parent)):
                 return  # a project could lead us anywhere with it
-            self._own.parent.mkdir(parents=True, exist_ok=True)
             if not self._up:
                 self._revoked.unlink(missing_ok=True)  # of an earlier process with this number
                 self._up = True
-            new = self._own.with_suffix(".new")
-            new.write_text(json.dumps([{"number": n, "words": words} for n, words in grants.items()]), "utf-8")
-            new.replace(self._own)
+            shown = json.dumps([{"number": n, "words": words} for n, words in grants.items()])
+            atomic_file.replace_file(self._own, shown.encode(), durable=False)
 
     def revoked(self) -> tuple[str, ...]:
         """Return what others asked to revoke: numbers, or "all"."""

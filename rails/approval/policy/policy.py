@@ -32,11 +32,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, cast
 
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Chooser, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Choice, Chooser, Decision
 from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
 from rails.approval.policy.rules import Circumstances, Judgement, Policy, PolicyRule, items_of, minute_of
-from rails.approval.terminal.batch import BatchApprover
 from rails.core.app_dirs import config_folder
 from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import dataclass, field

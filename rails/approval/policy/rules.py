@@ -26,10 +26,10 @@ from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 from rails.approval.decision import ApprovalRequest
-from rails.approval.linediff import changed_lines
 from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, field
+from rails.core.diff import line_diff
 from rails.core.paths import WorkspacePath, parse_path, protected
 from rails.core.verdict import Status
 
@@ -316,7 +316,8 @@ def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
 def _lines_of(change: FileChange) -> int:
     """Count the added and removed lines of a change."""
     before, after = ((data or b"").decode("latin-1").split("\n") for data in (change.before, change.after))
-    return changed_lines(before, after)
+    diff = line_diff(before, after)
+    return diff.added + diff.removed
 
 
 def glob_match(glob: str, path: str, fold: bool = False) -> bool:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.data_formats import positions
-from rails.gate.checks.text import cause
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.parse_hints import cause
 
 if TYPE_CHECKING:
     from yaml import Node

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rails.core import limits
 from rails.core.paths import WorkspacePath
+from rails.core.scratch import kept_folder
 
 
 def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | str:
@@ -42,10 +43,9 @@ class Overlay:
         if not places and not self.folder:
             return ()
         import shutil
-        import tempfile
 
         if not self.folder:
-            self.folder = tempfile.mkdtemp(prefix="ai-rails-overlay-")
+            self.folder = str(kept_folder("overlay"))
         shutil.rmtree(self.folder, ignore_errors=True)
         for path in places:
             place = Path(self.folder, path)

@@ -22,7 +22,7 @@ folder, where each entry may name the ``project`` it is for::
     run = ["python", "tools/words.py"]
 
 Read from disk, which is the last approved state while a change is judged. Commands execute something: those
-of a project run only after a human has agreed to them as they are (``rails.trust.gate``).
+of a project run only after a human has agreed to them as they are (``rails.gate.support.executed_config``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rails.core.app_dirs import config_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
 from rails.gate.languages.python import config
-from rails.trust import gate
+from rails.gate.support import executed_config
 
 if TYPE_CHECKING:
     from rails.config.settings_file import SettingsFile
@@ -127,7 +127,7 @@ def read_gate_settings(project: Path) -> GateSettings:
     if not own and not users:
         return _NOTHING
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
-    agreed = not mine.commands or gate.has_consent(project, own)
+    agreed = not mine.commands or executed_config.may_execute(project, own)
     return GateSettings(
         (*mine.modes, *theirs.modes),
         (*theirs.schemas, *mine.schemas),

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
-from rails.core import limits
+from rails.core import limits, lock
 from rails.core.errors import CheckError
 from rails.core.text import one_line
 from rails.processes import programs
@@ -51,7 +51,7 @@ class Pipe:
         self._process = programs.start_tool(argv)
         self._input, output = programs.pipes(self._process)
         self._ended = False
-        _widen(self._input)
+        lock.widen(self._input, _PIPE_BYTES)
         self._errors = bytearray()
         if self._process.stderr is not None:
             threading.Thread(
@@ -120,14 +120,6 @@ class Pipe:
             return "it closed its output."
         words = one_line(" ".join(bytes(self._errors).decode(errors="replace").split()[-30:]), 200)
         return f"exit code {code}. {words}".strip()
-
-
-def _widen(pipe: IO[bytes]) -> None:
-    """Make room for a whole turn's texts in a pipe, so that we go on while the other side reads (Linux only)."""
-    with contextlib.suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _json_line(output: IO[bytes]) -> bytes | None:

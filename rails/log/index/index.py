@@ -16,7 +16,6 @@ words where SQLite has no FTS5, records that are not taken in yet) is read from 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import json
 import os
@@ -29,7 +28,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from rails.core import limits
+from rails.core import limits, lock
 from rails.core.dataclass import dataclass, replace
 from rails.log import event_codec, files
 from rails.log.index import feed
@@ -41,6 +40,8 @@ from rails.log.session_stats import SessionStats
 
 _NAME: Final = "index.db"
 _LOCK: Final = "index.lock"
+#: How long to wait for a process that makes or replaces the index, in seconds; that takes it a moment.
+_MAKING_SECONDS: Final = 10.0
 _MAKING: Final = "index.making"
 _LAST: Final = 1 << 62
 #: Rows, and bytes of a log, that are read at once where each record has to be looked at.
@@ -202,12 +203,10 @@ class Index:
     @contextlib.contextmanager
     def _making(self) -> Iterator[None]:
         """Wait until nobody else makes or replaces the file: who came second would take the first one's away."""
-        descriptor = os.open(self.state / _MAKING, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with lock.held(self.state / _MAKING, _MAKING_SECONDS) as had:
+            if not had:
+                raise TimeoutError(f"another process makes {self._path} and does not come to an end")
             yield
-        finally:
-            os.close(descriptor)
 
     def _rebuilt(self) -> sqlite3.Connection:
         if self._path is not None:
@@ -219,7 +218,11 @@ class Index:
         if self._path is None:
             self._db = self._rebuilt()
             return
-        with self._making():
+        try:
+            with self._making():
+                self._db = self._rebuilt()
+        except TimeoutError:
+            self._path = None
             self._db = self._rebuilt()
 
     @contextlib.contextmanager
@@ -228,15 +231,8 @@ class Index:
         if self._path is None:
             yield True
             return
-        descriptor = os.open(self.state / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-        finally:
-            os.close(descriptor)
+        with lock.held(self.state / _LOCK) as had:
+            yield had
 
     def _rows(self, sql: str, *values: int | str) -> list[tuple[Any, ...]]:
         with self._lock:

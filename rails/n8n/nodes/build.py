@@ -13,11 +13,11 @@ import json
 import os
 import re
 import tarfile
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from rails.core import atomic_file
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.n8n.nodes import catalogue
@@ -169,12 +169,8 @@ def _info(found: catalogue.Catalogue, file: str) -> CatalogueInfo:
 
 
 def _write(file: Path, compacted: Mapping[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
     data = json.dumps(compacted, separators=(",", ":"), ensure_ascii=False).encode()
-    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".catalogue-")
-    with os.fdopen(handle, "wb") as stream:
-        stream.write(gzip.compress(data, mtime=0))
-    Path(temporary).replace(file)
+    atomic_file.replace_file(file, gzip.compress(data, mtime=0), durable=False)
 
 
 # -- reducing to facts -----------------------------------------------------------------------------

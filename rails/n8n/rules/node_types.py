@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
+from rails.core.likeness import most_alike
 from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import Catalogue
 
@@ -86,7 +86,7 @@ def _unknown(node: Node, catalogue: Catalogue) -> Issue:
 
 def _means_core(package: str) -> bool:
     """Whether a package name is a slip of one of n8n's own, not somebody else's package."""
-    return bool(difflib.get_close_matches(package, ("n8n-nodes-base", "n8n-nodes-langchain"), n=1, cutoff=0.92))
+    return most_alike(package, ("n8n-nodes-base", "n8n-nodes-langchain"), least=0.92) is not None
 
 
 @cache

@@ -7,9 +7,9 @@ from typing import Final
 
 from rails.approval.diff_view import file_diff
 from rails.approval.edit import sides
-from rails.approval.linediff import diff_blocks
 from rails.approval.terminal.screen import LEGEND
 from rails.core.changes import FileChange
+from rails.core.diff import line_diff
 from rails.core.events.approval import ApprovalOpened, AskedFile
 from rails.core.text import one_line
 from rails.core.verdict import Finding
@@ -96,12 +96,11 @@ class NumberedPieces:
         both = sides(change)
         if both is None or change.before is None or change.after is None:
             return
-        for block in diff_blocks(*both):
-            if not block.equal:
-                old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
-                self._lines |= {(False, line + 1): self.count for line in old}
-                self._lines |= {(True, line + 1): self.count for line in new}
-                self.count += 1
+        for block in line_diff(*both).changed:
+            old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
+            self._lines |= {(False, line + 1): self.count for line in old}
+            self._lines |= {(True, line + 1): self.count for line in new}
+            self.count += 1
 
     def of(self, line: DiffLine) -> int | None:
         """Return the piece that a line belongs to."""

@@ -29,7 +29,7 @@ from rails.log.index.index import Index
 from rails.log.index.lines import SearchHit
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
-from rails.projections.progress import SessionUsage, current_step_text, plan_of, session_usage
+from rails.projections.progress import current_step_text, plan_of
 from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
 from rails.render.html_page.markup import Html, el, html_text, join
@@ -37,6 +37,7 @@ from rails.render.units import time_text
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
 from rails.review.reports.sessions import outcome_words
+from rails.review.reports.usage import SessionUsage, session_usage
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300

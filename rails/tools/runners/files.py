@@ -23,7 +23,7 @@ from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import Decoded, decode_text, one_line, sha256
 from rails.core.tool_request import Json, ToolRequest, ToolResult
-from rails.json_schema.patterns import Matcher, RegexError, matcher
+from rails.data_formats.regex import Regex, RegexError, compile_pattern
 from rails.tools.registry import Builtin, Definition
 
 #: Folders that are never shown: their content is not the project's text, or not the model's business.
@@ -140,7 +140,7 @@ def _list_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
 
 def _search_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
     try:
-        matches = matcher(_string(parameters, "pattern"))
+        regex = compile_pattern(_string(parameters, "pattern"))
     except RegexError as error:
         raise _Unreadable(
             f"the pattern cannot be used: {error}. Write \\ before a character to take it as it is."
@@ -156,7 +156,7 @@ def _search_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
         if budget > _SEARCHED_BYTES:
             walk.stopped = f"stopped after {_SEARCHED_BYTES // 1_000_000} MB; name a path or a glob"
             break
-        for line in _matching_lines(project, entry, matches, walk):
+        for line in _matching_lines(project, entry, regex, walk):
             total += 1
             if len(found) < _MATCHES:
                 found.append(line)
@@ -165,16 +165,16 @@ def _search_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
     return ToolResult(True, text, facts={"matches": total})
 
 
-def _matching_lines(project: Path, entry: _Entry, matches: Matcher, walk: _Walk) -> Iterator[str]:
+def _matching_lines(project: Path, entry: _Entry, regex: Regex, walk: _Walk) -> Iterator[str]:
     try:
         text = _text_of(_read(project, _path(entry.path)), entry.path).text
     except _Unreadable:
         walk.unread += 1
         return
-    for number, line in enumerate(text.split("\n"), start=1):
-        content = line.removesuffix("\r")
-        if matches(content[: limits.PATTERN_CHARS]):
-            yield f"{entry.path}:{number}: {one_line(content, 300)}"
+    lines = text.split("\n")
+    for at in regex.lines(text):
+        content = lines[at].removesuffix("\r")
+        yield f"{entry.path}:{at + 1}: {one_line(content, 300)}"
 
 
 def _fit(lines: list[str]) -> str:

@@ -12,22 +12,22 @@ import json
 import platform
 import re
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from rails.core.errors import CheckError
-from rails.core.text import one_line
+from rails.core.scratch import scratch_folder
+from rails.core.text import one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
-from rails.gate.checks.text import cause
 from rails.gate.languages.javascript.node_tools import NodeTools
 from rails.gate.languages.python import config
 from rails.gate.languages.python.syntax import RULE
-from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain_text
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.parse_hints import cause
 from rails.processes import programs
 
 _CONFIGS: Final = ("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")
@@ -175,7 +175,7 @@ class BiomeTools(NodeTools):
     def _lint_now(
         self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]
     ) -> list[tuple[Diagnostic, str]]:
-        with tempfile.TemporaryDirectory(prefix="ai-rails-biome-") as folder:
+        with scratch_folder("biome") as folder:
             self._laid_out(Path(folder), {**dict(configuration), path: data})
             flags = ("--reporter=json", "--max-diagnostics=none", "--colors=off")
             ran = programs.run_tool([self._binary, "lint", *flags, f"./{path}"], cwd=folder)
@@ -205,7 +205,7 @@ class BiomeTools(NodeTools):
         return self.context.once(key, lambda: self._format_now(path, data, configuration))
 
     def _format_now(self, path: str, data: bytes, configuration: Sequence[tuple[str, bytes]]) -> bytes:
-        with tempfile.TemporaryDirectory(prefix="ai-rails-biome-") as folder:
+        with scratch_folder("biome") as folder:
             # Biome asks its lists of files only about a file that is there.
             self._laid_out(Path(folder), {**dict(configuration), path: data})
             ran = programs.run_tool(

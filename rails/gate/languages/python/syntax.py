@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, one_line
+from rails.core.text import decode_text, one_line, plain_text
 from rails.core.verdict import Finding
 from rails.gate.baseline import lines_of
 from rails.gate.support.check import CheckContext, CheckJob
-from rails.gate.support.diagnostics import plain_text
 from rails.gate.support.warm_processes import side_by_side
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def error_in(path: str, data: bytes) -> Finding | None:
     found = _compile_error(path, data)
     if found is None or (decoded := decode_text(data)) is None:
         return found
-    from rails.gate.checks.text import cause
+    from rails.gate.support.parse_hints import cause
 
     why, remedy = cause(decoded.text, found.line, found.message, found.column)
     return replace(found, message=f"{found.message}. {why}" if why else found.message, remedy=remedy)

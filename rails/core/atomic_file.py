@@ -1,0 +1,107 @@
+"""A file written whole or not at all: a new file beside it, flushed, then renamed into its place.
+
+Covered: a crash, a full disk or an interrupt at any moment leaves the old file or the new one, never a part; a link
+in the place of the file is replaced, not followed; two writers at once leave the file of one of them. Not covered: a
+link among the folders above (the caller knows where its state goes), and files of the project, which
+:mod:`rails.edits.files` writes against races by other means.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rails.core.lock import sync
+
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_PRIVATE: Final = 0o600
+#: What a file system without hard links answers (exFAT, some shared folders of virtual machines).
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+def replace_file(
+    file: Path, data: bytes, *, mode: int = _PRIVATE, keep_mode: bool = False, durable: bool = True
+) -> None:
+    """Put ``data`` in the place of ``file``; folders that are missing are made. Raises OSError.
+
+    ``keep_mode``: with the permissions that the file has already. Not ``durable``: a power cut may undo it, as is
+    right for what can be made again.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    folder = os.open(file.parent, _FOLDER)
+    try:
+        mode = _mode_of(folder, file.name, mode) if keep_mode else mode
+        with _beside(folder, file.name, data, mode, durable=durable) as temporary:
+            os.rename(temporary, file.name, src_dir_fd=folder, dst_dir_fd=folder)
+        if durable:
+            os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def create(folder: int, name: str, data: bytes, *, mode: int = _PRIVATE) -> bool:
+    """Make the file ``name`` in the open ``folder``, complete and on disk. Raises OSError.
+
+    Returns ``False`` where there is one already; that one stays.
+    """
+    with _beside(folder, name, data, mode, durable=True) as temporary:
+        made = _link(folder, temporary, name)
+    os.fsync(folder)
+    return made
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write ``data``: one system call, more only where the kernel takes less than all."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+@contextlib.contextmanager
+def _beside(folder: int, name: str, data: bytes, mode: int, *, durable: bool) -> Iterator[str]:
+    """Yield the name of a finished file beside ``name``; it is gone afterwards unless it was renamed."""
+    temporary = f".{name}.{os.urandom(6).hex()}"
+    descriptor = os.open(temporary, _NEW, _PRIVATE, dir_fd=folder)
+    try:
+        try:
+            write_all(descriptor, data)
+            if mode != _PRIVATE:
+                os.fchmod(descriptor, mode)  # opening would leave it to the umask
+            if durable:
+                sync(descriptor)
+        finally:
+            os.close(descriptor)
+        yield temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+
+
+def _mode_of(folder: int, name: str, otherwise: int) -> int:
+    try:
+        facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return otherwise
+    return stat.S_IMODE(facts.st_mode) if stat.S_ISREG(facts.st_mode) else otherwise
+
+
+def _link(folder: int, temporary: str, name: str) -> bool:
+    """Give the finished file its name, unless that is taken."""
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        with contextlib.suppress(FileNotFoundError):
+            os.stat(name, dir_fd=folder, follow_symlinks=False)
+            return False
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    return True

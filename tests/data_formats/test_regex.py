@@ -1,0 +1,252 @@
+"""Regular expressions take linear time and mean what JSON Schema, and what Python, says."""
+
+import random
+import re
+import time
+from itertools import zip_longest
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from rails.data_formats.regex import RegexError, compile_pattern, fill_in, find_all
+
+
+@pytest.mark.parametrize(
+    "pattern", ["^(a+)+$", "^(a|a)*$", "^(a?){200}a{200}$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$"]
+)
+def test_patterns_that_explode_elsewhere_take_linear_time(pattern, cpu_seconds):
+    compiled = compile_pattern(pattern)
+
+    def seconds(size):
+        return cpu_seconds(lambda: compiled.search("a" * size + "!"))
+
+    seconds(1_000)
+    assert seconds(20_000) < 20 * seconds(5_000) + 0.05
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "expected"),
+    [
+        ("^a$", "a\n", False),
+        ("^\\d$", "٣", False),
+        ("^\\w$", "é", False),
+        ("^.$", "\n", False),
+        ("^.$", "\u2028", False),
+        ("^[^a]$", "\n", True),
+        ("^\\u0041$", "A", True),
+        ("^\\s$", "\u00a0", True),
+        ("^[\\s]$", "\ufeff", True),
+        ("^\\S$", "\u00a0", False),
+        ("^[\\S]$", "\u2028", False),
+        ("^\\s$", "\x1c", False),
+        ("^[\\D]$", "٣", True),
+        ("^[\\W]$", "é", True),
+        ("^[[:alpha:]]$", "a]", True),
+        ("^[[:alpha:]]$", "a", False),
+        ("^[]$", "a", False),
+        ("^[^]$", "\n", True),
+        ("^\\x41\\t\\0$", "A\t\0", True),
+        ("^[\\b]$", "\b", True),
+        ("^\\é\\-\\/$", "é-/", True),
+        ("^.$", "\ud800", True),
+        ("^[^\ud800]$", "a", True),
+    ],
+)
+def test_the_traps_of_re_and_of_re2_are_not_there(pattern, text, expected):
+    assert compile_pattern(pattern).search(text) is expected
+
+
+@pytest.mark.parametrize(
+    "letter",
+    ["d", "D", "w", "W", "s", "S"],
+)
+def test_a_class_is_the_same_inside_brackets_and_its_capital_is_its_opposite(letter):
+    texts = [chr(point) for point in (*range(0x300), 0x660, 0x2000, 0x2027, 0x2028, 0x2029, 0x202A, 0xFEFE, 0xFEFF)]
+    alone, within = compile_pattern(f"^\\{letter}$"), compile_pattern(f"^[\\{letter}]$")
+    opposite = compile_pattern(f"^\\{letter.swapcase()}$")
+    for text in texts:
+        assert alone.search(text) == within.search(text) != opposite.search(text)
+
+
+REFUSED = {
+    "(?=a)": "a look-ahead",
+    "(?!a)": "a negative look-ahead",
+    "(?<=a)b": "a look-behind",
+    "(?<!a)b": "a negative look-behind",
+    "(?>a)": "an atomic group",
+    "(a)\\1": "a back-reference",
+    "(a)(?P=n)": "a back-reference",
+    "a++": "a possessive quantifier",
+    "a{2}+": "a possessive quantifier",
+    "(a)(?(1)b)": "a condition",
+    "(?#a)": "a comment",
+    "(?x)a": "a verbose pattern",
+    "\\p{L}": "a Unicode property",
+    "\\N{DASH}": "a character by its name",
+    "\\q": "\\q",
+}
+
+
+@pytest.mark.parametrize(("pattern", "name"), REFUSED.items())
+def test_what_re2_lacks_is_refused_by_name_in_both_dialects(pattern, name):
+    with pytest.raises(RegexError) as schema:
+        compile_pattern(pattern)
+    with pytest.raises(RegexError) as python:
+        find_all(pattern, "a", ignore_case=False, most=9)
+    assert f"{name} is not supported (at character" in str(schema.value)
+    assert str(python.value) == str(schema.value)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "(?<n>a)",
+        "(?i)a",
+        "a*?",
+        "a**",
+        "a{2",
+        "a{,2}",
+        "a{3,1}",
+        "a{99999}",
+        "a{1001}",
+        "(",
+        ")",
+        "[a",
+        "[a-",
+        "[z-a]",
+        "[\\d-z]",
+        "[a-\\d]",
+        "*a",
+        "a|*b",
+        "(*a)",
+        "a\\",
+        "\\b",
+        "\\u00",
+        "\\x{1}",
+        "\\012",
+        "(a{900}){900}",
+        "([^\\s]{100}){11}",
+        "^*",
+        "(a)$+",
+        "a" * 10_001,
+    ],
+)
+def test_what_the_schema_dialect_does_not_have_is_refused(pattern):
+    with pytest.raises(RegexError):
+        compile_pattern(pattern)
+
+
+ATOMS = st.sampled_from(["a", "b", "c", ".", "[ab]", "[^a]", "[a-b]", "\\d", "\\w", "^", "$"])
+PATTERNS = st.recursive(
+    ATOMS,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map(lambda parts: f"({'|'.join(parts)})"),
+        st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,2}", "{2,}"])).map(
+            lambda pair: f"(?:{pair[0]}){pair[1]}"
+        ),
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PATTERNS, st.text("abc1", max_size=6))
+def test_simple_patterns_agree_with_re(pattern, text):
+    assert compile_pattern(pattern).search(text) == bool(re.search(pattern, text))
+
+
+SPACED = st.sampled_from(["\\s", "[^a]", "\\W", "[^\\w]", "\\S", "(a|\\s)*", "\\n", "\\r", ""])
+
+
+@settings(max_examples=500, deadline=None)
+@given(PATTERNS | SPACED | st.tuples(SPACED, PATTERNS).map("".join), st.text("ab1\n\r \u2028é", max_size=12))
+@example("^$", "a\n\n")
+@example("\\r$", "a\r\r\n")
+def test_the_lines_found_in_a_whole_text_are_those_found_one_by_one(pattern, text):
+    compiled = compile_pattern(pattern)
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    assert list(compiled.lines(text)) == [number for number, line in enumerate(lines) if compiled.search(line)]
+
+
+def test_a_pattern_that_can_be_had_a_thousand_times_is_compiled_and_searched_in_time():
+    """The worst that can be asked: every character may begin a match, and nothing of the automaton can be kept."""
+    chance = random.Random(1)
+    text = "".join(chance.choice("ab") for _ in range(100_000))
+    start = time.process_time()
+    assert not compile_pattern("(a|b)*a(a|b){999}c").search(text)
+    assert not compile_pattern("a.{1,1000}c").search(text)
+    assert time.process_time() - start < 20
+
+
+# -- the python dialect ----------------------------------------------------------------------------
+
+
+def found(pattern, text, ignore_case=False, most=1_000):
+    return [(hit.start, hit.end, hit.groups) for hit in find_all(pattern, text, ignore_case=ignore_case, most=most)]
+
+
+def by_re(pattern, text, ignore_case=False):
+    flags = re.MULTILINE | (re.IGNORECASE if ignore_case else 0)
+    return [(*match.span(), match.groups()) for match in re.finditer(pattern, text, flags) if match[0]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        (r"(\w+) (\w+)", "Hello hello, größe ٣ naïve_1 x"),
+        (r"^\s*(#|//)\s?(.*)$", "  # one\n\t//two\nthree # no\n\u00a0# four"),
+        (r"[^\W\d_]+", "a1_é٣b"),
+        (r"[\s\S]+?;", "a\nb;c;"),
+        (r"(?i:A)b|(?P<name>c)+", "ab Ab aB cc"),
+        (r"a{,2}b{2,}c{1}", "aabbc abbbc bbc"),
+        (r"{x} {,} a{", "{x}    a{"),
+        (r"\x41\u00e9\U0001f600\101\0", "Aé\U0001f600A\0"),
+        (r"x\Z|\Ax|\by\b", "x y xy x"),
+        (r"[]a]+[^]]", "]a]b"),
+        (r"[a\]\-\\]+", "a]-\\b"),
+        (r"[[:a]+", "[:a]"),
+        (r"(a)|(b)", "ba"),
+        (r"\r?\n", "a\r\nb\n"),
+        ("\u2028+.", "a\u2028b\u2028\n"),
+        (r".+", "a\rb\nc"),
+        (r"ß|é", "ß É ẞ"),
+        (r"\.\*\(\)\[\]\{\}\^\$\|\?\+\/\#\ ", ".*()[]{}^$|?+/# "),
+        (r"(?s)a.b", "a\nb"),
+    ],
+)
+@pytest.mark.parametrize("ignore_case", [False, True])
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_the_python_dialect_finds_what_re_finds(pattern, text, ignore_case):
+    assert found(pattern, text, ignore_case) == by_re(pattern, text, ignore_case)
+
+
+@settings(max_examples=300, deadline=None)
+@given(PATTERNS, st.text("abc1é\n ", max_size=10))
+def test_whole_matches_agree_with_re(pattern, text):
+    ours, theirs = found(pattern, text), by_re(pattern, text)
+    assume(not any(match[0] == "" for match in re.finditer(pattern, text, re.MULTILINE)))
+    for one, other in zip_longest(ours, theirs):
+        assert one[:2] == other[:2]
+
+
+def test_half_of_a_surrogate_pair_is_a_character_like_others_in_a_text_and_never_found_by_name():
+    assert found(".(x)", "a\ud800x\U0001f600x") == [(1, 3, ("x",)), (3, 5, ("x",))]
+    assert found("\ud800", "\ud800") == []
+
+
+def test_matches_are_bounded_in_number_and_time():
+    assert len(found("a", "a" * 50, most=10)) == 10
+    start = time.monotonic()
+    assert found("^(a+)+$b", "a" * 40) == []
+    with pytest.raises(RegexError, match="not done after"):
+        found("(?s)x.*y|x", "x" * 300_000, most=10**9)
+    with pytest.raises(RegexError, match="too large for a text"):
+        found("(a|b)*a(a|b){999}c", "ab" * 1_000_000)
+    assert time.monotonic() - start < 60
+
+
+def test_replacements_fill_in_groups_and_nothing_else():
+    assert fill_in("$2 $1 $$ $& $9 \\1 $", "whole", ("one", None)) == " one $ whole $9 \\1 $"
+    assert fill_in("$11$1", "w", tuple("abcdefghijk")) == "ka"
