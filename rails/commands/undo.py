@@ -12,6 +12,7 @@ from rails.core.text import one_line
 from rails.edits.apply import recover
 from rails.edits.checkpoints import History, Undone, in_effect
 from rails.log.writer import SessionLog
+from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +36,7 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     for one in _moved(History(project), options, redo=redo):
         _say(one, redo=redo)
         paths = tuple(str(change.path) for change in one.changes.changes)
-        with SessionLog.reopen(common.state_of(project), one.session) as log:
+        with SessionLog.reopen(state_of(project), one.session) as log:
             log.append(Undo(one.step, paths, redo, one.changes.files()))
     return EXIT_OK
 

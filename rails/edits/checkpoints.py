@@ -28,16 +28,15 @@ from rails.edits.safe_files import DISK, Disk, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an undo or redo wrote. ``step`` is the step of ``session`` concerned, ``recorded`` the new step's number.
+    """What an undo or redo wrote. ``step`` is the step of ``session`` concerned.
 
-    ``recorded`` is 0 where it could not be recorded yet, and ``unrecorded`` says why.
+    ``unrecorded`` says why this could not be recorded yet, "" if it was.
     """
 
     changes: ChangeSet
     session: str
     step: int
     title: str
-    recorded: int
     #: Files where somebody's later changes were kept and merged.
     merged: tuple[WorkspacePath, ...] = ()
     unrecorded: str = ""
@@ -94,7 +93,7 @@ class History:
             changes, merged = self._onto_now(workspace, self._way_back(last), step, kind)
             facts = StepFacts(step.session, f"{kind} step {step.step}", kind, step.step)
             done = write_held(workspace, changes, step=facts, empty=last.folders)
-        return Undone(changes, step.session, step.step, step.title, done.step, tuple(merged), done.unrecorded)
+        return Undone(changes, step.session, step.step, step.title, tuple(merged), done.unrecorded)
 
     def _find(self, session: str | None, number: int | None, *, undone: bool) -> Checkpoint:
         steps = self.steps(session)

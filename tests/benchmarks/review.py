@@ -9,7 +9,7 @@ the disk; how long that takes is in log.py.
 
 import asyncio
 import http.client
-import importlib.util
+import importlib
 import json
 import shutil
 import statistics
@@ -65,11 +65,7 @@ def rows(name, job, times=15):
 
 def shapes():
     """The records that the tests of the review use."""
-    path = ROOT / "tests" / "review" / "conftest.py"
-    spec = importlib.util.spec_from_file_location("shapes", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("tests.review.conftest")
 
 
 def write_log(state, count):

@@ -124,7 +124,7 @@ class Walk:
             self.done["refused"] += 1
             return
         assert (done.session, done.step) == key
-        assert done.recorded
+        assert not done.unrecorded
         self.arrived(target, before, wanted if certain else None, undone)
         self.done["exact" if exact else "merged"] += 1
 

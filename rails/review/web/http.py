@@ -38,7 +38,8 @@ class LoopbackServer:
     """Listens on ``127.0.0.1`` from the start and answers with ``app`` from :meth:`start` on. Raises OSError."""
 
     def __init__(self, port: int) -> None:
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        # With its protocol named: asyncio sends small pieces at once (TCP_NODELAY) on no other.
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             self._socket.bind(("127.0.0.1", port))
             self._socket.listen(_BACKLOG)
