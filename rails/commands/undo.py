@@ -10,7 +10,7 @@ from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import Undo
 from rails.core.text import one_line
 from rails.edits.apply import recover
-from rails.edits.checkpoints import History, Undone
+from rails.edits.checkpoints import History, Undone, in_effect
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
 
@@ -33,31 +33,41 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     project = common.project_of(options)
     for note in recover(project):
         print(one_line(note, 400))
-    history = History(project)
-    fitting = [step for step in history.steps(options.session) if step.kind == "change" and step.undone == redo]
+    for one in _moved(History(project), options, redo=redo):
+        _say(one, redo=redo)
+        paths = tuple(str(change.path) for change in one.changes.changes)
+        with SessionLog.reopen(state_of(project), one.session) as log:
+            log.append(Undo(one.step, paths, redo, one.changes.files()))
+    return EXIT_OK
+
+
+def _moved(history: History, options: argparse.Namespace, *, redo: bool) -> tuple[Undone, ...]:
+    """Do what the command line asks for. Raises UsageError where there is nothing to do."""
+    fitting = in_effect(history.steps(options.session), undone=redo)
     if not fitting:
-        where = f"session {one_line(options.session)!r}" if options.session else str(project)
+        where = f"session {one_line(options.session)!r}" if options.session else str(history.project)
         raise UsageError(
             f"There is nothing to {'redo' if redo else 'undo'} in {where}. ai-rails review lists the sessions."
         )
     session = options.session or fitting[-1].session
     if redo:
-        done: tuple[Undone, ...] = (history.redo(session, options.step),)
-    elif options.all:
-        done = history.undo_session(session)
-    else:
-        done = (history.undo(session, options.step),)
-    titles = {step.step: step.title for step in history.steps(session)}
-    with SessionLog.reopen(state_of(project), session) as log:
-        for one in done:
-            for change in one.changes.changes:
-                verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
-                print(f"{verb} {one_line(str(change.path))}")
-            label = _label(titles.get(one.step, ""))
-            print(f"Step {one.step}{label} of session {session} is {'done again' if redo else 'undone'}.")
-            paths = tuple(str(change.path) for change in one.changes.changes)
-            log.append(Undo(one.step, paths, redo, one.changes.files()))
-    return EXIT_OK
+        return (history.redo(session, options.step),)
+    if options.all:
+        return history.undo_session(session)
+    return (history.undo(session, options.step),)
+
+
+def _say(one: Undone, *, redo: bool) -> None:
+    """Print each file that was written, and whose step it was."""
+    for change in one.changes.changes:
+        verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"
+        print(f"{verb} {one_line(str(change.path))}")
+    done = "done again" if redo else "undone"
+    print(f"Step {one.step}{_label(one.title)} of session {one_line(one.session)} is {done}.")
+    if one.merged:
+        print(one_line(f"What was changed since in {', '.join(map(str, one.merged))} is kept.", 400))
+    if one.unrecorded:
+        print(f"The history could not be written and is completed by the next start: {one.unrecorded}")
 
 
 def _label(title: str) -> str:

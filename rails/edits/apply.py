@@ -1,55 +1,70 @@
-"""Write a change set: all of it or none of it, at whatever instant the power goes.
+"""Write a change set, undoably: all of it or none of it, at whatever instant the power goes.
 
-The order is the promise. Lock the project; look at every file again; write the journal and sync it;
-write each new file beside its target and sync it; swap them in; read everything back; sync the folders;
-close the journal. :func:`recover` finds an open journal at the next start and rolls back, or forward if
-every file is already as it should be. Bytes that are neither the old nor the new ones are somebody
-else's work and are never overwritten.
+The order is the promise. Lock the project; look at every file again; write the journal, with what the history
+is to be told, and sync it; write each new file beside its target and sync it; swap them in; read everything
+back; remove what was displaced and sync the folders. From here on the change stays: rename the journal to
+"applied"; remove folders that it left empty; record the step in the history; close the journal.
 
-Covered: kill -9 and power loss at any instant, a full disk, an I/O error at any call, a second process,
-a human saving one of the files in between, links and folders swapped under our feet. Not covered: disks
-that lie about ``fsync``; a program that keeps writing into a file it opened before we replaced it.
+:func:`recover` finds an open journal at the next start. One that is applied, or whose files are all as they
+should be, is completed: what waits is removed, the step is recorded unless it is (its commit names the journal)
+and the journal is closed. Any other is rolled back. So every change that is on disk after recovery is a step
+that can be undone. A history that cannot be written takes nothing back: the applied journal waits, with all
+bytes in it, and the next write or start records it, in order. Bytes that are neither the old nor the new ones
+are somebody else's work and are never overwritten.
+
+Covered: kill -9 and power loss at any instant, a full disk, an I/O error at any call, a second process, git
+killed or missing, a human saving one of the files in between, links and folders swapped under our feet. Not
+covered: disks that lie about ``fsync``; a program that keeps writing into a file it opened before we replaced it.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from rails.core import limits, lock, paths
+from rails.core import limits, paths
 from rails.core.changes import Approved, ChangeSet, FileChange
-from rails.core.dataclass import dataclass
-from rails.core.errors import StaleError, WorkspaceError
+from rails.core.dataclass import dataclass, replace
+from rails.core.errors import RailsError, StaleError, WorkspaceError
 from rails.core.paths import WorkspacePath
+from rails.core.text import one_line
 from rails.edits import journal as journals
-from rails.edits.journal import Journal, clear, close_journal, roll_back, write_new
-from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened
+from rails.edits.checkpoint_commits import StepFacts
+from rails.edits.journal import Journal, close_journal, mark_applied
+from rails.edits.project_lock import JOURNAL, locked, state_folder
+from rails.edits.rollback import clear, file_states, is_complete, keep_foreign, roll_back
+from rails.edits.safe_files import DISK, Disk, Snapshot, Workspace, opened, write_new
 
-STATE: Final = (".rails",)
-JOURNAL: Final = (".rails", "journal")
-_LOCK_SECONDS: Final = limits.PROJECT_LOCK_SECONDS
+#: A journal holds the bytes of every file before and after, and its own facts.
+_JOURNAL_BYTES: Final = 3 * limits.CHANGE_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What is on disk now, synced and read back, and the folders that had to be made for it."""
+    """What is on disk now, synced and read back, and the folders that had to be made for it.
+
+    ``step`` is its number in its session's history. It is 0 where none was asked for, and where the history
+    could not be written: then ``unrecorded`` says why, and the next write or start tries again.
+    """
 
     changes: ChangeSet
     folders: tuple[str, ...] = ()
+    step: int = 0
+    unrecorded: str = ""
 
 
 def apply(
     approved: Approved[ChangeSet],
     project: Path,
     *,
+    step: StepFacts | None = None,
     on_intent: Callable[[], None] | None = None,
     disk: Disk = DISK,
 ) -> Applied:
-    """Write an approved change set.
+    """Write an approved change set, and record it as ``step``.
 
     ``on_intent`` is called once, when everything is checked and the journal is durable, before the first
     byte changes; if it raises, nothing is written. Raises StaleError if a file or the change set is not
@@ -57,32 +72,60 @@ def apply(
     """
     if approved.value.digest() != approved.digest:
         raise StaleError("The change set is not the one that was approved. Nothing was changed; ask again.")
-    return write(approved.value, project, on_intent=on_intent, disk=disk)
+    return write(approved.value, project, step=step, on_intent=on_intent, disk=disk)
 
 
 def write(
     changes: ChangeSet,
     project: Path,
     *,
+    step: StepFacts | None = None,
     on_intent: Callable[[], None] | None = None,
     disk: Disk = DISK,
+) -> Applied:
+    """Write a change set that :func:`apply` has checked, or that nobody has to approve."""
+    _check_bounds(changes)
+    if not changes:
+        return Applied(changes)
+    with sole_writer(project, disk) as workspace:
+        return write_held(workspace, _with_modes_of_now(workspace, changes), step=step, on_intent=on_intent)
+
+
+@contextmanager
+def sole_writer(project: Path, disk: Disk = DISK) -> Iterator[Workspace]:
+    """Hold the project as its only writer, with nothing left open of what was interrupted before."""
+    with _told(), opened(project, disk) as workspace, locked(workspace):
+        _recover(workspace)
+        yield workspace
+
+
+def write_held(
+    workspace: Workspace,
+    changes: ChangeSet,
+    *,
+    step: StepFacts | None = None,
+    on_intent: Callable[[], None] | None = None,
     empty: Sequence[str] = (),
 ) -> Applied:
-    """Write a change set that a person asked for directly (undo), or that :func:`apply` has checked.
+    """Write a change set to a project that is held; one without changes is still a step.
 
     ``empty`` names folders, outer ones first, that go too if nothing is left in them afterwards.
     """
     _check_bounds(changes)
-    if not changes:
-        return Applied(changes)
-    with _told(), opened(project, disk) as workspace, _locked(workspace):
-        _recover(workspace)
-        transaction = _Transaction(workspace, changes)
-        transaction.run(on_intent)
-        for folder in reversed(empty):
-            with suppress(OSError, WorkspaceError):
-                workspace.remove_folder(tuple(folder.split("/")))
-    return Applied(changes, tuple("/".join(parts) for parts in transaction.journal.folders))
+    transaction = _Transaction(workspace, changes, step, empty)
+    transaction.run(on_intent)
+    number, problem = _finish(workspace, transaction.journal)
+    folders = tuple("/".join(parts) for parts in transaction.journal.folders)
+    return Applied(changes, folders, number, problem)
+
+
+def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:
+    """Return ``changes`` with the permission bits that files have now: somebody may have set them since the plan."""
+    kept = []
+    for change in changes.changes:
+        found = workspace.read(change.path) if change.before is not None else None
+        kept.append(change if found is None or found.mode == change.mode else replace(change, mode=found.mode))
+    return ChangeSet(tuple(kept))
 
 
 def read_file(project: Path, path: WorkspacePath) -> bytes | None:
@@ -97,7 +140,7 @@ def recover(project: Path, *, disk: Disk = DISK) -> tuple[str, ...]:
     with _told(), opened(project, disk) as workspace:
         if set(workspace.names(JOURNAL)) <= {"lock"}:
             return ()
-        with _locked(workspace):
+        with locked(workspace):
             return tuple(_recover(workspace))
 
 
@@ -123,67 +166,24 @@ def _check_bounds(changes: ChangeSet) -> None:
             raise WorkspaceError(f"{change.path} may not be written. Nothing was changed.")
 
 
-# -- one writer ------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _locked(workspace: Workspace) -> Iterator[None]:
-    """Hold the project's write lock; wait a while for another holder, then say who it is."""
-    folder = state_folder(workspace)
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-    try:
-        descriptor = os.open("lock", flags, 0o600, dir_fd=folder)
-    except OSError as error:
-        raise WorkspaceError(f"Cannot open .rails/journal/lock: {error.strerror}. Nothing was changed.") from error
-    try:
-        _wait_for(descriptor)
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, str(os.getpid()).encode(), 0)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _wait_for(descriptor: int) -> None:
-    if not lock.acquire(descriptor, _LOCK_SECONDS):
-        holder = os.pread(descriptor, 20, 0).decode("ascii", "replace") or "unknown"
-        raise WorkspaceError(
-            f"Another AI-Rails process (number {holder}) is writing to this project. "
-            "Nothing was changed; try again when it is done."
-        )
-
-
-def state_folder(workspace: Workspace) -> int:
-    """Return the open ``.rails/journal``; make it, and ``.rails/.gitignore``, where missing."""
-    try:
-        state = workspace.make_folder(STATE)
-        if ".gitignore" not in workspace.names(STATE):
-            with suppress(FileExistsError):
-                write_new(workspace.disk, ".gitignore", state, b"*\n")
-        return workspace.make_folder(JOURNAL)
-    except OSError as error:
-        raise WorkspaceError(f"Cannot make .rails/journal: {error.strerror}. Nothing was changed.") from error
-
-
 # -- the transaction -------------------------------------------------------------------------------
 
 
 class _Transaction:
     """One change set on its way to the disk."""
 
-    def __init__(self, workspace: Workspace, changes: ChangeSet) -> None:
+    def __init__(self, workspace: Workspace, changes: ChangeSet, step: StepFacts | None, empty: Sequence[str]) -> None:
         self.workspace = workspace
         self.disk = workspace.disk
         self.changes = changes
         self.seen: dict[WorkspacePath, Snapshot | None] = {}
-        self.journal = Journal(secrets.token_hex(8), (), ())
+        self.journal = Journal("", (), (), step, tuple(tuple(folder.split("/")) for folder in empty))
 
     def run(self, on_intent: Callable[[], None] | None) -> None:
-        """Do it all, or undo what was done and raise."""
+        """Do it all up to where it stays, or undo what was done and raise."""
         for change in self.changes.changes:
             self._look(change)
-        folders = sorted(set(self._missing_folders()), key=lambda parts: (len(parts), parts))
-        self.journal = journals.for_changes(self.journal.id, self.changes, folders)
+        self.journal = self._planned()
         try:
             self._write_journal()
             if on_intent:
@@ -196,7 +196,12 @@ class _Transaction:
         except BaseException as error:
             self._undo(error)
             raise
-        close_journal(self.workspace, self.journal)
+
+    def _planned(self) -> Journal:
+        folders = sorted(set(self._missing_folders()), key=lambda parts: (len(parts), parts))
+        modes = {path: found.mode for path, found in self.seen.items() if found is not None}
+        planned = journals.for_changes(journals.next_id(self.workspace.names(JOURNAL)), self.changes, modes, folders)
+        return replace(planned, step=self.journal.step, empty=self.journal.empty)
 
     def _look(self, change: FileChange) -> None:
         found = self.workspace.read(change.path)
@@ -214,7 +219,7 @@ class _Transaction:
 
     def _write_journal(self) -> None:
         folder = state_folder(self.workspace)
-        write_new(self.disk, self.journal.id + journals.SUFFIX, folder, journals.encode_journal(self.journal))
+        write_new(self.disk, self.journal.file_name, folder, journals.encode_journal(self.journal))
         self.disk.sync(folder)
 
     def _prepare(self) -> None:
@@ -289,20 +294,73 @@ class _Transaction:
             raise WorkspaceError(f"Writing failed: {error}. Nothing was changed.") from error
 
 
+# -- what is on disk stays -------------------------------------------------------------------------
+
+
+def _finish(workspace: Workspace, journal: Journal, *, again: bool = False) -> tuple[int, str]:
+    """Complete a change set that is wholly on disk. Returns its step's number, or 0 and why there is none.
+
+    Nothing is taken back from here on: what fails waits in the journal for the next write or start.
+    """
+    journal = mark_applied(workspace, journal)
+    for parts in reversed(journal.empty):
+        with suppress(OSError, WorkspaceError):
+            workspace.remove_folder(parts)
+    try:
+        number = _record(workspace, journal, again=again)
+    except (OSError, RailsError, ValueError) as error:
+        return 0, one_line(str(error), 300)
+    close_journal(workspace, journal)
+    return number, ""
+
+
+def _record(workspace: Workspace, journal: Journal, *, again: bool) -> int:
+    if journal.step is None:
+        return 0
+    if any(name.endswith(journals.APPLIED) and name < journal.file_name for name in workspace.names(JOURNAL)):
+        raise WorkspaceError("An earlier step waits to be recorded.")
+    from rails.edits.checkpoint_store import CheckpointStore  # starts programs: only where something is written
+
+    return CheckpointStore(workspace.project).record(workspace, journal, again=again).step
+
+
 # -- recovery --------------------------------------------------------------------------------------
 
 
 def _recover(workspace: Workspace) -> list[str]:
+    """Complete or take back what open journals hold, in the order in which it was begun."""
     folder = state_folder(workspace)
-    said = []
+    said: list[str] = []
     for name in sorted(workspace.names(JOURNAL)):
-        if not name.endswith(journals.SUFFIX):
+        if not name.endswith((journals.SUFFIX, journals.APPLIED)):
             continue
-        found = workspace.read_name(name, folder, f".rails/journal/{name}")
-        journal = journals.decode_journal(name.removesuffix(journals.SUFFIX), found.data) if found else None
+        found = workspace.read_name(name, folder, f".rails/journal/{name}", _JOURNAL_BYTES)
+        journal = journals.decode_journal(name, found.data) if found else None
         if journal is None:
             workspace.disk.unlink(name, folder)  # never complete: nothing was changed under it
         else:
-            said += roll_back(workspace, journal, forward=True)
-            close_journal(workspace, journal)
+            said += _settle(workspace, journal)
     return said
+
+
+def _settle(workspace: Workspace, journal: Journal) -> list[str]:
+    """Complete one journal's change set, or take it back. Returns what a person should know."""
+    found = file_states(workspace, journal)
+    if not (journal.applied or is_complete(found)):
+        said = roll_back(workspace, journal)
+        close_journal(workspace, journal)
+        return said
+    kept = keep_foreign(workspace, journal, found) if journal.step is None else []
+    clear(workspace, journal)
+    number, problem = _finish(workspace, journal, again=True)
+    names = ", ".join(str(entry.path) for entry in journal.entries)
+    return [_told_of(journal, names, number, problem), *kept]
+
+
+def _told_of(journal: Journal, names: str, number: int, problem: str) -> str:
+    said = f"An interrupted change was already complete: {names}."
+    if journal.step is None:
+        return said
+    if problem:
+        return f"{said} It cannot be undone yet, because the history could not be written: {problem}"
+    return f"{said} It is step {number} of session {one_line(journal.step.session, 100)} and can be undone."

@@ -1,8 +1,11 @@
 """One step of the history as a commit: how it is written for ``git fast-import``, and read back.
 
 The commit's tree holds only the files of the step, ``before/<path>`` and ``after/<path>``. Its message is a
-title, a blank line and one JSON line with ``v`` (1), ``session``, ``step``, ``kind``, ``undoes`` (the step
-concerned, or 0), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``kind``).
+title, a blank line and one JSON line with ``v`` (2), ``session``, ``step``, ``seq`` (its place among all steps
+of the project, from 1), ``kind``, ``undoes`` (the step concerned, or 0), ``journal`` (the id of the journal it
+was written under), ``folders`` (made for the step) and ``files`` (``path``, ``mode``, ``before_mode``,
+``kind``). Version 1, which is still read, had no ``seq``, ``journal`` and ``before_mode``; its steps come
+before all others.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
 from rails.core import paths
@@ -20,6 +23,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.paths import WorkspacePath
 
 CheckpointKind = Literal["change", "undo", "redo"]
+_KINDS: Final[tuple[CheckpointKind, ...]] = ("change", "undo", "redo")
 
 #: How ``git log`` prints a step so that :func:`parse_checkpoint` can read it.
 FORMAT: Final = "--format=%H%n%ct%n%B"
@@ -27,8 +31,29 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True, slots=True)
+class StepFacts:
+    """What the history is told of a change set: whose it is, its title, and which step it takes back or does again."""
+
+    session: str
+    title: str
+    kind: CheckpointKind = "change"
+    undoes: int = 0
+
+
+def step_kind(value: object) -> CheckpointKind:
+    """Return ``value`` as a kind of step. Raises ValueError."""
+    for kind in _KINDS:
+        if value == kind:
+            return kind
+    raise ValueError(f"{value!r} is no kind of step")
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """One checkpoint. ``at`` is UTC, ISO 8601. ``undone`` is whether its change is taken back now."""
+    """One checkpoint. ``at`` is UTC, ISO 8601. ``undone`` is whether its change is taken back now.
+
+    ``last`` is the record that was last about a change: itself, or an undo or redo of it.
+    """
 
     session: str
     step: int
@@ -43,6 +68,11 @@ class Checkpoint:
     #: Folders that were made for the step, outer ones first.
     folders: tuple[str, ...] = ()
     commit: str = ""
+    seq: int = 0
+    journal: str = ""
+    #: The permission bits that the files had before, where they existed.
+    before_modes: tuple[int, ...] = ()
+    last: Checkpoint | None = None
 
 
 def ref_name(session: str) -> str:
@@ -53,19 +83,27 @@ def ref_name(session: str) -> str:
 
 
 def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:
-    """Return the input of ``git fast-import`` for one step: every byte as it is, no filter involved."""
-    files = [{"path": str(c.path), "mode": c.mode, "kind": c.kind} for c in changes.changes]
+    """Return the input of ``git fast-import`` for one step: every byte as it is, no filter involved.
+
+    A stream that was cut off anywhere makes no commit.
+    """
+    files = [
+        {"path": str(c.path), "mode": c.mode, "before_mode": before_mode, "kind": c.kind}
+        for c, before_mode in zip(changes.changes, step.before_modes, strict=True)
+    ]
     facts = {
-        "v": 1,
+        "v": 2,
         "session": step.session,
         "step": step.step,
+        "seq": step.seq,
         "kind": step.kind,
         "undoes": step.undoes,
+        "journal": step.journal,
         "folders": list(step.folders),
         "files": files,
     }
     message = f"{step.title or step.kind}\n\n{json.dumps(facts)}\n".encode("utf-8", "replace")
-    out = [f"commit refs/rails/{ref_name(step.session)}\n".encode()]
+    out = [b"feature done\n", f"commit refs/rails/{ref_name(step.session)}\n".encode()]
     out.append(f"committer AI-Rails <ai-rails@localhost> {int(time.time())} +0000\n".encode())
     out.append(_data(message))
     if parent:
@@ -75,7 +113,7 @@ def import_stream(step: Checkpoint, changes: ChangeSet, parent: str) -> bytes:
         for side, content in (("before", change.before), ("after", change.after)):
             if content is not None:
                 out += [f"M 100644 inline {side}/{change.path}\n".encode(), _data(content)]
-    return b"".join(out)
+    return b"".join([*out, b"done\n"])
 
 
 def _data(content: bytes) -> bytes:
@@ -89,17 +127,38 @@ def parse_checkpoint(item: str) -> Checkpoint | None:
     title, _, facts = body.partition("\n\n")
     try:
         value = json.loads(facts)
-        files = [(paths.parse_path(file["path"]), int(file["mode"]) & 0o777) for file in value["files"]]
-        known = [(path, mode) for path, mode in files if isinstance(path, WorkspacePath) and not paths.forbidden(path)]
+        files = [(paths.parse_path(file["path"]), *_modes(file)) for file in value["files"]]
+        known = [file for file in files if isinstance(file[0], WorkspacePath) and not paths.forbidden(file[0])]
         at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds)))
-        names, modes = tuple(path for path, _ in known), tuple(mode for _, mode in known)
         folders = tuple(str(folder) for folder in value["folders"] if _is_folder(folder))
-        kind, number, undoes = value["kind"], int(value["step"]), int(value["undoes"])
-    except (KeyError, TypeError, ValueError):
+        kind, number, undoes = step_kind(value["kind"]), int(value["step"]), int(value["undoes"])
+        seq, session = max(0, int(value.get("seq", 0))), str(value["session"])
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         return None
     return Checkpoint(
-        str(value["session"]), number, title, at, names, modes, kind, undoes, folders=folders, commit=commit
+        session,
+        number,
+        title,
+        at,
+        tuple(path for path, _, _ in known if isinstance(path, WorkspacePath)),
+        tuple(mode for _, mode, _ in known),
+        kind,
+        undoes,
+        folders=folders,
+        commit=commit,
+        seq=seq,
+        journal=str(value.get("journal", "")),
+        before_modes=tuple(before for _, _, before in known),
     )
+
+
+def _modes(file: Mapping[str, object]) -> tuple[int, int]:
+    """Return a file's mode, and the one before; old steps know one only."""
+    mode = file["mode"]
+    before = file.get("before_mode", mode)
+    if not isinstance(mode, int) or not isinstance(before, int):
+        raise TypeError
+    return mode & 0o777, before & 0o777
 
 
 def _is_folder(value: object) -> bool:
@@ -107,11 +166,18 @@ def _is_folder(value: object) -> bool:
     return isinstance(path, WorkspacePath) and not paths.forbidden(path)
 
 
-def with_undone(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:
-    """Mark the steps that are taken back now; steps come in order."""
-    found = tuple(steps)
-    undone = {}
-    for step in found:
-        if step.undoes:
-            undone[step.session, step.undoes] = step.kind == "undo"
-    return tuple(replace(step, undone=undone.get((step.session, step.step), False)) for step in found)
+def in_order(steps: Iterable[Checkpoint]) -> tuple[Checkpoint, ...]:
+    """Return steps in the order of their sequence numbers, each with what was last done about it.
+
+    Steps without a number, of old versions, come first, in the order given; they get numbers up to 0.
+    """
+    found = list(steps)
+    old = [step for step in found if not step.seq]
+    numbered = [replace(step, seq=number - len(old)) for number, step in enumerate(old, start=1)]
+    ordered = numbered + sorted((step for step in found if step.seq), key=lambda step: step.seq)
+    last = {(step.session, step.undoes or step.step): step for step in ordered}
+    return tuple(_with_last(step, last[step.session, step.step]) if not step.undoes else step for step in ordered)
+
+
+def _with_last(step: Checkpoint, last: Checkpoint) -> Checkpoint:
+    return replace(step, undone=last.kind == "undo", last=last)

@@ -20,7 +20,8 @@ from rails.core.errors import WorkspaceError
 from rails.core.scratch import scratch_folder
 from rails.core.text import one_line
 from rails.edits.apply import read_file
-from rails.edits.checkpoints import CLEAN, History, run_git
+from rails.edits.checkpoints import History
+from rails.git.program import CLEAN, run_git
 
 _BUSY: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "index.lock")
 _GITDIR: Final = re.compile(r"gitdir: (.+)\s*\Z")

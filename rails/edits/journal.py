@@ -1,38 +1,48 @@
 """The write-ahead journal: what is about to change and how it was, on stable storage before it changes.
 
-One file per change set, ``.rails/journal/<id>.journal``. Format, version 1:
+One file per change set, ``.rails/journal/<id>.journal``, renamed to ``<id>.applied`` once the change is
+wholly there and waits for its step in the history only. Ids rise, so that waiting steps keep their order.
+Format, version 2:
 
-    AI-RAILS-JOURNAL 1 <length of the rest> <SHA-256 of the rest> LF
+    AI-RAILS-JOURNAL 2 <length of the rest> <SHA-256 of the rest> LF
     <JSON object on one line> LF
-    <the bytes before of every file, one after the other>
+    <the bytes before and after of every file, one after the other>
 
-The JSON object has ``entries`` (``path``, ``mode``, ``before`` and ``after`` hash or null, ``length`` of the
-bytes before) and ``folders`` (those that will be made). A journal whose rest is shorter than it says was
-never complete, so nothing was changed under it. The bytes before are in the journal and nowhere else.
+The JSON object has ``entries`` (``path``, ``mode`` and ``before_mode``, ``before`` and ``after`` hash or null,
+``length`` and ``after_length`` of the bytes), ``folders`` (those that will be made), ``empty`` (those that go
+if nothing is left in them) and ``step`` (``session``, ``title``, ``kind``, ``undoes``), null where no step is
+to be recorded. Version 1, which is still read, had no bytes after, no ``before_mode``, ``empty`` or ``step``.
+A journal whose rest is shorter than it says was never complete, so nothing was changed under it.
 """
 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Sequence
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
 from rails.core import paths
-from rails.core.changes import ChangeSet
-from rails.core.dataclass import dataclass
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import dataclass, replace
 from rails.core.paths import WorkspacePath
 from rails.core.text import sha256
-from rails.edits.safe_files import Disk, UnsafeFileError, Workspace
+from rails.edits.checkpoint_commits import StepFacts, step_kind
+from rails.edits.project_lock import JOURNAL
+from rails.edits.safe_files import Workspace
 
-_MAGIC: Final = b"AI-RAILS-JOURNAL 1 "
+_MAGIC: Final = {1: b"AI-RAILS-JOURNAL 1 ", 2: b"AI-RAILS-JOURNAL 2 "}
 SUFFIX: Final = ".journal"
+APPLIED: Final = ".applied"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file of a change set: its bytes before, and the hashes before and after (``None``: absent)."""
+    """One file of a change set: its bytes before and after, their hashes and modes (``None``: absent).
+
+    ``after`` is also ``None`` where a journal of version 1 has only the hash.
+    """
 
     path: WorkspacePath
     mode: int
@@ -41,21 +51,62 @@ class Entry:
     after_sha256: str | None
     #: The name beside the file under which new or displaced bytes wait.
     slot: str
+    before_mode: int
+    after: bytes | None = None
+
+    @property
+    def same_bytes(self) -> bool:
+        """Whether only the permission bits change."""
+        return self.before_sha256 == self.after_sha256
 
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What one change set is about to do."""
+    """What one change set is about to do. ``applied`` is whether it is wholly there, by the file's name."""
 
     id: str
     entries: tuple[Entry, ...]
     folders: tuple[tuple[str, ...], ...]
+    step: StepFacts | None = None
+    empty: tuple[tuple[str, ...], ...] = ()
+    applied: bool = False
+
+    @property
+    def changes(self) -> ChangeSet:
+        """The change set itself."""
+        return ChangeSet(tuple(FileChange(e.path, e.before, e.after, e.mode) for e in self.entries))
+
+    @property
+    def file_name(self) -> str:
+        """The name of the journal's file."""
+        return self.id + (APPLIED if self.applied else SUFFIX)
 
 
-def for_changes(identity: str, changes: ChangeSet, folders: Sequence[tuple[str, ...]]) -> Journal:
-    """Return the journal of ``changes``; ``folders`` are the ones that will be made, outer ones first."""
+def next_id(names: Iterable[str]) -> str:
+    """Return a new id that sorts after those of the journals in ``names``."""
+    known = [int(name[:4], 16) for name in names if name.endswith(APPLIED) and _is_id(name.removesuffix(APPLIED))]
+    return f"{min(max(known, default=-1) + 1, 0xFFFF):04x}{secrets.token_hex(6)}"
+
+
+def _is_id(name: str) -> bool:
+    return len(name) == 16 and all(character in "0123456789abcdef" for character in name)
+
+
+def for_changes(
+    identity: str, changes: ChangeSet, modes: Mapping[WorkspacePath, int], folders: Sequence[tuple[str, ...]]
+) -> Journal:
+    """Return the journal of ``changes``; ``modes`` are those of the files that exist, ``folders`` will be made."""
     entries = (
-        Entry(c.path, c.mode, c.before, c.before_sha256, c.after_sha256, _slot(identity, number))
+        Entry(
+            c.path,
+            c.mode & 0o777,
+            c.before,
+            c.before_sha256,
+            c.after_sha256,
+            _slot(identity, number),
+            modes.get(c.path, c.mode) & 0o777,
+            c.after,
+        )
         for number, c in enumerate(changes.changes)
     )
     return Journal(identity, tuple(entries), tuple(folders))
@@ -67,40 +118,49 @@ def encode_journal(journal: Journal) -> bytes:
         {
             "path": str(entry.path),
             "mode": entry.mode,
+            "before_mode": entry.before_mode,
             "before": entry.before_sha256,
             "after": entry.after_sha256,
             "length": len(entry.before or b""),
+            "after_length": len(entry.after or b""),
         }
         for entry in journal.entries
     ]
-    head = json.dumps({"entries": entries, "folders": ["/".join(parts) for parts in journal.folders]})
-    rest = head.encode() + b"\n" + b"".join(entry.before or b"" for entry in journal.entries)
-    return _MAGIC + f"{len(rest)} {sha256(rest)}\n".encode() + rest
+    step = journal.step
+    facts = step and {"session": step.session, "title": step.title, "kind": step.kind, "undoes": step.undoes}
+    folders, empty = (["/".join(parts) for parts in some] for some in (journal.folders, journal.empty))
+    head = json.dumps({"entries": entries, "folders": folders, "empty": empty, "step": facts})
+    rest = head.encode() + b"\n" + b"".join((e.before or b"") + (e.after or b"") for e in journal.entries)
+    return _MAGIC[2] + f"{len(rest)} {sha256(rest)}\n".encode() + rest
 
 
-def decode_journal(identity: str, data: bytes) -> Journal | None:
+def decode_journal(file_name: str, data: bytes) -> Journal | None:
     """Read a journal file. Returns ``None`` for one that was never complete, or is not ours."""
+    identity, _, suffix = file_name.rpartition(".")
     first, _, rest = data.partition(b"\n")
-    if not first.startswith(_MAGIC):
+    version = next((number for number, magic in _MAGIC.items() if first.startswith(magic)), 0)
+    if not version:
         return None
-    length, _, digest = first[len(_MAGIC) :].decode("ascii", "replace").partition(" ")
+    length, _, digest = first[len(_MAGIC[version]) :].decode("ascii", "replace").partition(" ")
     if length != str(len(rest)) or digest != sha256(rest):
         return None
     head, _, body = rest.partition(b"\n")
     try:
-        return _from_json(identity, json.loads(head), body)
-    except (KeyError, TypeError, ValueError):
+        journal = _from_json(identity, json.loads(head), body, version)
+    except (AttributeError, KeyError, TypeError, ValueError):
         return None
+    return replace(journal, applied=f".{suffix}" == APPLIED and version > 1)
 
 
-def _from_json(identity: str, value: dict[str, list[dict[str, object]]], body: bytes) -> Journal:
+def _from_json(identity: str, value: dict[str, list[dict[str, object]]], body: bytes, version: int) -> Journal:
     entries, offset = [], 0
     for number, item in enumerate(value["entries"]):
-        length, mode = item["length"], item["mode"]
-        if not isinstance(length, int) or not isinstance(mode, int):
-            raise TypeError
-        before = None if item["before"] is None else body[offset : offset + length]
-        offset += length
+        mode = _number(item["mode"])
+        before, offset = _bytes(item["before"], body, offset, _number(item["length"]))
+        after = None
+        if version > 1:
+            after, offset = _bytes(item["after"], body, offset, _number(item["after_length"]))
+        before_mode = _number(item["before_mode"]) if version > 1 else mode
         entries.append(
             Entry(
                 _path(item["path"]),
@@ -109,11 +169,34 @@ def _from_json(identity: str, value: dict[str, list[dict[str, object]]], body: b
                 _hash(item["before"]),
                 _hash(item["after"]),
                 _slot(identity, number),
+                before_mode & 0o777,
+                after,
             )
         )
-        if before is not None and sha256(before) != item["before"]:
-            raise ValueError
-    return Journal(identity, tuple(entries), tuple(_path(folder).parts for folder in value["folders"]))
+    folders, empty = (tuple(_path(name).parts for name in value.get(key, ())) for key in ("folders", "empty"))
+    return Journal(identity, tuple(entries), folders, _step(value.get("step")), empty)
+
+
+def _bytes(digest: object, body: bytes, offset: int, length: int) -> tuple[bytes | None, int]:
+    """Return the bytes at ``offset`` and where they end. Raises ValueError if they are not the ones meant."""
+    if digest is None:
+        return None, offset
+    data = body[offset : offset + length]
+    if sha256(data) != digest:
+        raise ValueError
+    return data, offset + length
+
+
+def _step(value: object) -> StepFacts | None:
+    if not isinstance(value, dict):
+        return None
+    return StepFacts(str(value["session"]), str(value["title"]), step_kind(value["kind"]), _number(value["undoes"]))
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or value < 0:
+        raise TypeError
+    return value
 
 
 def _path(raw: object) -> WorkspacePath:
@@ -133,56 +216,22 @@ def _slot(identity: str, number: int) -> str:
     return f".ai-rails-{identity}-{number}"
 
 
-_JOURNAL: Final = (".rails", "journal")
-_KEPT: Final = (".rails", "recovered")
+# -- its file --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _State:
-    """One file of the journal as it is now, with what waits in its slot."""
+def mark_applied(workspace: Workspace, journal: Journal) -> Journal:
+    """Note, by the file's name, that the change is wholly there: from now on it is never taken back.
 
-    entry: Entry
-    folder: int | None
-    now: str | None
-    slot: str | None  # hash of the slot's bytes, "" if there is no slot
-
-    @property
-    def is_after(self) -> bool:
-        return self.now == self.entry.after_sha256
-
-    @property
-    def is_foreign(self) -> bool:
-        return self.now not in (self.entry.before_sha256, self.entry.after_sha256)
-
-    @property
-    def holds_foreign(self) -> bool:
-        """Whether our bytes displaced somebody else's, which now wait in the slot."""
-        ours = ("", self.entry.before_sha256, self.entry.after_sha256)
-        return self.is_after and self.slot not in ours
-
-
-def roll_back(workspace: Workspace, journal: Journal, *, forward: bool = False) -> list[str]:
-    """Put every file of ``journal`` back as it was. Raises OSError if the disk refuses.
-
-    With ``forward``, a change set that is complete on disk is left so. Files that hold neither the old
-    nor the new bytes are left alone. Returns what a person should know, in sentences.
+    Not synced, and a disk that refuses does no harm: a recovery that finds the bytes in place knows as well.
     """
-    states = [_state(workspace, entry) for entry in journal.entries]
-    names = ", ".join(str(entry.path) for entry in journal.entries)
-    foreign = [state for state in states if state.is_foreign]
-    complete = [state for state in states if state.is_after and not state.holds_foreign]
-    said = [_keep(workspace, journal, state) for state in foreign]
-    if forward and complete and len(complete) + len(foreign) == len(states):
-        clear(workspace, journal)
-        return [f"An interrupted change was already complete: {names}.", *said]
-    for state in reversed(states):
-        if state.folder is not None:
-            _restore(workspace, state, state.folder)
-    clear(workspace, journal)
-    _remove_folders(workspace, journal)
-    if any(state.is_after for state in states):
-        said.insert(0, f"An interrupted change was taken back: {names}.")
-    return said
+    if journal.step is None or journal.applied:
+        return journal
+    applied = replace(journal, applied=True)
+    try:
+        workspace.disk.rename(journal.file_name, applied.file_name, workspace.make_folder(JOURNAL))
+    except OSError:
+        return journal
+    return applied
 
 
 def close_journal(workspace: Workspace, journal: Journal) -> None:
@@ -190,82 +239,7 @@ def close_journal(workspace: Workspace, journal: Journal) -> None:
 
     A disk that refuses leaves the journal for the next start, which will find nothing to do.
     """
-    folder = workspace.make_folder(_JOURNAL)
+    folder = workspace.make_folder(JOURNAL)
     with suppress(OSError):
-        workspace.disk.unlink(journal.id + SUFFIX, folder)
+        workspace.disk.unlink(journal.file_name, folder)
         workspace.disk.sync(folder)
-
-
-def clear(workspace: Workspace, journal: Journal) -> None:
-    """Remove what waits beside the files, and sync their folders. Raises OSError."""
-    touched = set()
-    for state in (_state(workspace, entry) for entry in journal.entries):
-        if state.folder is not None:
-            touched.add(state.folder)
-            if state.slot and not state.holds_foreign:
-                workspace.disk.unlink(state.entry.slot, state.folder)
-    for folder in touched:
-        workspace.disk.sync(folder)
-
-
-def _state(workspace: Workspace, entry: Entry) -> _State:
-    try:
-        folder = workspace.folder(entry.path.parts[:-1])
-    except UnsafeFileError:
-        folder = None
-    if folder is None:
-        return _State(entry, None, None, "")
-    now, slot = (_file_hash(workspace, name, folder) for name in (entry.path.name, entry.slot))
-    return _State(entry, folder, now, slot or "")
-
-
-def _file_hash(workspace: Workspace, name: str, folder: int) -> str | None:
-    """Return the hash of what is there now. Raises OSError if that cannot be said: then nothing is decided."""
-    try:
-        found = workspace.read_name(name, folder)
-    except UnsafeFileError:
-        return "not a plain file"
-    return None if found is None else sha256(found.data)
-
-
-def _restore(workspace: Workspace, state: _State, folder: int) -> None:
-    entry, disk = state.entry, workspace.disk
-    if state.holds_foreign or (state.is_after and state.slot and state.slot == entry.before_sha256):
-        disk.rename(entry.slot, entry.path.name, folder)
-    elif not state.is_after or entry.before_sha256 == entry.after_sha256:
-        return
-    elif entry.before is None:
-        disk.unlink(entry.path.name, folder)
-    else:
-        if state.slot:
-            disk.unlink(entry.slot, folder)
-        write_new(disk, entry.slot, folder, entry.before, entry.mode)
-        disk.rename(entry.slot, entry.path.name, folder)
-
-
-def _remove_folders(workspace: Workspace, journal: Journal) -> None:
-    for parts in reversed(journal.folders):
-        with suppress(OSError, UnsafeFileError):  # not made yet, or no longer empty
-            workspace.remove_folder(parts)
-
-
-def _keep(workspace: Workspace, journal: Journal, state: _State) -> str:
-    """Leave somebody else's bytes alone; where ours displaced older ones, keep those for a person."""
-    said = f"{state.entry.path} was changed by someone else meanwhile and is left as it is."
-    if state.slot != state.entry.before_sha256 or state.entry.before is None:
-        return said
-    kept = f"{journal.id}-{state.entry.path.name}"[-200:]
-    with suppress(FileExistsError):
-        write_new(workspace.disk, kept, workspace.make_folder(_KEPT), state.entry.before, 0o600)
-    return f"{said} What it was before is in {'/'.join(_KEPT)}/{kept}."
-
-
-def write_new(disk: Disk, name: str, folder: int, data: bytes, mode: int = 0o600) -> None:
-    """Create a file with all of ``data``, synced. Raises OSError; FileExistsError if the name is taken."""
-    descriptor = disk.create(name, folder)
-    try:
-        disk.write(descriptor, data)
-        disk.set_mode(descriptor, mode)
-        disk.sync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -120,6 +120,17 @@ class Disk:
 DISK: Final = Disk()
 
 
+def write_new(disk: Disk, name: str, folder: int, data: bytes, mode: int = 0o600) -> None:
+    """Create a file with all of ``data``, synced. Raises OSError; FileExistsError if the name is taken."""
+    descriptor = disk.create(name, folder)
+    try:
+        disk.write(descriptor, data)
+        disk.set_mode(descriptor, mode)
+        disk.sync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 class Workspace:
     """The project folder, held open. Use as a context manager; every descriptor is closed at the end.
 
@@ -131,6 +142,8 @@ class Workspace:
         self.project = project
         self.disk = disk
         self._folders: dict[tuple[str, ...], int] = {}
+        #: The descriptor of the project's lock, while we hold it.
+        self.lock: tuple[int, ...] = ()
 
     def __enter__(self) -> Workspace:
         try:
@@ -205,7 +218,7 @@ class Workspace:
         folder = self.folder(path.parts[:-1])
         return None if folder is None else self.read_name(path.name, folder, str(path))
 
-    def read_name(self, name: str, folder: int, shown: str = "") -> Snapshot | None:
+    def read_name(self, name: str, folder: int, shown: str = "", most: int = limits.FILE_BYTES) -> Snapshot | None:
         """Like :meth:`read`, for a name in an open folder."""
         try:
             descriptor = os.open(name, _READ, dir_fd=folder)
@@ -214,7 +227,7 @@ class Workspace:
         except OSError as error:
             raise _unsafe(shown or name, error) from error
         try:
-            return _read_open(descriptor, shown or name)
+            return _read_open(descriptor, shown or name, most)
         finally:
             os.close(descriptor)
 
@@ -251,20 +264,20 @@ def _unsafe(shown: str, error: OSError) -> OSError | UnsafeFileError:
     return error
 
 
-def _read_open(descriptor: int, shown: str) -> Snapshot:
+def _read_open(descriptor: int, shown: str, most: int) -> Snapshot:
     facts = os.fstat(descriptor)
     if stat.S_ISDIR(facts.st_mode):
         raise UnsafeFileError(f"{shown} is a folder.")
     if not stat.S_ISREG(facts.st_mode):
         raise UnsafeFileError(f"{shown} is not a plain file.")
-    if facts.st_size > limits.FILE_BYTES:
-        raise UnsafeFileError(f"{shown} has {facts.st_size} bytes; {limits.FILE_BYTES} are allowed.")
+    if facts.st_size > most:
+        raise UnsafeFileError(f"{shown} has {facts.st_size} bytes; {most} are allowed.")
     chunks, size = [], 0
     while chunk := os.read(descriptor, _CHUNK):
         chunks.append(chunk)
         size += len(chunk)
-        if size > limits.FILE_BYTES:
-            raise UnsafeFileError(f"{shown} grew beyond {limits.FILE_BYTES} bytes while it was read.")
+        if size > most:
+            raise UnsafeFileError(f"{shown} grew beyond {most} bytes while it was read.")
     return Snapshot(
         b"".join(chunks),
         stat.S_IMODE(facts.st_mode) & 0o777,

@@ -124,9 +124,12 @@ def outside() -> str:
 
 
 def start_tool(
-    argv: Sequence[str], *, cwd: str = "", extra: Mapping[str, str] | None = None
+    argv: Sequence[str], *, cwd: str = "", extra: Mapping[str, str] | None = None, keep: Sequence[int] = ()
 ) -> subprocess.Popen[bytes]:
-    """Start a tool in a process group of its own, with pipes. Raises CheckError if it cannot be started."""
+    """Start a tool in a process group of its own, with pipes. Raises CheckError if it cannot be started.
+
+    ``keep`` are descriptors that stay open in the tool: a lock that it is to hold as long as it runs.
+    """
     try:
         return subprocess.Popen(
             list(argv),
@@ -136,6 +139,7 @@ def start_tool(
             cwd=cwd or outside(),
             env=environment(extra),
             start_new_session=True,
+            pass_fds=tuple(keep),
         )
     except OSError as error:
         raise CheckError(f"{Path(argv[0]).name} could not be started: {error.strerror or error}.") from error
@@ -163,6 +167,7 @@ def run_tool(
     cwd: str = "",
     most: int = _OUTPUT,
     extra: Mapping[str, str] | None = None,
+    keep: Sequence[int] = (),
 ) -> ToolRun:
     """Run a tool to its end with ``data`` on standard input.
 
@@ -170,7 +175,7 @@ def run_tool(
     unless told) or prints more than ``most`` bytes; no process of its group is left then.
     """
     timeout = limits.CHECK_SECONDS if timeout is None else timeout
-    process = start_tool(argv, cwd=cwd, extra=extra)
+    process = start_tool(argv, cwd=cwd, extra=extra, keep=keep)
     try:
         out, err = _pump(process, data, Path(argv[0]).name, timeout=timeout, most=most)
         return ToolRun(process.wait(), out, err)

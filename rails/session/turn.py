@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from rails.agents.output import check_output
 from rails.approval.decision import Decision, request_for_changes, sign_changes, sign_tool, still_valid
@@ -19,7 +20,7 @@ from rails.approval.edit import edit_summary
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, ModelAnswer, TextDelta
 from rails.core.dataclass import dataclass, replace
-from rails.core.errors import ModelError, StaleError, WorkspaceError
+from rails.core.errors import ModelError, StaleError
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -33,6 +34,7 @@ from rails.core.events.session import ErrorEvent
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import apply
+from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
@@ -42,6 +44,11 @@ from rails.session.feedback import RequestResult
 from rails.session.tool_calls import announce, validate_all
 from rails.session.turn_context import TurnContext
 from rails.tools.runners import dispatch
+
+_NOT_RECORDED: Final = (
+    "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
+    "The next change or start of AI-Rails tries again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +160,11 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
     if not still_valid(approved, asked):
         return feedback.stale(ids, "What was approved is not what would be written; nothing was written.")
 
-    started = time.monotonic()
+    started, title = time.monotonic(), changes_in_words(approved.value.files()) + planned.label
+    step = StepFacts(context.session_id, title)
     try:
         intent = ExecutionStarted(ids, asked.digest, asked.changes.files())
-        applied = apply(approved, context.project, on_intent=lambda: context.publish(intent))
+        applied = apply(approved, context.project, step=step, on_intent=lambda: context.publish(intent))
     except StaleError as error:
         outcome = feedback.stale(ids, str(error))
         context.publish(_wrote(outcome, ChangeSet(), started))
@@ -166,12 +174,11 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
         context.saw(str(change.path), change.after_sha256 or "")
     outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
     context.publish(_wrote(outcome, written, started))
-    title = changes_in_words(written.files()) + planned.label
-    try:
-        step = context.history.checkpoint(written, session=context.session_id, message=title, folders=applied.folders)
-        context.publish(CheckpointEvent(f"step {step}: {title}", step, tuple(str(c.path) for c in written.changes)))
-    except WorkspaceError as error:  # the files are written and logged; only undo is poorer by a step
-        context.publish(ErrorEvent("This step cannot be undone with ai-rails undo.", str(error)))
+    if applied.step:
+        paths = tuple(str(change.path) for change in written.changes)
+        context.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths))
+    elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
+        context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))
     return outcome
 
 

@@ -1,7 +1,7 @@
 """Figures of writing and of the history, on the disk that holds the temporary folder.
 
 python tests/benchmarks/apply.py write       latency of a batch beside plain open().write()
-python tests/benchmarks/apply.py history     a checkpoint in projects of 100, 10,000 and 100,000 files
+python tests/benchmarks/apply.py history     a change with its checkpoint in projects of 100, 10,000 and 100,000 files
 python tests/benchmarks/apply.py strace      kill -9 at every system call that changes the disk
 """
 
@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 from rails.core import paths  # noqa: E402
 from rails.core.changes import ChangeSet, FileChange  # noqa: E402
 from rails.edits.apply import recover, write  # noqa: E402
+from rails.edits.checkpoint_commits import StepFacts  # noqa: E402
 from rails.edits.checkpoints import History  # noqa: E402
 from rails.edits.safe_files import Disk  # noqa: E402
 
@@ -78,7 +79,7 @@ def run_write():
 
 
 def run_history():
-    print("| Files in the project | first checkpoint | median of the next 20 | undo |")
+    print("| Files in the project | first change | median of the next 20 | undo |")
     print("|---|---|---|---|")
     for count in (100, 10_000, 100_000):
         with tempfile.TemporaryDirectory() as folder:
@@ -91,9 +92,8 @@ def run_history():
             taken = []
             for _ in range(21):
                 changes = batch(project, 1)
-                write(changes, project)
                 start = time.perf_counter()
-                history.checkpoint(changes, session="s", message="m")
+                write(changes, project, step=StepFacts("s", "m"))
                 taken.append((time.perf_counter() - start) * 1000)
             start = time.perf_counter()
             history.undo("s")

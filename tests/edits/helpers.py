@@ -5,6 +5,8 @@ from pathlib import Path
 from rails.core import paths
 from rails.core.changes import Approved, ChangeSet, FileChange
 from rails.core.tool_request import ToolRequest
+from rails.edits.apply import apply
+from rails.edits.checkpoint_commits import StepFacts
 
 EDIT_TOOLS = ("write_file", "edit_file", "multi_edit", "insert_lines", "delete_file", "move_file")
 
@@ -53,3 +55,8 @@ def tree(project, but=(".rails", ".git")):
         if relative.parts[0] not in but and path.is_file() and not path.is_symlink():
             found[str(relative)] = (path.read_bytes(), path.stat().st_mode & 0o777)
     return found
+
+
+def step(project, *changes, session="s1", message="step", **more):
+    """Write changes as a step of a session. Returns what :func:`apply` does."""
+    return apply(approved(changes), project, step=StepFacts(session, message), **more)

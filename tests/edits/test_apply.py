@@ -169,7 +169,7 @@ def test_a_second_process_waits_for_the_first(tmp_path):
 
 def test_a_second_process_is_told_who_holds_the_project(tmp_path, monkeypatch):
     save(tmp_path, "a.txt", "old")
-    monkeypatch.setattr("rails.edits.apply._LOCK_SECONDS", 0.1)
+    monkeypatch.setattr("rails.edits.project_lock._LOCK_SECONDS", 0.1)
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -2,13 +2,11 @@
 
 import pytest
 
-from rails.core.changes import ChangeSet
 from rails.core.errors import WorkspaceError
-from rails.edits.apply import apply
 from rails.edits.checkpoints import History
 from rails.edits.commit import commit_session
 
-from .helpers import approved, change, save
+from .helpers import change, save, step
 from .test_hostile_repository import fingerprint, git, hostile, traces
 
 
@@ -23,11 +21,6 @@ def project(tmp_path):
     git(project, "add", ".")
     git(project, "commit", "-q", "-m", "first")
     return project
-
-
-def step(project, *changes):
-    apply(approved(changes), project)
-    History(project).checkpoint(ChangeSet(changes), session="s1", message="m")
 
 
 def status(project):

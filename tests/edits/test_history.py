@@ -2,23 +2,16 @@
 
 import pytest
 
-from rails.core.changes import ChangeSet
 from rails.core.errors import WorkspaceError
-from rails.edits.apply import apply
 from rails.edits.checkpoints import History
 
-from .helpers import approved, change, save, tree
-
-
-def step(project, *changes, session="s1", message="step"):
-    apply(approved(changes), project)
-    return History(project).checkpoint(ChangeSet(changes), session=session, message=message)
+from .helpers import change, save, step, tree
 
 
 def test_steps_are_numbered_in_each_session(tmp_path):
-    assert step(tmp_path, change("a.txt", None, b"1"), message="first") == 1
-    assert step(tmp_path, change("a.txt", b"1", b"2"), message="second") == 2
-    assert step(tmp_path, change("b.txt", None, b"1"), session="s2") == 1
+    assert step(tmp_path, change("a.txt", None, b"1"), message="first").step == 1
+    assert step(tmp_path, change("a.txt", b"1", b"2"), message="second").step == 2
+    assert step(tmp_path, change("b.txt", None, b"1"), session="s2").step == 1
     steps = History(tmp_path).steps("s1")
     assert [(s.session, s.step, s.title, [str(f) for f in s.files]) for s in steps] == [
         ("s1", 1, "first", ["a.txt"]),
@@ -98,11 +91,9 @@ def test_any_session_name_is_safe(tmp_path, session):
 
 def test_undo_removes_the_folders_that_were_made_for_the_step(tmp_path):
     (tmp_path / "empty").mkdir()
-    changes = ChangeSet((change("empty/new/deep/a.txt", None, b"1"), change("other/b.txt", None, b"2")))
-    applied = apply(approved(changes), tmp_path)
+    applied = step(tmp_path, change("empty/new/deep/a.txt", None, b"1"), change("other/b.txt", None, b"2"))
     assert applied.folders == ("other", "empty/new", "empty/new/deep")
     history = History(tmp_path)
-    history.checkpoint(applied.changes, session="s1", message="m", folders=applied.folders)
     save(tmp_path, "other/mine.txt", "by hand")
     history.undo("s1")
     assert sorted(p.name for p in tmp_path.iterdir()) == [".rails", "empty", "other"]

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from rails.core.errors import WorkspaceError
 from rails.edits.apply import recover, write
+from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.checkpoints import History
 from rails.edits.plan import plan
 
@@ -19,6 +20,7 @@ from .disks import CountingDisk
 from .helpers import edit, request, save, tree
 
 FILES = st.sampled_from(["a.txt", "b.txt", "sub/c.txt", "sub/deep/d.txt"])
+STEP = StepFacts("s", "step")
 
 
 class Crash(BaseException):
@@ -72,8 +74,7 @@ class Workshop(RuleBasedStateMachine):
         planned = plan([r for name in sorted(names) for r in self.requests(name, line)], self.project)
         assert not planned.refusals
         if planned.changes:
-            applied = write(planned.changes, self.project)
-            self.history.checkpoint(applied.changes, session="s", message="step", folders=applied.folders)
+            write(planned.changes, self.project, step=STEP)
             self.model.update({str(c.path): (c.after, c.mode) for c in planned.changes.changes})
 
     @rule(names=st.sets(FILES, min_size=1, max_size=3), line=st.integers(0, 5), call=st.integers(1, 40))
@@ -81,12 +82,12 @@ class Workshop(RuleBasedStateMachine):
         planned = plan([r for name in sorted(names) for r in self.requests(name, line)], self.project)
         after = self.model | {str(c.path): (c.after, c.mode) for c in planned.changes.changes}
         with suppress(Crash):
-            write(planned.changes, self.project, disk=DeadDisk(call))
+            write(planned.changes, self.project, step=STEP, disk=DeadDisk(call))
         recover(self.project)
         now = tree(self.project)
         assert now in (self.model, after)
-        if now != self.model:  # what came through is a step like any other
-            self.history.checkpoint(planned.changes, session="s", message="recovered")
+        if now != self.model:
+            assert self.history.restore_point(self.history.steps()[-1]).digest() == planned.changes.digest()
         self.model = now
 
     @rule(name=FILES, where=st.integers(0, 5))

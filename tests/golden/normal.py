@@ -21,6 +21,7 @@ _LIVE = (
     (r"the hash [0-9a-f]{64}", "the hash HASH"),
     (r'("(?:ends|at|timestamp)": ?)\d{9,}(?:\.\d+)?', r"\g<1>0"),
     (r'("cached": ?)\d+', r"\g<1>0"),
+    (r'("journal": ?)"[0-9a-f]{16}"', r'\1"JOURNAL"'),
     (r'("(?:duration_ms|seconds)": ?)[\d.e-]+', r"\g<1>0"),
     (r'("version": ?)"(?!2\.1\.0")\d[\w.]*"', r'\1"VERSION"'),
     (r'\btime="[\d.]+"', 'time="0"'),

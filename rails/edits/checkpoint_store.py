@@ -1,0 +1,188 @@
+"""Where checkpoints are kept: our own git repository, ``.rails/history.git``.
+
+Driven with an explicit git directory that is also the working directory: git never looks at the project, so
+none of the project's attributes, filters, hooks or nested repositories can act, and the user's repository is
+not touched. One step is one commit on ``refs/rails/<session>`` whose tree holds only the files of that step,
+``before/<path>`` and ``after/<path>``; its cost does not grow with the project. Its form is in
+:mod:`rails.edits.checkpoint_commits`.
+
+Steps are written under the project's lock, which git holds as well until it ends: whoever has the lock knows
+that no git is writing, and removes what a killed one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.errors import WorkspaceError
+from rails.core.text import one_line
+from rails.edits.checkpoint_commits import FORMAT, Checkpoint, import_stream, in_order, parse_checkpoint, ref_name
+from rails.edits.journal import Journal
+from rails.edits.project_lock import state_folder
+from rails.edits.safe_files import Workspace, opened
+from rails.git.program import CLEAN, run_git
+
+_CONFIG: Final = (
+    "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\thooksPath = /dev/null\n\tfsmonitor = false\n"
+    "\tlogAllRefUpdates = false\n\tautocrlf = false\n[gc]\n\tauto = 0\n[commit]\n\tgpgSign = false\n"
+)
+_FOLDERS: Final = ((), ("objects",), ("objects", "info"), ("objects", "pack"), ("refs",), ("refs", "rails"), ("info",))
+_PACKS: Final = 50  # more than this many are joined into one, which keeps a checkpoint's cost the same
+#: What a killed git leaves: locks, marks on packs, half written packs, and its reports of a crash.
+_LEFT: Final = (
+    *("*.lock", "refs/rails/*.lock", "objects/pack/tmp_*", "objects/pack/.tmp-*", "objects/pack/*.keep"),
+    "fast_import_crash_*",
+)
+
+
+class CheckpointStore:
+    """The recorded steps of one project. Nothing is made on disk before the first one."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.folder = project.absolute() / ".rails" / "history.git"
+
+    def record(self, workspace: Workspace, journal: Journal, *, again: bool = False) -> Checkpoint:
+        """Write the step of a change set that is on disk; the workspace is locked. Raises WorkspaceError, OSError.
+
+        ``again`` says that it may be recorded already: then that step is returned and nothing is written.
+        """
+        if journal.step is None:
+            raise WorkspaceError("A change set without a step cannot be recorded.")
+        self._open(workspace)
+        if again and (known := next((step for step in self.steps() if step.journal == journal.id), None)):
+            return known
+        step, parent = self._next(journal)
+        status, _, err = self._run(
+            ["fast-import", "--quiet", "--date-format=raw"],
+            import_stream(step, journal.changes, parent),
+            keep=workspace.lock,
+        )
+        if status != 0:
+            raise WorkspaceError(f"git fast-import failed on the history: {one_line(err, 300)}")
+        if sum(1 for _ in (self.folder / "objects" / "pack").glob("*.pack")) > _PACKS:
+            self._run(["repack", "-a", "-d", "-q"], keep=workspace.lock)
+        return step
+
+    def _next(self, journal: Journal) -> tuple[Checkpoint, str]:
+        """Return the step that comes after all others, numbered in its session too, and its parent's commit."""
+        facts = journal.step
+        assert facts is not None, "the caller has looked"
+        tips = self._tips()
+        last = next((tip for tip in tips if tip.session == facts.session), None)
+        step = Checkpoint(
+            facts.session,
+            last.step + 1 if last else 1,
+            one_line(facts.title, 200),
+            "",
+            tuple(entry.path for entry in journal.entries),
+            tuple(entry.mode for entry in journal.entries),
+            facts.kind,
+            facts.undoes,
+            folders=tuple("/".join(parts) for parts in journal.folders),
+            seq=max((tip.seq for tip in tips), default=0) + 1,
+            journal=journal.id,
+            before_modes=tuple(entry.before_mode for entry in journal.entries),
+        )
+        return step, last.commit if last else ""
+
+    def _tips(self) -> list[Checkpoint]:
+        """Return the newest step of every session, without reading the others."""
+        out = self._git(["for-each-ref", "--format=%(objectname)%00%(contents)%00", "refs/rails/"])
+        parts = out.decode("utf-8", "replace").split("\0")
+        items = (f"{commit.strip()}\n0\n{text}" for commit, text in zip(parts[::2], parts[1::2], strict=False))
+        return [step for item in items if (step := parse_checkpoint(item))]
+
+    def steps(self, session: str | None = None) -> tuple[Checkpoint, ...]:
+        """Return the steps of one session, or of all, in the order in which they were taken."""
+        if not (self.folder / "HEAD").is_file():
+            return ()
+        name = "refs/rails/" + (ref_name(session) if session is not None else "")
+        refs = self._git(["for-each-ref", "--format=%(refname)", name]).decode().split()
+        if not refs:
+            return ()
+        raw = self._git(["log", "--date-order", "--reverse", "-z", FORMAT, "--stdin"], "\n".join(refs).encode())
+        items = raw.decode("utf-8", "replace").split("\0")
+        return in_order(step for item in items if (step := parse_checkpoint(item)))
+
+    def restore_point(self, step: Checkpoint) -> ChangeSet:
+        """Return the change set of a step, with all bytes."""
+        sides = [f"{step.commit}:{side}/{path}" for path in step.files for side in ("before", "after")]
+        blobs = self._blobs(sides) if sides else []
+        pairs = zip(step.files, step.modes, blobs[::2], blobs[1::2], strict=True)
+        return ChangeSet(tuple(FileChange(path, before, after, mode) for path, mode, before, after in pairs))
+
+    def merge(self, now: Path, base: Path, wanted: Path) -> bytes | None:
+        """Return two changes of ``base`` together, ``None`` where they touch the same lines."""
+        status, out, _ = self._run(["merge-file", "-p", "-q", str(now), str(base), str(wanted)])
+        return out if status == 0 else None
+
+    def _blobs(self, names: Sequence[str]) -> list[bytes | None]:
+        """Return the content of each ``commit:path``, ``None`` where there is none."""
+        data = self._git(["cat-file", "--batch"], "".join(f"{name}\n" for name in names).encode())
+        found: list[bytes | None] = []
+        at = 0
+        for _ in names:
+            line_end = data.index(b"\n", at)
+            words = data[at:line_end].rsplit(b" ", 2)
+            at = line_end + 1
+            if words[-1] == b"missing":
+                found.append(None)
+                continue
+            size = int(words[-1])
+            found.append(data[at : at + size])
+            at += size + 1
+        return found
+
+    def _open(self, workspace: Workspace) -> None:
+        """Make the repository where it is missing, and remove what a killed git left in it."""
+        state_folder(workspace)
+        for parts in _FOLDERS:
+            workspace.make_folder((".rails", "history.git", *parts))
+        self._own()
+        for pattern in _LEFT:
+            for left in self.folder.glob(pattern):
+                with suppress(OSError):
+                    left.unlink()
+
+    def _own(self) -> None:
+        """Make sure that the repository's settings are ours, even if the project came with it."""
+        with opened(self.project) as workspace:
+            for parts in _FOLDERS:
+                workspace.folder((".rails", "history.git", *parts))  # raises for a link
+        for name, text in (("HEAD", "ref: refs/rails/none\n"), ("config", _CONFIG)):
+            file = self.folder / name
+            if file.is_symlink() or not file.is_file() or file.read_bytes() != text.encode():
+                file.unlink(missing_ok=True)
+                file.write_bytes(text.encode())
+        for name in ("commondir", "config.worktree", "objects/info/alternates", "info/grafts", "shallow"):
+            (self.folder / name).unlink(missing_ok=True)
+
+    def _git(self, arguments: Sequence[str], data: bytes = b"") -> bytes:
+        """Run git on our repository and return its output. Raises WorkspaceError."""
+        status, out, err = self._run(arguments, data)
+        if status != 0:
+            raise WorkspaceError(f"git {arguments[0]} failed on the history: {one_line(err, 300)}")
+        return out
+
+    def _run(self, arguments: Sequence[str], data: bytes = b"", keep: Sequence[int] = ()) -> tuple[int, bytes, str]:
+        """Run git on our repository; what a model wrote goes in through ``data`` only."""
+        self._own()
+        return run_git(
+            [f"--git-dir={self.folder}", *arguments], self.folder, _environment(self.folder), data, keep=keep
+        )
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    return {
+        **CLEAN,
+        "GIT_DIR": str(folder),
+        "GIT_WORK_TREE": str(folder),
+        "GIT_INDEX_FILE": str(folder / "index"),
+        "GIT_OBJECT_DIRECTORY": str(folder / "objects"),
+        "GIT_COMMON_DIR": str(folder),
+    }
