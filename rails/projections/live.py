@@ -10,10 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from rails.core import record_fields as d
 from rails.core.dataclass import dataclass
+from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
+from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
-from rails.core.record_fields import Details
+from rails.core.events.session import AgentEngage, ErrorEvent, WorkflowEnd
+from rails.core.events.turn import (
+    FeedbackSent,
+    LlmCall,
+    LlmError,
+    LlmResponse,
+    ToolBlock,
+    ToolRequestValidationFailed,
+    ToolStatus,
+)
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 
@@ -43,36 +53,41 @@ class Live:
             yield LiveSignal(record.seq, kind, data)
 
     def _signals(self, record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
-        facts = record.details
-        match record.event_type:
-            case "TOOL_STATUS":
-                request_id = d.text(facts, "id")
-                self._requests[request_id] = d.text(facts, "toolType"), d.text(facts, "path")
-                words = one_line(f"{d.text(facts, 'statusMessage')} {d.text(facts, 'path')}", _WORDS)
-                yield self._status(request_id, "buffering", f"🔧 {words}")
-            case "TOOL_BLOCK":
-                yield self._block(facts)
-            case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED":
-                for request_id in d.ids(facts):
+        match record.event:
+            case ToolStatus() as event:
+                self._requests[event.id] = event.tool, event.path
+                words = one_line(f"{event.status_message} {event.path}", _WORDS)
+                yield self._status(event.id, "buffering", f"🔧 {words}")
+            case ToolBlock() as event:
+                yield self._block(event)
+            case ToolRequestValidationFailed(ids=ids) | ChangeRefused(ids=ids):
+                for request_id in ids:
                     yield self._status(request_id, "failed", f"❌ {one_line(record.message, _WORDS)}")
-            case "GATE_VERDICT":
-                yield from self._judged(facts)
-            case "APPROVAL_OPENED":
-                asked = [d.text(request, "id") for request in d.objects(facts, "requests")]
-                self._asked = tuple(filter(None, asked)) or d.ids(facts)
-                yield from (self._status(one, "waiting", "✋ Waiting for you") for one in self._asked)
-                yield "approval", {"question": record.seq, "state": "open"}
-            case "APPROVAL_CLOSED" | "HUMAN_DECISION":
-                yield from self._decided(record)
-            case "EXECUTION_STARTED":
-                doing = f"Running {d.text(facts, 'tool')}" if d.text(facts, "tool") else "Writing"
-                for request_id in d.ids(facts):
+            case GateVerdict() as event:
+                yield from self._judged(event)
+            case ExecutionStarted(ids=ids, tool=tool):
+                doing = f"Running {tool}" if tool else "Writing"
+                for request_id in ids:
                     yield self._status(request_id, "executing", f"🔧 {one_line(doing, 80)}...")
-            case "TOOL_EXECUTION_RESULT":
-                yield from self._executed(record)
-            case "LLM_CALL":
+            case ToolExecutionResult() as event:
+                yield from self._executed(event, record.message)
+            case LlmCall():
                 self._requests, self._asked = {}, ()
                 yield from _frame(record)
+            case _:
+                yield from self._approval(record)
+
+    def _approval(self, record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
+        """Yield what is asked of a human, and how it ended."""
+        match record.event:
+            case ApprovalOpened(id=question_id, requests=requests):
+                self._asked = tuple(one.id for one in requests if one.id) or _named(question_id)
+                yield from (self._status(one, "waiting", "✋ Waiting for you") for one in self._asked)
+                yield "approval", {"question": record.seq, "state": "open"}
+            case ApprovalClosed(id=question_id, state=state, question=number):
+                yield from self._ended(question_id, state, number)
+            case HumanDecision(id=question_id, answer=answer, reason=reason):
+                yield from self._ended(question_id, answer, 0, reason)
             case _:
                 yield from _frame(record)
 
@@ -81,62 +96,61 @@ class Live:
         data: dict[str, Json] = {"id": request_id, "status": status, "toolType": tool}
         return "json-tool-status", {**data, "path": one_line(path, _WORDS), "words": words}
 
-    def _block(self, facts: Details) -> tuple[str, dict[str, Json]]:
-        request_id, verdict = d.text(facts, "id"), d.text(facts, "verdict")
-        known = d.text(facts, "toolType"), d.text(facts, "path")
-        tool, path = self._requests.setdefault(request_id, known)
+    def _block(self, event: ToolBlock) -> tuple[str, dict[str, Json]]:
+        verdict = event.verdict
+        tool, path = self._requests.setdefault(event.id, (event.tool, event.path))
         shown = one_line(path or tool, _WORDS)
         mended = " (corrected)" if verdict == "corrected" else ""
         words = f"❌ Refused {shown}" if verdict == "failed" else f"🔎 Checking {shown}{mended}"
-        return "json-tool-block", {"id": request_id, "verdict": verdict, "toolType": tool, "path": path, "words": words}
+        return "json-tool-block", {"id": event.id, "verdict": verdict, "toolType": tool, "path": path, "words": words}
 
-    def _judged(self, facts: Details) -> Iterator[tuple[str, dict[str, Json]]]:
-        new = sum(d.flag(finding, "new", True) for finding in d.objects(facts, "findings"))
-        status = d.text(facts, "status")
+    def _judged(self, event: GateVerdict) -> Iterator[tuple[str, dict[str, Json]]]:
+        new = sum(finding.new for finding in event.verdict.findings)
+        status = event.verdict.status
         found = f"❌ {new} finding{'' if new == 1 else 's'}"
         words = {"pass": "🔎 Checks passed", "fail": found}.get(status, "❌ Could not be checked")
-        for request_id in d.ids(facts):
+        for request_id in event.ids:
             yield self._status(request_id, "checked" if status == "pass" else "failed", words)
 
-    def _decided(self, record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
-        facts = record.details
-        answer, reason = d.text(facts, "answer") or d.text(facts, "state"), one_line(d.shortened(facts, "reason"), 120)
-        because = f": {reason}" if reason else ""
+    def _ended(
+        self, question_id: str, answer: str, number: int, reason: str = ""
+    ) -> Iterator[tuple[str, dict[str, Json]]]:
+        said = one_line(reason, 120)
+        because = f": {said}" if said else ""
         words = {"approve": "✅ Approved", "deny": f"⛔ Denied{because}", "abort": f"⛔ Stopped{because}"}
         status = {"approve": "approved", "deny": "denied", "abort": "denied"}.get(answer, answer)
-        for request_id in self._asked or d.ids(facts):
+        for request_id in self._asked or _named(question_id):
             yield self._status(request_id, status, words.get(answer, f"⛔ {answer.capitalize()}: nobody decided"))
-        yield "approval", {"question": int(d.number(facts, "question")), "state": status}
+        yield "approval", {"question": number, "state": status}
 
-    def _executed(self, record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
-        facts = record.details
-        ok, changes = d.flag(facts, "ok", True), d.objects(facts, "changes")
-        did = [f"{_WROTE.get(d.text(change, 'kind'), 'Wrote')} {d.text(change, 'path')}" for change in changes]
-        words = one_line(", ".join(did) or record.message, _WORDS)
-        for request_id in d.ids(facts):
-            yield self._status(request_id, "completed" if ok else "failed", f"{'✅' if ok else '❌'} {words}")
+    def _executed(self, event: ToolExecutionResult, message: str) -> Iterator[tuple[str, dict[str, Json]]]:
+        did = [f"{_WROTE.get(change.kind, 'Wrote')} {change.path}" for change in event.changes or ()]
+        words = one_line(", ".join(did) or message, _WORDS)
+        status, sign = ("completed", "✅") if event.ok else ("failed", "❌")
+        for request_id in event.ids:
+            yield self._status(request_id, status, f"{sign} {words}")
+
+
+def _named(request_id: str) -> tuple[str, ...]:
+    return (request_id,) if request_id else ()
 
 
 def _frame(record: Record) -> Iterator[tuple[str, dict[str, Json]]]:
     """Yield the events of the session around the requests."""
-    facts = record.details
-    match record.event_type:
-        case "AGENT_ENGAGE":
-            yield "agent", {"agent": one_line(record.agent_role, 60), "words": one_line(d.shortened(facts, "task"))}
-        case "LLM_CALL":
-            number = int(d.number(facts, "turn"))
+    match record.event:
+        case AgentEngage(task=task):
+            yield "agent", {"agent": one_line(record.agent_role, 60), "words": one_line(task)}
+        case LlmCall(turn=number):
             who = f"{one_line(record.agent_role, 60)} · turn {number}"
             yield "turn", {"turn": number, "words": f"{who}: asking {one_line(record.llm_model_used, 60)}"}
-        case "LLM_RESPONSE":
-            usage = d.inner(facts, "usage")
-            used: dict[str, Json] = {name: int(d.number(usage, f"{name}_tokens")) for name in ("input", "output")}
-            yield "cost", {**used, "seconds": round(d.number(facts, "duration_ms") / 1000, 1)}
-        case "FEEDBACK_SENT":
-            attempt, limit = (int(d.number(facts, name)) for name in ("attempt", "limit"))
-            codes = ", ".join(d.texts(facts, "codes"))
-            words = f"Sent back to the agent ({codes}): attempt {attempt} of {limit} failed" if codes else ""
+        case LlmResponse(usage=usage, duration_ms=spent):
+            used: dict[str, Json] = {"input": usage.input_tokens, "output": usage.output_tokens}
+            yield "cost", {**used, "seconds": round((spent or 0) / 1000, 1)}
+        case FeedbackSent(attempt=attempt, limit=limit, codes=codes):
+            kinds = ", ".join(codes)
+            words = f"Sent back to the agent ({kinds}): attempt {attempt} of {limit} failed" if kinds else ""
             yield "attempt", {"attempt": attempt, "limit": limit, "words": one_line(words, _WORDS)}
-        case "LLM_ERROR" | "ERROR":
-            yield "error", {"words": one_line(d.shortened(facts, "error") or record.message, _WORDS)}
-        case "WORKFLOW_END":
-            yield "end", {"outcome": d.text(facts, "outcome"), "words": one_line(record.message, _WORDS)}
+        case LlmError(error=error) | ErrorEvent(error=error):
+            yield "error", {"words": one_line(error or record.message, _WORDS)}
+        case WorkflowEnd(outcome=outcome):
+            yield "end", {"outcome": outcome, "words": one_line(record.message, _WORDS)}

@@ -10,8 +10,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from rails.core.conversation import answer_from_json, answer_to_json
+from rails.core.conversation import answer_to_json
 from rails.core.events.record import Record
+from rails.core.events.turn import LlmResponse
 from rails.review.export.atif import to_atif
 from rails.review.export.markdown import to_markdown
 from rails.review.export.transcript import to_transcript
@@ -24,9 +25,9 @@ def to_recording(records: Sequence[Record]) -> str:
     """
     lines = []
     for record in records:
-        if record.event_type == "LLM_RESPONSE":
+        if isinstance(event := record.event, LlmResponse):
             try:
-                answer = answer_from_json(dict(record.details))
+                answer = event.answer()
             except ValueError:
                 continue
             lines.append(json.dumps({"agent": record.agent_role, **answer_to_json(answer)}, ensure_ascii=False))

@@ -17,6 +17,9 @@ from typing import Final
 from anyio.to_thread import run_sync
 
 from rails.core.errors import LogError
+from rails.core.events.record import Record
+from rails.core.events.session import WorkflowEnd
+from rails.core.events.turn import CorrectionEvent, LlmCall, LlmResponse
 from rails.log.index.index import Index
 from rails.log.reader import LogRow
 from rails.log.session_stats import SessionStats
@@ -31,10 +34,6 @@ _POLL_S: Final = 0.03
 _BEAT_S: Final = 5.0
 #: How far back the turn of a record may begin.
 _LOOK_BACK: Final = 200
-
-
-#: What makes a session dearer.
-_USED: Final = ("LLM_RESPONSE", "CORRECTION")
 
 
 class Streams:
@@ -105,10 +104,10 @@ class _Follower:
             for item in self._tail.read():
                 if isinstance(item, LogRow):
                     sent += [_event(signal) for signal in self._live.add(item.record) if signal.number > self._seen]
-                    used = used or (item.record.event_type in _USED and item.record.seq > self._seen)
+                    used = used or (_costs(item.record) and item.record.seq > self._seen)
                     if item.record.seq > self._card.records:
                         self._card.add(item.record)
-                    self.ended = item.record.event_type == "WORKFLOW_END"
+                    self.ended = isinstance(item.record.event, WorkflowEnd)
         except LogError:
             self.ended = True
             return b""
@@ -131,13 +130,18 @@ class _Follower:
         return _event(LiveSignal(self._seen, "meter", {"words": self._meter(self._card).line}))
 
 
+def _costs(record: Record) -> bool:
+    """Whether the session became dearer."""
+    return isinstance(record.event, LlmResponse | CorrectionEvent)
+
+
 def _turn_start(index: Index, session_id: str, seen: int) -> int:
     """Return the record that the turn of ``seen`` begins with: its requests give later signals their names."""
     if seen < 1:
         return 1
     first = max(1, seen - _LOOK_BACK)
     before = index.window(session_id, first, seen - first + 1)
-    asked = [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]
+    asked = [hit.record.seq for hit in before if isinstance(hit.record.event, LlmCall)]
     return max(asked, default=seen + 1)
 
 
