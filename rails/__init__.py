@@ -2,6 +2,45 @@
 
 Importing this package runs nothing, prints nothing and opens no file. Start reading at
 :mod:`rails.session.turn`, which is one turn from top to bottom.
+
+Public are the names of ``__all__`` and what they take, return and raise; each is imported when it is first used.
+``docs/python-api.md`` shows them at work. Everything else may change with every version.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rails.core.errors import RailsError
+    from rails.gate.gate import Gate
+    from rails.session.proposal import AppliedAnswer
+    from rails.session.proposal import apply_answer as apply
+    from rails.session.proposal import parse_answer as parse
+
 __version__ = "0.1.0"
+__all__ = ["AppliedAnswer", "Gate", "RailsError", "__version__", "apply", "parse"]
+
+#: Where each public name is.
+_PLACES = {
+    "AppliedAnswer": ("rails.session.proposal", "AppliedAnswer"),
+    "Gate": ("rails.gate.gate", "Gate"),
+    "RailsError": ("rails.core.errors", "RailsError"),
+    "apply": ("rails.session.proposal", "apply_answer"),
+    "parse": ("rails.session.proposal", "parse_answer"),
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used. Raises AttributeError for a name that there is not."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'rails' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _PLACES[name]
+    found: object = getattr(import_module(module), attribute)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """Return the public names, also those that are not imported yet."""
+    return sorted({*globals(), *__all__})

@@ -81,6 +81,7 @@ class Decision:
     batch: str = field(default="", repr=False, compare=False)
 
 
+@runtime_checkable
 class Approver(Protocol):
     """Whoever answers. End of input, a time-out, an error or an empty answer is never "approve"."""
 
@@ -154,9 +155,10 @@ def request_for_tool(
     notes: Sequence[str] = (),
     *,
     from_project: Collection[str] = (),
+    doubts: Sequence[str] = (),
     model: str = "",
 ) -> ApprovalRequest:
-    """Ask about running one tool. ``from_project`` as in :func:`request_for_changes`."""
+    """Ask about running one tool. ``from_project`` and ``doubts`` as in :func:`request_for_changes`."""
     return ApprovalRequest(
         id=id,
         agent=agent,
@@ -166,10 +168,11 @@ def request_for_tool(
         changes=ChangeSet(),
         tool_request=request,
         verdict=None,
-        risks=tool_risks((request,), from_project),
+        risks=(*doubts, *tool_risks((request,), from_project)),
         notes=(*notes, *_adjustments((request,))),
         digest=_digest("tool", agent, (request,), ChangeSet(), None),
         requests=(request,),
+        doubts=tuple(doubts),
         model=model,
     )
 

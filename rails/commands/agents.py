@@ -15,6 +15,7 @@ from rails.commands.options import add_project
 from rails.core.dataclass import replace
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
+from rails.session.project import agents_of, registry_of, trust_of
 from rails.trust.record import TrustRecord
 
 
@@ -29,8 +30,8 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """List the agents, show one with the whole prompt that it gets, or accept a project's own."""
     project = common.project_of(options)
-    agents, registry = common.agents_of(project), common.registry_of(project)
-    trust = common.trust_of(project)
+    agents, registry = agents_of(project), registry_of(project)
+    trust = trust_of(project)
     if options.name == "trust":
         return _trust(agents, trust, options.which)
     if options.name:
@@ -92,7 +93,7 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
 
     Raises UsageError, before anything is started, where nobody accepts it or can be asked (``ask``).
     """
-    accepted, trust = dict(agents), common.trust_of(project)
+    accepted, trust = dict(agents), trust_of(project)
     for role in dict.fromkeys(roles):
         agent = named(agents, role)
         if not agent.trusted:

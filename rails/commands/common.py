@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final, TextIO
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
 from rails.core.text import one_line
+from rails.session.project import state_of
 
 if TYPE_CHECKING:
     import argparse
 
-    from rails.agents.template import Agent
     from rails.approval.decision import Approver
     from rails.approval.pending import PendingAnswers
     from rails.commands.live import ProgressScreen
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rails.session.ask_user import Person
     from rails.session.run import Ending
     from rails.tools.loader import Registry
-    from rails.trust.record import TrustRecord
 
 #: How a session's ending looks to a shell.
 EXIT_OF: Final = {
@@ -38,6 +37,7 @@ EXIT_OF: Final = {
     "aborted": EXIT_FINDINGS,
     "waiting": EXIT_FINDINGS,
     "unanswered": EXIT_FINDINGS,
+    "nothing_done": EXIT_FINDINGS,
     "model_failed": EXIT_BROKEN,
 }
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
@@ -49,50 +49,6 @@ def project_of(options: argparse.Namespace) -> Path:
     if not folder.is_dir():
         raise UsageError(f"{one_line(str(options.project))} is not a folder. Name the project with --project DIR.")
     return folder
-
-
-def state_of(project: Path) -> Path:
-    """Return the folder with the project's sessions and checkpoints; it need not exist yet."""
-    return project / ".rails"
-
-
-def folders(name: str, project: Path) -> list[Path]:
-    """Return the folders of definitions or templates, later ones overriding: shipped, the user's, the project's."""
-    from rails.approval.policy.policy import config_folder
-    from rails.core.app_dirs import builtin_folder
-
-    own = [config_folder() / name, project / name, state_of(project) / name]
-    shipped = builtin_folder(name)
-    return [shipped, *(folder for folder in own if folder.is_dir() and folder.resolve() != shipped)]
-
-
-def registry_of(project: Path) -> Registry:
-    """Load all tool definitions. Raises DefinitionError with every mistake."""
-    from rails.approval.policy.policy import config_folder
-    from rails.commands.builtin_runners import BUILTIN_RUNNERS
-    from rails.tools.loader import load_definitions
-
-    own = config_folder() / "mcp_definitions"
-    trusted = trust_of(project).digests()
-    found = load_definitions(folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
-    return found.with_runners(BUILTIN_RUNNERS)
-
-
-def trust_of(project: Path) -> TrustRecord:
-    """Return which of the project's definitions a human has accepted."""
-    from rails.approval.policy.policy import config_folder
-    from rails.trust.record import TrustRecord
-
-    return TrustRecord(config_folder(), project)
-
-
-def agents_of(project: Path) -> dict[str, Agent]:
-    """Load all agent templates; the project's own are trusted once a human accepted them. Raises DefinitionError."""
-    from rails.agents.template import load_agents
-    from rails.approval.policy.policy import config_folder
-
-    own, trusted = config_folder() / "agent_templates", trust_of(project).digests()
-    return dict(load_agents(folders("agent_templates", project), trusted=trusted, trusted_folders=[own]))
 
 
 def untrusted(registry: Registry) -> frozenset[str]:

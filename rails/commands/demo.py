@@ -12,21 +12,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rails.approval.decision import ApprovalRequest, Approver, Decision
-from rails.approval.terminal.approver import TerminalApprover
-from rails.approval.terminal.screen import Look, draw_request
-from rails.approval.terminal.scripted import ScriptedApprover
 from rails.commands import common
-from rails.commands.live import ProgressScreen
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.scratch import kept_folder
-from rails.gate.gate import Gate
-from rails.log.writer import SessionLog
-from rails.models.providers import open_model
-from rails.session.job import SessionJob, log_session_start
-from rails.session.run import Session
+from rails.session.project import agents_of, registry_of, state_of
+
+if TYPE_CHECKING:
+    from rails.approval.decision import ApprovalRequest, Approver, Decision
+    from rails.approval.terminal.scripted import ScriptedApprover
+    from rails.commands.live import ProgressScreen
 
 
 class Shown:
@@ -39,6 +36,8 @@ class Shown:
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Show ``request`` and give the script's next answer."""
+        from rails.approval.terminal.screen import Look, draw_request
+
         look = Look(colour=self._screen.colour, width=min(100, shutil.get_terminal_size().columns))
         self._screen.line()
         for line in draw_request(request, look).lines:
@@ -54,6 +53,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the example; exit 0 only if it ends as it should and the project's own tests pass."""
+    from rails.commands.live import ProgressScreen
+    from rails.gate.gate import Gate
+    from rails.log.writer import SessionLog
+    from rails.models.providers import open_model
+    from rails.session.job import SessionJob, log_session_start
+    from rails.session.run import Session
+
     project = _fresh_copy(options.keep)
     example = builtin_folder("workspace") / "todo-demo"
     script = json.loads((example / "demo.json").read_text("utf-8"))
@@ -62,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     model = open_model(f"recorded:{example / 'conversation.jsonl'}")
     tasks = tuple((step["agent"], step["task"]) for step in script["tasks"])
     job = SessionJob(project, tasks, approve="ask" if options.interactive else "script")
-    with SessionLog.create(common.state_of(project)) as log:
+    with SessionLog.create(state_of(project)) as log:
         screen.line(f"AI-Rails demo · session {log.session_id}", "bold")
         screen.line(f"  project   {project} (a fresh copy, in git)")
         screen.line("  model     recorded answers, replayed in pieces; nothing leaves this machine")
@@ -72,8 +78,8 @@ def run(options: argparse.Namespace) -> int:
         session = Session(
             job,
             log,
-            common.registry_of(project),
-            common.agents_of(project),
+            registry_of(project),
+            agents_of(project),
             model.for_agent,
             approver,
             watch=screen,
@@ -102,6 +108,9 @@ def _fresh_copy(keep: str | None) -> Path:
 
 
 def _approver(interactive: bool, answers: list[str], screen: ProgressScreen) -> Approver:
+    from rails.approval.terminal.approver import TerminalApprover
+    from rails.approval.terminal.scripted import ScriptedApprover
+
     if interactive:
         return TerminalApprover(sys.stdin, screen.out, colour=screen.colour)
     return Shown(ScriptedApprover(answers, by="the demo script"), screen)

@@ -23,6 +23,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_OK, CheckError, RailsError, Usag
 from rails.core.json_text import to_json
 from rails.core.text import one_line
 from rails.gate.languages.javascript.node_worker import tool_folder
+from rails.session.project import agents_of, registry_of
 from rails.tools.health import check_health
 from rails.tools.registry import Registry
 
@@ -135,7 +136,7 @@ def _search() -> Probe:
 
 def _project(options: argparse.Namespace) -> Iterator[Probe]:
     project = common.project_of(options)
-    for name, load in (("tools", common.registry_of), ("agents", common.agents_of)):
+    for name, load in (("tools", registry_of), ("agents", agents_of)):
         try:
             loaded = load(project)
             count = len(loaded) if isinstance(loaded, dict) else len(loaded.names())

@@ -15,6 +15,7 @@ from rails.core.text import one_line, printable
 from rails.log.index.index import Index
 from rails.log.reader import SessionSummary, full, read_lenient, sessions, verify
 from rails.review.export.formats import FORMATS
+from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +34,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what the action says and return the exit code."""
-    state = common.state_of(common.project_of(options))
+    state = state_of(common.project_of(options))
     if options.action == "search":
         return _search(state, " ".join(options.words), options.limit)
     chosen = chosen_session(state, options.words[0] if options.words else "last")

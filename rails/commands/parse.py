@@ -15,6 +15,7 @@ from rails.core.tool_request import Json, Repair
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.unread_calls import find_unread_calls
+from rails.session.project import registry_of
 
 _FINISHES = ("end_turn", "tool_use", "max_tokens", "stop_sequence", "pause_turn", "refusal", "cut")
 
@@ -36,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     """Print what was found; exit 1 when something that looks like a request was refused."""
     if options.finish not in _FINISHES:
         raise UsageError(f"--finish takes one of {', '.join(_FINISHES)}, not {one_line(options.finish)!r}.")
-    shapes = common.registry_of(common.project_of(options)).shapes()
+    shapes = registry_of(common.project_of(options)).shapes()
     if options.jsonl:
         code = EXIT_OK
         for item_id, text in common.read_jsonl(options.file):

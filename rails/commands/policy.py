@@ -9,6 +9,7 @@ from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.review.reports.dry_run import dry_run, dry_run_as_text
+from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -22,6 +23,6 @@ def run(options: argparse.Namespace) -> int:
     policy = load_policy(project)
     count = len(policy.rules)
     print(f"{count} rule{'' if count == 1 else 's'} in {config_folder() / POLICY_NAME} and the project; examples hold.")
-    report = dry_run(policy, common.views_of(common.state_of(project)))
+    report = dry_run(policy, common.views_of(state_of(project)))
     print(dry_run_as_text(report))
     return EXIT_FINDINGS if report.slipped else EXIT_OK

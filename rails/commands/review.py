@@ -19,6 +19,7 @@ from rails.core.text import one_line, printable
 from rails.log.reader import SessionSummary, sessions, verify
 from rails.projections.session import session_as_json
 from rails.review.terminal import render_session
+from rails.session.project import state_of
 
 if TYPE_CHECKING:
     from rails.render.blocks import Table
@@ -59,7 +60,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print what the log says and return the exit code."""
-    state = common.state_of(common.project_of(options))
+    state = state_of(common.project_of(options))
     if options.web:
         from rails.commands import serve
 

@@ -6,15 +6,16 @@ import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rails.approval.pending import answer_key
-from rails.approval.policy.policy import config_folder
 from rails.commands import common
-from rails.commands.log import chosen_session
 from rails.commands.options import add_project
-from rails.config.prices import PRICES_NAME
+from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_OK, LogError, UsageError
-from rails.review.web.server import ReviewServer
+from rails.session.project import state_of
+
+if TYPE_CHECKING:
+    from rails.review.web.server import ReviewServer
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +26,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until the user stops it; ``ai-rails review SESSION --web`` begins with that session."""
+    from rails.commands.log import chosen_session
+
     project = common.project_of(options)
-    state = common.state_of(project)
+    state = state_of(project)
     if not state.is_dir():
         raise UsageError("There is no session here. Start one with ai-rails run, or name the project with --project.")
     name = getattr(options, "session", None)
@@ -42,12 +45,16 @@ def run(options: argparse.Namespace) -> int:
 
 def server_of(project: Path, port: int = 0) -> ReviewServer:
     """Return a server of the project's sessions, not yet answering. Without a key of the user it can only look."""
+    from rails.approval.pending import answer_key
+    from rails.config.prices import PRICES_NAME
+    from rails.review.web.server import ReviewServer
+
     try:
         key = answer_key(config_folder())
     except LogError as error:
         print(f"The page can only look: {error}", file=sys.stderr)
         key = None
-    return ReviewServer(common.state_of(project), port=port, key=key, prices=config_folder() / PRICES_NAME)
+    return ReviewServer(state_of(project), port=port, key=key, prices=config_folder() / PRICES_NAME)
 
 
 def addresses(server: ReviewServer, session_id: str = "") -> Iterator[str]:

@@ -20,6 +20,7 @@ from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.data_formats.positions import JsonError, parse_document
+from rails.session.project import definition_folders, registry_of, trust_of
 from rails.tools.acceptance import accept_definition, pending_definitions
 from rails.tools.describe import describe, starter
 from rails.tools.health import Reached, check_health
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _list(options: argparse.Namespace, project: Path) -> int:
-    registry = common.registry_of(project)
+    registry = registry_of(project)
     definitions = [registry.definitions[name] for name in registry.names()]
     if options.json:
         common.print_json([to_json(definition) for definition in definitions])
@@ -80,13 +81,13 @@ def _whose(definition: Definition) -> str:
 
 
 def _show(options: argparse.Namespace, project: Path) -> int:
-    print(printable(describe(_named(options, common.registry_of(project)))))
+    print(printable(describe(_named(options, registry_of(project)))))
     return EXIT_OK
 
 
 def _check(options: argparse.Namespace, project: Path) -> int:
     """Say every mistake in the files; without any, whether what the tools need is there."""
-    folders = [Path(options.name)] if options.name else common.folders("mcp_definitions", project)
+    folders = [Path(options.name)] if options.name else definition_folders("mcp_definitions", project)
     mistakes = check_folder(folders)
     reached = {} if mistakes or options.files_only else check_health(_defined(folders, options, project), project)
     if options.json:
@@ -105,8 +106,8 @@ def _check(options: argparse.Namespace, project: Path) -> int:
 def _defined(folders: Sequence[Path], options: argparse.Namespace, project: Path) -> Collection[Definition]:
     """Return what ``folders`` define, with what the human has trusted."""
     if not options.name:
-        return common.registry_of(project).definitions.values()
-    trusted = common.trust_of(project).digests()
+        return registry_of(project).definitions.values()
+    trusted = trust_of(project).digests()
     return load_definitions([folder for folder in folders if folder.is_dir()], trusted=trusted).definitions.values()
 
 
@@ -129,8 +130,8 @@ def _new(options: argparse.Namespace, project: Path) -> int:
 
 def _trust(options: argparse.Namespace, project: Path) -> int:
     """Show every definition that nobody accepted as it is now; a typed "trust" accepts it."""
-    trust = common.trust_of(project)
-    pending = pending_definitions(common.registry_of(project), trust)
+    trust = trust_of(project)
+    pending = pending_definitions(registry_of(project), trust)
     waiting = [item for item in pending if options.name in (None, item.definition.tool_name)]
     for item in waiting:
         print(item.question())
@@ -151,7 +152,7 @@ def _test(options: argparse.Namespace, project: Path) -> int:
     """Run a tool with the given parameters or each of its own examples, as an agent's request would."""
     from rails.tools.runners import dispatch
 
-    registry = common.registry_of(project)
+    registry = registry_of(project)
     definition = _named(options, registry)
     if isinstance(definition.transport, Builtin) and definition.effect == "edit":
         raise UsageError(f"{definition.tool_name} changes files; try it with ai-rails apply --dry-run.")
@@ -191,7 +192,7 @@ def _import(options: argparse.Namespace, project: Path) -> int:
     """Turn the servers of an ``.mcp.json``, or one at an address, into definition files, one for each tool."""
     from rails.tools.mcp_import import import_server
 
-    taken = set(common.registry_of(project).names())
+    taken = set(registry_of(project).names())
     code, written = EXIT_OK, 0
     for server, entry in _servers(options.name or ".mcp.json").items():
         try:
@@ -228,7 +229,7 @@ def _serve(options: argparse.Namespace, project: Path) -> int:
     """Offer the tools that need no question to any MCP client, over standard input and output."""
     from rails.integrations.mcp_server import McpServer, serve
 
-    serve(McpServer(common.registry_of(project), options.role, project), sys.stdin.buffer, sys.stdout.buffer)
+    serve(McpServer(registry_of(project), options.role, project), sys.stdin.buffer, sys.stdout.buffer)
     return EXIT_OK
 
 

@@ -12,6 +12,7 @@ from rails.core.text import one_line
 from rails.edits.apply import recover
 from rails.edits.checkpoints import History, Undone
 from rails.log.writer import SessionLog
+from rails.session.project import state_of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +48,7 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     else:
         done = (history.undo(session, options.step),)
     titles = {step.step: step.title for step in history.steps(session)}
-    with SessionLog.reopen(common.state_of(project), session) as log:
+    with SessionLog.reopen(state_of(project), session) as log:
         for one in done:
             for change in one.changes.changes:
                 verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"

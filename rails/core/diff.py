@@ -17,6 +17,7 @@ removed and added), and likeness within a line.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, compress, count, pairwise, repeat
 from typing import Final, NamedTuple, TypeAlias
@@ -25,6 +26,8 @@ from rails.core import limits
 
 #: The bits of a line stand in whole words.
 _WORD: Final = 64
+#: The lengths that the header of a hunk names; a length of one is left out.
+_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 _Lines: TypeAlias = Sequence[str | bytes]
 
@@ -257,3 +260,23 @@ def _blocks(runs: Iterable[_Run], old_end: int, new_end: int) -> Iterator[DiffBl
         old, new = run.old + run.length, run.new + run.length
         if run.length:
             yield DiffBlock(True, run.old, old, run.new, new)
+
+
+def changed_lines(unified_text: str) -> int:
+    """How many lines a unified diff adds and removes, by the lengths that its hunks name; 0 for what is no diff.
+
+    A line of a file that looks like a header or a sign counts as the line that it is.
+    """
+    changed = old_left = new_left = 0
+    for row in unified_text.split("\n"):
+        if old_left <= 0 and new_left <= 0:
+            if hunk := _HUNK.match(row):
+                old_left, new_left = (int(length) if length else 1 for length in hunk.groups())
+            continue
+        sign = row[:1]
+        if sign == "\\":
+            continue
+        old_left -= sign != "+"
+        new_left -= sign != "-"
+        changed += sign in ("+", "-")
+    return changed

@@ -15,6 +15,7 @@ MessageLanguage = Literal["en", "ja"]
 MessageKey = Literal[
     "retry",
     "gave_up",
+    "nothing_done",
     "model_retry",
     "nothing_written",
     "aborted",
@@ -33,6 +34,10 @@ _CATALOGUE: Final[Mapping[MessageKey, Mapping[MessageLanguage, str]]] = {
     "gave_up": {
         "en": "The user's task could not be carried out correctly.",
         "ja": "ユーザーのタスクを正しく実行できませんでした",
+    },
+    "nothing_done": {
+        "en": "Nothing was done: all that the agent asked for was refused or denied.",
+        "ja": "何も行われませんでした。エージェントの要求はすべて拒否されました。",
     },
     "model_retry": {
         "en": (

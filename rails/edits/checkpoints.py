@@ -85,11 +85,10 @@ CLEAN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an undo or redo wrote. ``step`` is the step concerned, ``recorded`` the new checkpoint's number."""
+    """What an undo or redo wrote. ``step`` is the step concerned."""
 
     changes: ChangeSet
     step: int
-    recorded: int
     #: Files where somebody's later changes were kept and merged.
     merged: tuple[WorkspacePath, ...] = ()
 
@@ -192,7 +191,8 @@ class History:
         written = write(done, self.project, empty=step.folders if kind == "undo" else ())
         title = f"{kind} step {step.step}"
         draft = Checkpoint(session, 0, title, "", (), kind=kind, undoes=step.step, folders=written.folders)
-        return Undone(done, step.step, self._record(done, draft), tuple(merged))
+        self._record(done, draft)
+        return Undone(done, step.step, tuple(merged))
 
     def _onto_now(self, wanted: ChangeSet, step: Checkpoint) -> tuple[list[FileChange], list[WorkspacePath]]:
         """Turn "from these bytes to those" into "from what is there now", keeping later work."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
-from rails.core.errors import CheckError
+from rails.core.errors import CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
@@ -54,7 +54,7 @@ class Gate:
 
     def __init__(
         self,
-        project: Path,
+        project: Path | str,
         *,
         strict: bool = False,
         keep_old: bool = False,
@@ -65,7 +65,7 @@ class Gate:
         ruff: Ruff | None = None,
         wait: bool = False,
     ) -> None:
-        self.project = project.resolve()
+        self.project = Path(project).resolve()
         self.strict, self.keep_old, self.commands = strict, keep_old, tuple(commands)
         self._owns_pool = pool is None
         self._closed = False
@@ -100,6 +100,24 @@ class Gate:
                 verdict = self._verdict(fresh(files), gone, agent=agent)
             verdict = self._modes.attempted(verdict, agent)
         return replace(verdict, outlines=change_summaries(verdict.proposal))
+
+    def check_contents(self, contents: Mapping[str, str | bytes | None]) -> Verdict:
+        """Judge files as they would be: path within the project to content, ``None`` for one that goes.
+
+        Only what is new counts: what the files have on disk is what they are compared with. Nothing is written; the
+        verdict's proposal holds the contents with safe fixes and formatting. Raises UsageError for a path that is none.
+        """
+        return self.judge(ChangeSet(tuple(self._change(name, content) for name, content in contents.items())))
+
+    def _change(self, name: str, content: str | bytes | None) -> FileChange:
+        path = parse_path(name)
+        if isinstance(path, Refusal):
+            raise UsageError(f"{path} Nothing was checked.")
+        there = self.project.joinpath(*path.parts)
+        read = read_from_disk(self.project, path) if there.is_symlink() or there.exists() else (None, 0o644)
+        if isinstance(read, str):
+            raise UsageError(f"{one_line(name)} cannot be compared: {read}. Nothing was checked.")
+        return FileChange(path, read[0], content.encode() if isinstance(content, str) else content, read[1])
 
     def check_files(
         self,

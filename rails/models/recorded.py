@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rails.core import limits
-from rails.core.conversation import Delta, Message, ModelAnswer, TextDelta, ToolSpec, answer_from_json, answer_to_json
+from rails.core.conversation import Delta, Message, ModelAnswer, TextDelta, ToolSpec, answer_from_json
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, UsageError
 
@@ -83,12 +83,6 @@ class RecordedModel:
             f"The recording {self.source} has {len(self.lines)} answers{whose}, and answer {answered + 1} was asked "
             "for. The conversation took another way than the recorded one; record it again or add the answer."
         )
-
-
-def to_line(answer: ModelAnswer, agent: str = "") -> str:
-    """Return ``answer`` as one line of a recording, without the line end."""
-    body = answer_to_json(answer)
-    return json.dumps({"agent": agent, **body} if agent else body, ensure_ascii=False)
 
 
 def _read(path: Path) -> tuple[RecordedLine, ...]:

@@ -30,6 +30,8 @@ from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import read_call
 from rails.parsing.coerce import Coercion
 from rails.parsing.json_progress import JsonProgress
+from rails.parsing.readings import settle_readings
+from rails.parsing.remedies import fault_in_words, no_certain_end, remedy
 from rails.parsing.repairs import repair
 from rails.parsing.results import Ignored, ToolSchemas
 from rails.parsing.unescaped_quotes import settle_quotes
@@ -237,7 +239,9 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
     def known() -> frozenset[str]:
         return _known_keys(tools, progress.tool)
 
-    repaired = repair(block.body, known=known, closers=block.whole and block.closed)
+    closers = block.whole and block.closed
+    repaired = repair(block.body, known=known, closers=closers)
+    repaired = settle_readings(block.body, repaired, known=known, closers=closers)
     if isinstance(repaired, ParsedJson):
         if not block.closed and (block.cut_short or not block.whole):
             return _cut(block, repaired.value, tools)
@@ -253,15 +257,32 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
         return [Ignored(block.start, block.end, BROKEN)]
     if not block.closed:
         return [_unterminated(block, f" ({fault.message})")]
-    return [_refused(fault, repaired, block)]
+    return [_refused(fault, repaired, block, progress, tools)]
 
 
-def _refused(fault: JsonFault, repaired: JsonFault, block: JsonBlock) -> Refusal:
+def _refused(
+    fault: JsonFault, repaired: JsonFault, block: JsonBlock, progress: JsonProgress, tools: ToolSchemas
+) -> Refusal:
     first = f"Tool call JSON is malformed: {explain_json_fault(block.body, fault)}."
-    second = f" It cannot be repaired safely: {repaired.message}." if repaired.message != fault.message else ""
+    reason = fault_in_words(block.body, repaired)
+    second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
-    return Refusal(code, first + second, HINT, at, min(at + 1, block.end))
+    hint = remedy(repaired, progress.tool, (*progress.keys, *progress.found), tools)
+    return Refusal(code, first + second, hint, at, min(at + 1, block.end))
+
+
+def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> Refusal:
+    """Return the refusal of a block whose strings do not tell where it ends."""
+    strict, repaired = parse_strict(block.body), repair(block.body, closers=True)
+    fault = repaired if isinstance(repaired, JsonFault) else strict if isinstance(strict, JsonFault) else None
+    found = fault or JsonFault("unclosed_string", "a string in it is not closed")
+    message = no_certain_end(block.body, strict if isinstance(strict, JsonFault) else None)
+    if fault and fault is not strict:
+        message += f" {fault_in_words(block.body, fault).capitalize()}."
+    hint = remedy(JsonFault("unclosed_string", found.message), progress.tool, progress.keys, tools)
+    at = block.offset + (strict.offset if isinstance(strict, JsonFault) else 0)
+    return Refusal("unclosed_string", message, hint, at, max(at + 1, block.end))
 
 
 def is_call(body: str, progress: JsonProgress, tools: ToolSchemas) -> bool:

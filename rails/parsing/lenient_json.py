@@ -12,12 +12,25 @@ from typing import Final, TypeAlias
 from rails.core import limits
 from rails.core.tool_request import Json
 from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container, read_prefix
-from rails.parsing.lenient_tokens import CLOSERS, ELISION, Stop, Tokens
+from rails.parsing.lenient_tokens import CLOSERS, ELISION, Escapes, Stop, Tokens
 
-_BARE_KEY: Final = re.compile(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*:)")
+_BARE_KEY: Final = re.compile(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
 #: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
 _STRUCTURE: Final = re.compile(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
 _COMPLETE_KEY: Final = re.compile(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
+#: The first member of a block whose outer braces were lost.
+_NO_BRACE: Final = re.compile(r"[\"'“]tool(?:_name)?[\"'”]\s*:\s*[\"'“][\w.-]{1,100}[\"'”]\s*,")
+#: A fence inside the fence.
+_INNER_FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?:json[5c]?)?[ \t]*\r?\n\s*", re.IGNORECASE)
+#: A key that lost its first or its last quotation mark.
+_LOST_FIRST: Final = re.compile(r"([A-Za-z_][\w-]{0,80})\"(?=[ \t]*:)")
+_LOST_LAST: Final = re.compile(r"\"([A-Za-z_][\w-]{0,80})(?=[ \t]*:[ \t]*[\"“{\[\dtfn])")
+#: The beginning of a string between three quotation marks; a fourth one is content that nobody escaped.
+_LONG: Final = re.compile(r"\"{3}(?!\")|'{3}(?!')")
+#: Tokens of a chat template, and closing tags of other call formats, behind a block.
+_TOKENS_BEHIND: Final = re.compile(
+    r"(?:\s|`{3,}|~{3,}|\[/?TOOL_CALLS\]|<\|[\w/]{1,40}\|>|</?(?:s|tool_calls?|function_calls?)>)*", re.IGNORECASE
+)
 _LEADING: Final = re.compile(r"[^{}\[\]\"'=(`“”]*[:\n]\s*\Z|\s*json\s*\Z", re.IGNORECASE)
 _SIMPLE_MEMBER: Final = re.compile(
     r"""[ \t\n\r]*+(["'])((?:(?!\1)[^\\\x00-\x1f]){0,200}+)\1[ \t\n\r]*+:[ \t\n\r]*+"""
@@ -29,6 +42,9 @@ _SINGLE: Final = ord("'")
 #: How many inner containers may turn out to be damaged before each is read step by step at once.
 _UNSOUND: Final = 4
 
+#: How long a remark behind a block may be.
+_REMARK: Final = 2_000
+
 #: Returns property names; called only when a repair depends on them.
 KnownNames: TypeAlias = Callable[[], frozenset[str]]
 #: A step reads one thing and returns the next step, or nothing at the end.
@@ -38,8 +54,8 @@ ReadStep: TypeAlias = "Callable[[], ReadStep | None]"
 class LenientReader(Tokens):
     """One pass over a text: ``stack`` holds the open containers, ``keys`` the pending key of each."""
 
-    def __init__(self, text: str, known: KnownNames, closers: bool) -> None:
-        super().__init__(text)
+    def __init__(self, text: str, known: KnownNames, closers: bool, escapes: Escapes = "strict") -> None:
+        super().__init__(text, escapes)
         self.known, self.closers = known, closers
         self.stack: list[dict[str, Json] | list[Json]] = []
         self.keys: list[str] = []
@@ -58,14 +74,14 @@ class LenientReader(Tokens):
     def read(self) -> ParsedJson:
         """Read the value and what follows it."""
         self._lead()
-        whole = read_prefix(self.text, self.pos)
+        whole = None if self.stack else read_prefix(self.text, self.pos)
         if isinstance(whole, JsonFault):
             raise Stop(whole.code, whole.message, whole.offset)
         if whole is not None:
             self.result, self.pos = whole
             self._tail()
             return ParsedJson(self.result, tuple(self.repairs))
-        step: ReadStep | None = self._value
+        step: ReadStep | None = self._member if self.stack else self._value
         while step is not None:
             step = step()
         return ParsedJson(self.result, tuple(self.repairs), self.closed_by_us)
@@ -76,11 +92,17 @@ class LenientReader(Tokens):
         start = self.pos
         if self.text[start : start + 1] in ("{", "["):
             return
+        if self.closers and _NO_BRACE.match(self.text, start):
+            self.note("missing_braces", start, "", "{")
+            self.stack.append({})
+            self.keys.append("")
+            return
         found = re.compile(r"[{\[]").search(self.text, start)
         if not found:
             raise Stop("syntax", "there is no JSON object here", start)
         before = self.text[start : found.start()]
-        if not _LEADING.match(before) or len(before) > 400 or ELISION.search(before[-20:]):
+        plain = _LEADING.match(before) or _INNER_FENCE.fullmatch(before)
+        if not plain or len(before) > 400 or ELISION.search(before[-20:]):
             raise Stop("syntax", "the block does not start with a JSON object", start)
         self.note("leading_text", start, before, "")
         self.pos = found.start()
@@ -92,6 +114,8 @@ class LenientReader(Tokens):
         char = self.text[self.pos : self.pos + 1]
         if char in ("{", "["):
             return self._sound() or self._open(char)
+        if char == "`" or _LONG.match(self.text, self.pos):
+            return self._put(self.long_string())
         if char in CLOSERS and char:
             return self._put(self.string())
         return self._put(self.scalar())
@@ -150,16 +174,28 @@ class LenientReader(Tokens):
             return self._member
         start = self.pos
         key = self._key(char)
+        key_end = self.pos
         self.space()
-        if self.text[self.pos : self.pos + 1] != ":":
-            code = "inner_quotes" if char in ('"', "'") else "syntax"
-            raise Stop(code, "expecting ':' after a key", self.pos)
-        self.pos += 1
+        self._colon(key, char, key_end)
         container = self.stack[-1]
         if key in container:
             raise Stop("duplicate_key", f'the key "{key[:80]}" occurs twice in one object', start)
         self.keys[-1] = key
         return self._value
+
+    def _colon(self, key: str, char: str, key_end: int) -> None:
+        """Pass the colon behind a key, or what stands for it."""
+        text, pos = self.text, self.pos
+        if text[pos : pos + 1] == ":":
+            self.pos += 1
+        elif text.startswith("=>", pos):
+            self.note("colon_style", pos, "=>", ":")
+            self.pos += 2
+        elif pos > key_end and text[pos : pos + 1] in ('"', "{", "[") and char == '"' and key in self.known():
+            self.note("missing_colon", key_end, "", ":")
+        else:
+            code = "inner_quotes" if char in ('"', "'") else "syntax"
+            raise Stop(code, "expecting ':' after a key", pos)
 
     def _simple_member(self, found: re.Match[str]) -> ReadStep | None:
         """Store members that need no repair: a plain key, a plain string, and what must follow."""
@@ -182,6 +218,15 @@ class LenientReader(Tokens):
             found = following
 
     def _key(self, char: str) -> str:
+        lost = None
+        if char == '"' and not _COMPLETE_KEY.match(self.text, self.pos):
+            lost = _LOST_LAST.match(self.text, self.pos)
+        elif char.isalpha() or char == "_":
+            lost = _LOST_FIRST.match(self.text, self.pos)
+        if lost and lost[1] in self.known():
+            self.note("key_quote", self.pos, lost[0], f'"{lost[1]}"')
+            self.pos = lost.end()
+            return lost[1]
         if char in CLOSERS and char:
             return self.string()
         bare = _BARE_KEY.match(self.text, self.pos)
@@ -275,13 +320,29 @@ class LenientReader(Tokens):
         start = self.pos
         extra = re.compile(r"[\s}\]]*").match(self.text, start)
         rest_at = extra.end() if extra else start
-        if self.text[start:rest_at].strip():
+        extra_closers = bool(self.text[start:rest_at].strip())
+        if extra_closers:
             self.note("extra_closers", start, self.text[start:rest_at].strip(), "")
         self.pos = rest_at
         self.space(after_value=True)
+        behind = _TOKENS_BEHIND.match(self.text, self.pos)
+        if behind and behind.end() > self.pos:
+            self.note("trailing_text", self.pos, behind[0], "")
+            self.pos = behind.end()
         rest = self.text[self.pos :]
         if not rest:
+            return
+        if not extra_closers and _is_remark(rest):
+            self.note("trailing_text", self.pos, rest, "")
             return
         if rest[0] in ",:\"'“”" or _STRUCTURE.search(rest):
             raise Stop("extra_data", "there is more data after the value", self.pos)
         self.note("trailing_text", self.pos, rest, "")
+
+
+def _is_remark(rest: str) -> bool:
+    """Return whether what follows a complete value is prose or a comment, braces and all: no JSON can be in it."""
+    if len(rest) > _REMARK or '"' in rest or re.search(r"['”“][ \t]*[}\],:]", rest) or ELISION.search(rest):
+        return False
+    starts = rest[0].isalpha() or rest[0] in "(" or rest.startswith(("//", "#", "/*"))
+    return starts and rest.count("{") == rest.count("}") and rest.count("[") == rest.count("]")

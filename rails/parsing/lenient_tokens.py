@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 from rails.core import limits
 from rails.core.tool_request import Json, Repair
@@ -37,6 +37,11 @@ CONFIDENCE: Final = {
     "missing_closers": 0.9,
     "double_encoded": 0.95,
     "inner_quotes": 0.8,
+    "missing_braces": 0.9,
+    "missing_colon": 0.9,
+    "colon_style": 1.0,
+    "key_quote": 0.9,
+    "long_string": 0.9,
 }
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _ODD_SPACE: Final = re.compile(
@@ -68,6 +73,13 @@ _ITEM_BREAK: Final = re.compile(r",[ \t]*\r?\n")
 _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 
+#: How backslashes are read in a string that was not written by a JSON writer: "decoded" as JSON's escapes, "literal"
+#: as themselves (but for \\"), "pasted" as escapes but for doubled ones, "strict" as escapes unless some are none.
+Escapes = Literal["strict", "decoded", "pasted", "literal"]
+#: An escape that could as well be two characters of pasted code.
+MEANT_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[bfnrtu']")
+
+
 class Stop(Exception):
     """Ends the reading with a fault."""
 
@@ -79,8 +91,8 @@ class Stop(Exception):
 class Tokens:
     """A text, a position in it, and the repairs noted so far. Every method reads one token at the position."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, escapes: Escapes = "strict") -> None:
+        self.text, self.escapes = text, escapes
         self.pos = 0
         self.repairs: list[Repair] = []
         self.repaired: set[int] = set()
@@ -180,14 +192,14 @@ class Tokens:
                 value, self.pos = _scanstring(self.text, start + 1, False)
             except ValueError:
                 return self._damaged_string(start)
-            if not value.isprintable():
-                self.raw_controls(start + 1, self.pos - 1)
+            if not value.isprintable() and self.raw_controls(start + 1, self.pos - 1):
+                return self._literal(self.text[start + 1 : self.pos - 1], mark) or value
             return value
         self.quote_style(start, mark)
         return self._damaged_string(start)
 
-    def raw_controls(self, start: int, end: int) -> None:
-        """Note the first raw control character of a string; its value keeps them all."""
+    def raw_controls(self, start: int, end: int) -> bool:
+        """Note the first raw control character of a string; its value keeps them all. Returns whether there is one."""
         control = _CONTROL.search(self.text, start, end)
         if control:
             if self.in_list() and _ITEM_BREAK.search(self.text, start, end):
@@ -197,6 +209,7 @@ class Tokens:
                     "syntax", "a string holds nothing but a line end; a quotation mark may be missing", start - 1
                 )
             self.note("raw_control", control.start(), control[0], json.dumps(control[0])[1:-1])
+        return control is not None
 
     def quote_style(self, start: int, mark: str) -> None:
         """Note the foreign quotation mark once per kind, so that a long block is not a long list."""
@@ -207,22 +220,61 @@ class Tokens:
     def _damaged_string(self, start: int) -> str:
         text, mark = self.text, self.text[start]
         end = _RUN[mark].match(text, start + 1).end()  # type: ignore[union-attr]
+        if mark == "“" and text[end : end + 1] == '"':
+            end = self._curly_end(end)
         if end >= len(text):
             raise Stop("unclosed_string", "a string is not closed", start)
         raw = text[start + 1 : end]
         self.pos = end + 1
-        self.raw_controls(start + 1, end)
-        value, unknown = decode_string(raw, mark, start + 1)
+        control = self.raw_controls(start + 1, end)
+        pasted = self._literal(raw, mark) if control else ""
+        if pasted:
+            return pasted
+        value, unknown = decode_string(raw, mark, start + 1, self.escapes)
         if unknown >= 0:
             self.note("unknown_escape", unknown, text[unknown : unknown + 2], "\\" + text[unknown : unknown + 2])
         return value
 
+    def _curly_end(self, end: int) -> int:
+        """Return where a string that “ opened ends: at ”, where no straight mark in it could be an end."""
+        curly = self.text.find("”", end)
+        inside = self.text[end:curly] if curly >= 0 else ""
+        if curly < 0 or "“" in inside or re.search(r"\"\s*[,:}\]]", inside):
+            return end
+        return curly if re.match(r"”\s*[,:}\]]", self.text[curly : curly + 80]) else end
 
-def decode_string(raw: str, mark: str, offset: int) -> tuple[str, int]:
+    def long_string(self) -> str:
+        """Read a string between back-ticks or three quotation marks: as it stands, raw lines and quotes and all."""
+        start, text = self.pos, self.text
+        mark = "`" if text[start] == "`" else text[start] * 3
+        ends = [found.start() for found in re.finditer(rf"{mark}(?=\s*[,}}\]])", text[start + len(mark) :])]
+        first = ends[0] + start + len(mark) if ends else -1
+        raw = text[start + len(mark) : first]
+        doubtful = "${" in raw if mark == "`" else "\n" not in raw or raw[-1:] == mark[0]
+        if first < 0 or mark in raw or "```" in raw or doubtful:
+            code = "inner_quotes" if len(mark) > 1 else "syntax"
+            raise Stop(code, f"a string between {mark} has no certain end, or is an expression", start)
+        self.note("long_string", start, mark, '"')
+        self.pos = first + len(mark)
+        if "\\" not in raw or self.escapes == "literal":
+            return raw
+        if self.escapes == "strict":
+            raise Stop("mixed_escapes", f"a string between {mark} holds backslashes", start + raw.index("\\"))
+        return decode_string(raw, '"', start + len(mark), self.escapes)[0]
+
+    def _literal(self, raw: str, mark: str) -> str:
+        """Return the inside of a string with raw line ends as it stands, where that is wanted and another reading."""
+        if self.escapes != "literal" or not MEANT_ESCAPE.search(raw):
+            return ""
+        return re.sub(rf"\\([{CLOSERS[mark]}])", r"\1", raw)
+
+
+def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = "strict") -> tuple[str, int]:
     """Decode the inside of a string: JSON's escapes, and an unknown escape keeps its backslash.
 
     Returns the value and the offset of the first unknown escape (-1: none). Raises Stop where the
-    string mixes escapes that mean something with escapes that do not, and for a backslash at a line end.
+    string mixes escapes that mean something with escapes that do not, unless ``escapes`` says which reading is
+    wanted, and for a backslash at a line end.
     """
     if "\\" not in raw:
         return raw, -1
@@ -232,6 +284,7 @@ def decode_string(raw: str, mark: str, offset: int) -> tuple[str, int]:
         nonlocal unknown, meant
         body = match[1]
         if body in _SELF or body == mark:
+            meant = meant or body == "\\"
             return body
         if body in _MEANT or (body[0] == "u" and len(body) == 5):
             meant = True
@@ -246,7 +299,11 @@ def decode_string(raw: str, mark: str, offset: int) -> tuple[str, int]:
         return match[0]
 
     value = _ESCAPE.sub(one, raw)
-    if unknown >= 0 and meant:
+    if unknown >= 0 and escapes == "literal":
+        return re.sub(rf"\\([{CLOSERS[mark]}])", r"\1", raw), offset + unknown
+    if unknown >= 0 and escapes == "pasted":
+        value = _ESCAPE.sub(lambda found: found[0] if found[1] == "\\" else one(found), raw)
+    if unknown >= 0 and meant and escapes == "strict":
         raise Stop(
             "mixed_escapes",
             "a string mixes escapes such as \\n with backslashes that are not escaped",

@@ -274,10 +274,18 @@ class AnswerParser:
         if span.ambiguous:
             return [uncertain_blocks.ends_twice(block)]
         if span.context and classify.is_call(span.context, span.progress, self._tools):
-            return [uncertain_blocks.unsure_end(block)]
+            outcomes = self._sure(span, block)
+            return outcomes or [classify.unsure_end(block, span.progress, self._tools)]
         if span.first is None or span.first[0] != block.body:
             span.first = (block.body, parse_strict(block.body))
         return classify.judge_block(block, self._tools, span.progress, span.first[1])
+
+    def _sure(self, span: BlockSpan, block: JsonBlock) -> Sequence[BlockResult]:
+        """Return what a block is whose strings do not tell its end, where nothing that follows could be part of it."""
+        rest = span.context[span.end - span.start :]
+        if span.progress is None or any(mark in rest for mark in ('"', "'", "”", "```", "~~~", "<tool", "}")):
+            return ()
+        return classify.judge_block(block, self._tools, span.progress, parse_strict(block.body))
 
     def _settle(self, span: BlockSpan, outcomes: Sequence[BlockResult], signals: list[ParseEvent]) -> None:
         """Give the outcomes of one stretch their ids and pass them on, or keep its text as prose."""

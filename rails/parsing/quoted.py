@@ -36,7 +36,7 @@ _QUOTES: Final = frozenset(
     {"example", "examples", "function_response", "function_result", "function_results", "observation", "tool_output"}
     | {"tool_outputs", "tool_response", "tool_responses", "tool_result", "tool_results"}
 )
-#: Names that are also words of HTML or of prose: containers only where a line begins with them.
+#: Names that are also words of HTML or of prose: containers only where a line begins or ends with them.
 _AT_LINE_START: Final = frozenset(
     {"blockquote", "code", "context", "conversation", "document", "documents", "file", "file_content", "file_contents"}
     | {"history", "log", "output", "plan", "planning", "pre", "quote", "sample", "samples", "stdout", "system"}
@@ -134,11 +134,13 @@ _MARK: Final = re.compile(
     re.IGNORECASE,
 )
 #: A quick look: is there anything that could be a mark? No false negatives.
-_HINT: Final = re.compile(
-    rf"<[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?:{_NAMES})(?![\w])|<[|｜!/]|<start_f|"
-    r"\[/?(?:THINK|REASONING)|◁|assistant(?:final|commentary)",
+_TAG_HINT: Final = re.compile(
+    rf"<(?:[|｜!]|start_f|[ \t]{{0,8}}/?[ \t]{{0,8}}(?:[A-Za-z][\w-]{{0,20}}:)?(?:{_NAMES})(?![\w]))",
     re.IGNORECASE,
 )
+_BRACKET_HINT: Final = re.compile(r"\[/?(?:THINK|REASONING)", re.IGNORECASE)
+#: Marks that no letter case varies.
+_LITERAL_HINTS: Final = ("◁", "assistantfinal", "assistantcommentary")
 _CLOSINGS: Final = tuple(re.compile(token.closing, re.IGNORECASE) for token in _TOKENS)
 #: What every closing token holds; the empty text where there is no such thing.
 _LITERALS: Final = tuple(
@@ -194,8 +196,15 @@ class Closed(NamedTuple):
 
 def has_mark(text: str, start: int = 0, end: int | None = None) -> int:
     """Return the first offset at which a mark could stand, -1 for none. Quick; says yes too often."""
-    found = _HINT.search(text, start, len(text) if end is None else end)
-    return found.start() if found else -1
+    stop = len(text) if end is None else end
+    first = -1
+    for sign, hint in (("<", _TAG_HINT), ("[", _BRACKET_HINT)):
+        found = hint.search(text, start, stop) if text.find(sign, start, stop) >= 0 else None
+        first = found.start() if found and (first < 0 or found.start() < first) else first
+    for sign in _LITERAL_HINTS:
+        at = text.find(sign, start, stop)
+        first = at if at >= 0 and (first < 0 or at < first) else first
+    return first
 
 
 def find_mark(line: str, ours: Collection[str] = ()) -> Container | Closed | None:
@@ -216,7 +225,8 @@ def _tag(found: re.Match[str], line: str, ours: Collection[str]) -> Container | 
     name, rest = found["name"].lower(), found["rest"]
     kind = kind_of(name)
     lead = line[: found.start()]
-    if name in ours or (name in _AT_LINE_START and lead.strip(" \t\ufeff")):
+    alone = not lead.strip(" \t\ufeff") or not line[found.end() :].strip()
+    if name in ours or (name in _AT_LINE_START and not alone):
         return None
     if kind != "thought" and (lead[-1:].isalnum() or lead[-1:] in ("_", "\\")):
         return None  # Array<function>

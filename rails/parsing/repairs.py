@@ -24,16 +24,19 @@ from rails.core import limits
 from rails.core.tool_request import Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
 from rails.parsing.lenient_json import KnownNames, LenientReader
-from rails.parsing.lenient_tokens import CONFIDENCE, Stop
+from rails.parsing.lenient_tokens import CONFIDENCE, Escapes, Stop
 
 _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
 
 
-def repair(text: str, *, known: KnownNames = frozenset, closers: bool = False) -> ParsedJson | JsonFault:
+def repair(
+    text: str, *, known: KnownNames = frozenset, closers: bool = False, escapes: Escapes = "strict"
+) -> ParsedJson | JsonFault:
     """Read ``text`` as one value, repairing syntax where there is one reading.
 
     ``known`` returns the property names that a missing comma may stand before on one line. ``closers``
-    allows tier C: the caller vouches that the text was not cut off.
+    allows tier C: the caller vouches that the text was not cut off. ``escapes`` chooses one of two readings of
+    backslashes (``rails.parsing.readings``).
     """
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
@@ -41,7 +44,7 @@ def repair(text: str, *, known: KnownNames = frozenset, closers: bool = False) -
         outer = _escaped_once_more(text)
         if outer is not None:
             return _inside(outer, known)
-        return _checked(LenientReader(text, known, closers).read(), text)
+        return _checked(LenientReader(text, known, closers, escapes).read(), text)
     except Stop as stop:
         return stop.fault
 

@@ -38,7 +38,7 @@ from rails.parsing.results import ToolSchemas
 
 #: The start of every line that is worth a look.
 NOTABLE: Final = re.compile(
-    r"^[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)" rf"|^(?:{quoted.PATCH_START})", re.M
+    rf"^(?:[ \t\ufeff]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+){{0,4}}(?:```|~~~|<)|{quoted.PATCH_START})", re.M
 )
 _MARKED: Final = re.compile(rf"{NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
 #: The end of prose that looks like the end of a JSON block.

@@ -64,14 +64,6 @@ def settled_call(one: RawRequest | Refusal, whole: bool, quoted_from: int, *, at
     return Refusal("unterminated", message, "Send the whole block again.", one.start, one.end, request_id=one.id)
 
 
-def unsure_end(block: JsonBlock) -> Refusal:
-    """Return the refusal of a block whose end could not be found."""
-    message = (
-        "The end of the JSON block cannot be found: a string in it is not closed, or holds what cannot stand in it."
-    )
-    return Refusal("unclosed_string", message, HINT, block.start, block.end)
-
-
 def was_repaired(outcomes: Sequence[BlockResult]) -> bool:
     """Return whether any outcome rests on a repair of the text."""
     return any(

@@ -19,7 +19,8 @@ from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
-from rails.parsing.lenient_tokens import CONFIDENCE, Stop, decode_string
+from rails.parsing.lenient_tokens import CONFIDENCE, MEANT_ESCAPE, Stop, decode_string
+from rails.parsing.readings import choose
 from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
 
@@ -44,7 +45,7 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
     if not inner:
         return False
     return (
-        f"\\{mark}" in raw  # some are escaped and some are not
+        re.search(rf"{mark}\s*{mark}[^{mark}\n]{{1,100}}{mark}\s*:", raw) is not None  # two strings in a row
         or _delimits(raw, mark, inner)
         or _lost(raw, mark, inner, item=item)
         or _joins(raw, inner)
@@ -179,6 +180,14 @@ def settle_quotes(text: str, tools: ToolSchemas) -> ParsedJson | JsonFault:
     for begin, end, item in ends:
         if doubtful(text[begin + 1 : end], text[begin], keys, item=item):
             return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
+    if any(_two_ways(text[begin + 1 : end], text[begin]) for begin, end, _ in ends):
+        literal = _rewritten(text, ends, keys, literal=True)
+        chosen = choose(reading, literal) if isinstance(literal, ParsedJson) else None
+        if chosen is None or reading.value == getattr(literal, "value", None):
+            return JsonFault(
+                "inner_quotes", "some quotation marks inside a string are escaped and some are not", ends[0][0]
+            )
+        reading = chosen
     at = next((begin for begin, end, _ in ends if marks(text[begin + 1 : end], text[begin])), -1)
     if at < 0:
         return JsonFault("inner_quotes", "the strings end where they seem to, and something else is wrong")
@@ -201,16 +210,26 @@ def _fits(value: Json, tools: ToolSchemas) -> bool:
     return isinstance(read, Call) and read.tool in tools and quick_check.fits(tools[read.tool], dict(read.parameters))
 
 
-def _rewritten(text: str, ends: _Ends, keys: frozenset[str]) -> ParsedJson | JsonFault:
-    """Read the text with the strings of ``ends`` escaped properly."""
+def _rewritten(text: str, ends: _Ends, keys: frozenset[str], *, literal: bool = False) -> ParsedJson | JsonFault:
+    """Read the text with the strings of ``ends`` escaped properly; ``literal``: where marks are mixed, as they are."""
     parts, pos = [], 0
     for begin, end, _ in ends:
-        decoded = _decoded(text[begin + 1 : end], text[begin])
+        raw, mark = text[begin + 1 : end], text[begin]
+        decoded: str | JsonFault = ""
+        if literal and _two_ways(raw, mark):
+            decoded = raw if marks(raw, mark) else re.sub(rf"\\{mark}", mark, raw)
+        else:
+            decoded = _decoded(raw, mark)
         if isinstance(decoded, JsonFault):
             return decoded
         parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
         pos = end + 1
     return repair("".join(parts) + text[pos:], known=lambda: keys)
+
+
+def _two_ways(raw: str, mark: str) -> bool:
+    """Return whether backslashes of a string may be its own: some marks are escaped, or it has raw line ends."""
+    return f"\\{mark}" in raw or ("\n" in raw and MEANT_ESCAPE.search(raw) is not None)
 
 
 def _decoded(raw: str, mark: str) -> str | JsonFault:

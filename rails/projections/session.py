@@ -21,10 +21,10 @@ from rails.core.events.values import StoredText
 from rails.core.json_text import json_object
 from rails.core.text import sha256
 from rails.core.tool_request import Json
+from rails.projections.attempts import explain_failures, warnings_of, with_progress
 from rails.projections.common import GateView, SessionTotals, SessionView, TurnView
 from rails.projections.progress import plan_of
 from rails.projections.turn import TurnBuilder
-from rails.review.reports.attempts import explain_failures, warnings_of, with_progress
 
 #: What the JSON of a session says of a finding.
 _FINDING: Final = ("path", "line", "column", "rule", "message", "tool", "severity", "new")

@@ -16,13 +16,13 @@ from typing import Final
 from rails.core.change_summary import ChangeSummary
 from rails.core.text import one_line
 from rails.n8n.draw import picture
+from rails.projections.attempts import AttemptRow, caption, causes_of, rows_of
 from rails.projections.common import SessionView, TurnView
 from rails.render.html_page.blocks import HtmlRenderer, badge
 from rails.render.html_page.markup import Html, el, html_text, join
 from rails.render.html_page.table import table_html, within
 from rails.render.units import seconds_text, time_text
 from rails.review.html_plan import plan_html
-from rails.review.reports.attempts import AttemptRow, caption, causes_of, rows_of
 from rails.review.reports.decisions import decisions, decisions_table
 from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 
@@ -31,6 +31,7 @@ _SESSION_WORDS: Final = {
     "gave_up": ("✕", "bad", "Gave up"),
     "aborted": ("■", "bad", "Stopped by the human"),
     "model_failed": ("✕", "bad", "The model failed"),
+    "nothing_done": ("✕", "bad", "Nothing was done"),
     "": ("…", "open", "Unfinished"),
 }
 _RUNNING: Final = ("●", "open", "Running")

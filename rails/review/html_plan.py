@@ -12,7 +12,12 @@ from rails.render.html_page.blocks import badge
 from rails.render.html_page.markup import Html, el, html_text
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
-_ENDED: Final = {"gave_up": "Gave up", "aborted": "Stopped by the human", "model_failed": "The model failed"}
+_ENDED: Final = {
+    "gave_up": "Gave up",
+    "aborted": "Stopped by the human",
+    "model_failed": "The model failed",
+    "nothing_done": "Nothing was done",
+}
 _RUNGS: Final = {
     "squash": "a fresh start from one page",
     "model": "a stronger model",

@@ -67,11 +67,6 @@ class Inbox:
             if is_being_written(self._state, session_id) and (question := self.open(session_id)):
                 yield question
 
-    @property
-    def can_decide(self) -> bool:
-        """Whether there is a key, without which no run takes an answer."""
-        return self._key is not None
-
     def listening(self, session_id: str) -> bool:
         """Whether the session's run takes answers from another process."""
         return self._key is not None and PendingAnswers(self._state, session_id, self._key).listening

@@ -7,7 +7,7 @@ from one page, and attempts are counted again. Turns, tokens, time and money are
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,6 +18,7 @@ from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation
 from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmError
 from rails.core.messages import say
+from rails.core.record_fields import text
 from rails.core.text import one_line
 from rails.log.masking import MARK
 from rails.models.model import Model
@@ -34,6 +35,7 @@ from rails.session.monitor import Monitor, Steer
 from rails.session.resume import ResumeState, failed_turn_text
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
+from rails.tools.loader import Registry
 
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
@@ -99,6 +101,9 @@ class AgentLoop:
         self.messages, self.rung = list(standing.messages), standing.rung
         self.taken = standing.taken - (standing.pending is not None)
         self.context.seen.update(standing.seen)
+        for record in self.state.records:
+            if record.event_type == "TOOL_EXECUTION_RESULT" and record.details.get("tool"):
+                self.context.returned.add(text(record.details, "text"), f"the result of {record.details['tool']}")
         for codes in standing.codes:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
@@ -145,6 +150,8 @@ class AgentLoop:
         steer = self._oversee()
         if steer.stop:
             return self._give_up(steer.stop)
+        if not steer.words and nothing_done(self.state.records, self.context.agent.name, self.context.registry):
+            return Ending("nothing_done", f"{say('nothing_done')} {turn.answer.message.text.strip()}".strip())
         if not steer.words:
             return Ending("done", turn.answer.message.text.strip() or "Done.")
         self._send(turn, Message("user", ()), [], steer.words)
@@ -280,6 +287,35 @@ class AgentLoop:
 
     def _oversee(self) -> Steer:
         return self.state.monitor.look(self.context, self.state.records)
+
+
+def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bool:
+    """Return whether all that an agent asked for was refused or denied: nothing was written, run, or even read.
+
+    What it only read does not count where a change or a run was refused: that was what it was there for.
+    """
+    engaged = (n for n, one in enumerate(records) if one.event_type == "AGENT_ENGAGE" and one.agent_role == role)
+    refused = hindered = read = False
+    for record in records[max(engaged, default=0) :]:
+        facts = record.details
+        if record.event_type == "TOOL_EXECUTION_RESULT" and facts.get("ok") is True:
+            tool = registry.get(str(facts.get("tool", "")))
+            if tool is None or tool.effect != "read":
+                return False
+            read = True
+        refused = refused or record.event_type == "TOOL_REQUEST_VALIDATION_FAILED"
+        hindered = hindered or _hinders(record)
+    return hindered or (refused and not read)
+
+
+def _hinders(record: Record) -> bool:
+    """Return whether a record says that a change or a run was refused, or a human or the gate said no."""
+    facts = record.details
+    return (
+        record.event_type == "CHANGE_REFUSED"
+        or (record.event_type == "HUMAN_DECISION" and facts.get("answer") == "deny")
+        or (record.event_type == "GATE_VERDICT" and facts.get("status") == "fail")
+    )
 
 
 def _codes(turn: Turn) -> list[str]:

@@ -32,8 +32,14 @@ def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
 
 def approval_request_for(context: TurnContext, request: ToolRequest) -> ApprovalRequest:
     """Return the question whether to run ``request``."""
+    doubt = context.echo(request)
     return request_for_tool(
-        request.id, context.agent.name, request, from_project=context.from_project, model=context.model.name
+        request.id,
+        context.agent.name,
+        request,
+        from_project=context.from_project,
+        doubts=(doubt,) if doubt else (),
+        model=context.model.name,
     )
 
 

@@ -14,8 +14,9 @@ from rails.log.writer import SessionLog
 from rails.session.escalation import Escalate
 from rails.session.turn_context import Correction
 
-#: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time.
-SessionOutcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting", "unanswered"]
+#: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time;
+#: "nothing_done" one whose agent finished, but all that it had asked for was refused or denied.
+SessionOutcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting", "unanswered", "nothing_done"]
 #: Endings that leave the session open: it goes on with ``--resume``.
 PAUSED: Final = ("model_failed", "waiting", "unanswered")
 #: Whether a human is asked before one agent's result goes to the next.

@@ -101,7 +101,8 @@ class Session:
     def _chain(self, at: ResumeState) -> Ending:
         """Run one agent after the other, from where the session stands."""
         if at.stopped:
-            return Ending("aborted" if at.stopped == "aborted" else "gave_up", at.why)
+            known: SessionOutcome = "aborted" if at.stopped == "aborted" else "gave_up"
+            return Ending("nothing_done" if at.stopped == "nothing_done" else known, at.why)
         ending, handed = Ending("done", "Nothing was left to do."), at.handed
         for step in range(at.finished, len(self.job.tasks)):
             role, task = self.job.tasks[step]

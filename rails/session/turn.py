@@ -83,7 +83,7 @@ def carry_out(
     done = done or {}
     admitted = validate_all(context, answer, found)
     requests, outcomes = admitted.requests, list(admitted.outcomes)
-    outcomes += [done.get(r.id) or _run(context, r) for r in requests if r.effect == "read"]
+    outcomes += [done.get(r.id) or _read(context, r) for r in requests if r.effect == "read"]
     if edits := [r for r in requests if r.effect == "edit"]:
         outcomes.append(done.get(edits[0].id) or _change(context, edits, clean=_all_ok(outcomes)))
     runs = [r for r in requests if r.effect == "run" and r.id not in done]
@@ -121,6 +121,7 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
     ids = tuple(request.id for request in requests)
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
+    echoes = [doubt for request in requests if (doubt := context.echo(request))]
     requests, planned = plan_with_choices(context, requests)
     if planned.refusals:
         context.publish(ChangeRefused(ids, planned.refusals))
@@ -140,7 +141,7 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
         verdict,
         planned.notes,
         from_project=context.from_project,
-        doubts=planned.doubts,
+        doubts=(*echoes, *planned.doubts),
         model=context.model.name,
     )
     original, decision = asked, ask(context, asked)
@@ -179,7 +180,7 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
     ids, account = (request.id,), ""
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused or denied.")
-    if request.asks:
+    if request.asks or context.echo(request):
         original = asked = approval_request_for(context, request)
         decision = decision or ask(context, asked)
         if decision.answer != "approve":
@@ -191,6 +192,15 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
     context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
     outcome = _run(context, request)
     return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
+
+
+def _read(context: TurnContext, request: ToolRequest) -> RequestResult:
+    """Look, and ask a human first where the request only repeats what the agent was given to read."""
+    if context.echo(request):
+        decision = ask(context, approval_request_for(context, request))
+        if decision.answer != "approve":
+            return feedback.denied((request.id,), decision.reason, stop=decision.answer == "abort")
+    return _run(context, request)
 
 
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
@@ -210,6 +220,7 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
+    context.returned.add(result.text, f"the result of {request.tool_name}" + (f" of {path}" if path else ""))
     return feedback.result((request.id,), request.tool_name, result)
 
 

@@ -21,6 +21,7 @@ from rails.edits.checkpoints import History
 from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
 from rails.models.model import Model
+from rails.parsing.echoes import ReturnedTexts
 from rails.tools.loader import Registry
 
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
@@ -34,7 +35,8 @@ class TurnContext:
     ``seen`` is what the agent last saw of each file (path to SHA-256), so that work that somebody else did
     since is not overwritten; ``contents`` are those bytes by SHA-256, as far as they are at hand, so that both
     can be merged. ``from_project`` names the tools whose definition comes from the project
-    itself: their approval says so. ``on_text`` gets each piece of streamed text.
+    itself: their approval says so. ``returned`` are the texts that its tools gave it, so that a call which only
+    repeats one of them is known. ``on_text`` gets each piece of streamed text.
     """
 
     project: Path
@@ -54,6 +56,7 @@ class TurnContext:
     correction: Correction = "syntax"
     dialects: Sequence[str] = ()
     on_text: Callable[[str], object] = field(default=lambda _: None)
+    returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 
     def publish(self, event: Event) -> None:
         """Publish an event of this agent and model."""
@@ -81,6 +84,12 @@ class TurnContext:
             return read_file(self.project, path) if isinstance(path, paths.WorkspacePath) else None
         except (WorkspaceError, OSError):
             return None
+
+    def echo(self, request: ToolRequest) -> str:
+        """Return a doubt in words where the request stood word for word in what the agent read; "" otherwise."""
+        raw = request.raw.raw if request.raw else ""
+        origin = self.returned.origin(raw) if raw else ""
+        return f"{request.tool_name}: this call stood word for word in {origin}." if origin else ""
 
     def based(self, request: ToolRequest) -> ToolRequest:
         """Bind a request that replaces by place, not by text, to the file as the agent last saw it."""

@@ -44,7 +44,7 @@ def test_bash_completes_verbs_options_values_and_actions(script):
     assert completed(file, "ai-rails --v") == ["--version"]
     assert completed(file, "ai-rails gate --st") == ["--staged", "--strict"]
     assert completed(file, "ai-rails run --approve ") == ["ask", "policy"]
-    assert completed(file, "ai-rails gate --profile s") == ["strict"]
+    assert completed(file, "ai-rails run --escalate s") == ["squash"]
     assert completed(file, "ai-rails tools t") == ["trust", "test"]
     assert completed(file, "ai-rails n8n --output ") == []  # file names are bash's own work
     assert completed(file, "ai-rails gate ") == []

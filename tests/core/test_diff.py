@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.core.diff import DiffBlock, grouped, line_diff, line_map, unified
+from rails.core.diff import DiffBlock, changed_lines, grouped, line_diff, line_map, unified
 from rails.core.limits import DIFF_PAIRS
 
 LINES = st.lists(st.sampled_from("abcdef"), max_size=40)
@@ -192,3 +192,13 @@ def test_hunks_take_a_gap_of_twice_the_context_together():
     assert [len(hunk) for hunk in grouped(blocks, 3)] == [5]
     assert [(hunk[0].old_start, hunk[-1].old_end) for hunk in grouped(blocks, 2)] == [(1, 6), (8, 13)]
     assert list(grouped(line_diff(old, old).blocks, 3)) == []
+
+
+def test_the_changed_lines_of_a_diff_are_counted_by_its_hunks():
+    old = ["a", "-- b", "c", "d"]
+    new = ["a", "++ b", "c", "", "e"]
+    text = "\n".join(unified(old, new, ("a/x", "b/x")))
+    assert changed_lines(text) == 5
+    assert changed_lines(f"{text}\n{text}") == 10
+    assert changed_lines("+ no diff\n- at all") == 0
+    assert changed_lines("@@ -1 +1 @@\n-x\n\\ No newline at end of file\n+y\n+behind the hunk") == 2

@@ -5,11 +5,10 @@ import time
 
 import pytest
 
-from rails.core.conversation import Message, ModelAnswer, NativeCall, TextDelta, TextPart, Usage
+from rails.core.conversation import Message, ModelAnswer, NativeCall, TextDelta, TextPart, Usage, answer_to_json
 from rails.core.errors import ModelError, UsageError
 from rails.models.model import ModelOptions
 from rails.models.providers import open_model
-from rails.models.recorded import to_line
 
 
 def recording(tmp_path, *lines):
@@ -78,7 +77,10 @@ def test_native_calls_usage_and_stop_reasons_are_replayed(tmp_path):
 def test_an_answer_written_as_a_line_is_replayed_as_it_was(tmp_path):
     message = Message("assistant", (TextPart("a\u2028b\n"), NativeCall("c", "t", '{"x": "\\u2028"}')))
     answer = ModelAnswer(message, "tool_use", Usage(1, 2, 3, 4), "claude", "a note")
-    model = open_model(recording(tmp_path, to_line(answer, "coder"), to_line(answer)))
+    body = answer_to_json(answer)
+    model = open_model(
+        recording(tmp_path, *(json.dumps(one, ensure_ascii=False) for one in ({"agent": "coder", **body}, body)))
+    )
     assert ask(model.for_agent("coder"))[1] == answer
     assert ask(model.for_agent("other"))[1] == answer
 

@@ -1,7 +1,7 @@
 """The strip of attempts says why each failed again: repeated, ignored, in circles, brought in by a correction."""
 
+from rails.projections.attempts import caption, causes_of, rows_of
 from rails.projections.session import session_view
-from rails.review.reports.attempts import caption, causes_of, rows_of
 
 
 def planned(after):

@@ -7,8 +7,8 @@ import pytest
 
 from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
-from rails.commands.builtin_runners import BUILTIN_RUNNERS
 from rails.core.app_dirs import builtin_folder
+from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
 from rails.session.job import SessionJob, log_session_start

@@ -4,7 +4,8 @@ It is not XML: values are raw text, written by a model that escapes nothing. The
 
     a value begins after ``<name>`` and ends at a ``</name>`` that is followed by the next parameter or the end
     of the tool; a closing tag elsewhere is content
-    a value that begins with a line end loses it and the last one; otherwise it is kept as it is, untrimmed
+    a value that begins with a line end loses it and the last one; otherwise it is kept as it is, untrimmed. A path or
+    one of a few words on a line of its own loses the layout around it
     text-typed values are never decoded: ``&lt;`` in a file's content stays ``&lt;``
     array- and object-typed values are JSON (plain, fenced, entity-escaped; closing tags inside its strings are
     content) or child elements, whose texts have their entities decoded
@@ -275,7 +276,7 @@ def read_call(follower: XmlFollower, raw: str) -> Call | JsonFault:
             return JsonFault(
                 "ambiguous", f"the value of '{value.name}' holds its own closing tag, so its end is uncertain"
             )
-        read = _read_value(text, follower.names.get(value.name), notes)
+        read = _read_value(text, value.name, follower.names.get(value.name), notes)
         if isinstance(read, JsonFault):
             return JsonFault(read.code, f"parameter '{value.name}': {read.message}", value.start + read.offset)
         parameters[value.name] = read.value
@@ -290,13 +291,22 @@ class _Read:
     value: Json
 
 
-def _read_value(text: str, schema: quick_check.SchemaValue, notes: list[Repair]) -> _Read | JsonFault:
+def _is_one_line(name: str, schema: quick_check.SchemaValue) -> bool:
+    """Return whether a text is a path or one of a few words, so that layout around it is none of its own."""
+    kind = schema if isinstance(schema, Mapping) else {}
+    return name in PATH_KEYS or "enum" in kind or "const" in kind or kind.get("format") in ("path", "file-path", "uri")
+
+
+def _read_value(text: str, name: str, schema: quick_check.SchemaValue, notes: list[Repair]) -> _Read | JsonFault:
     cdata = _CDATA.fullmatch(text)
     if cdata and "]]>" not in cdata[1]:
         notes.append(Repair("cdata", -1, "<![CDATA[", "", 0.95))
         text = cdata[1]
     types = quick_check.types_of(schema)
     if not types or "string" in types:
+        lines = text.strip().splitlines()
+        if len(lines) == 1 and "\n" in text and _is_one_line(name, schema):
+            return _Read(lines[0])
         return _Read(without_line_ends(text))
     if types & {"array", "object"}:
         return _structure(text, schema, types, notes)

@@ -15,8 +15,8 @@ from typing import Final, Literal, TypeAlias
 from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass
+from rails.projections.attempts import causes_of
 from rails.projections.common import SessionView, TurnView
-from rails.review.reports.attempts import causes_of
 
 _CELLS: Final = 1_000_000
 _Key: TypeAlias = tuple[str, frozenset[str], str, tuple[str, ...]]

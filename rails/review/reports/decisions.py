@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rails.core.dataclass import dataclass
+from rails.projections.attempts import REFLEX_LINES, REFLEX_SECONDS
 from rails.projections.common import ApprovalView, SessionView, TurnView
 from rails.render.blocks import Cell, CellStyle, Table, cells
 from rails.render.diffs import read_diff
 from rails.render.units import seconds_text
-from rails.review.reports.attempts import REFLEX_LINES, REFLEX_SECONDS
 
 _LISTED: Final = 500
 

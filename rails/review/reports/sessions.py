@@ -110,7 +110,13 @@ def _row(card: SessionStats) -> tuple[Cell, ...]:
 
 def outcome_words(outcome: str) -> str:
     """Return how a session ended, in words."""
-    known = {"": "unfinished", "gave_up": "gave up", "aborted": "stopped", "model_failed": "the model failed"}
+    known = {
+        "": "unfinished",
+        "gave_up": "gave up",
+        "aborted": "stopped",
+        "model_failed": "the model failed",
+        "nothing_done": "nothing was done",
+    }
     return known.get(outcome, outcome)
 
 

@@ -14,12 +14,12 @@ from textual.worker import get_current_worker
 
 from rails.core.errors import RailsError
 from rails.core.text import one_line
+from rails.projections.attempts import causes_of
 from rails.projections.common import SessionView, TurnView
 from rails.projections.questions import ApprovalQuestion
 from rails.render.blocks import Diff
 from rails.render.diffs import read_diff
 from rails.render.lines import draw_lines
-from rails.review.reports.attempts import causes_of
 from rails.review.reports.turn import OUTCOMES
 from rails.review.session_list import SessionList
 from rails.review.terminal import frame_lines, turn_lines

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeAlias
 
 from rails.core.dataclass import dataclass, replace
+from rails.core.diff import changed_lines
 from rails.core.text import one_line
 from rails.projections.common import ApprovalView, Attempt, TurnView
-from rails.render.diffs import read_diff
 
 Failures: TypeAlias = frozenset[tuple[str, str, str]]
 Files: TypeAlias = frozenset[tuple[str, str | None]]
@@ -221,6 +221,6 @@ def _of_approval(approval: ApprovalView, turn: TurnView, ended: bool) -> Iterato
         yield "was approved, but nothing was carried out."
     if turn.gates and turn.gates[-1].status != "pass":
         yield f"was approved although the checks said {turn.gates[-1].status!r}."
-    lines = sum(diff.added + diff.removed for diff in read_diff(approval.diff))
+    lines = changed_lines(approval.diff)
     if approval.by.startswith("human") and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS:
         yield f"{lines} changed lines were approved after {approval.seconds:.1f} s."

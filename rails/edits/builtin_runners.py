@@ -1,14 +1,13 @@
-"""Runners of the built-in tools that need a package which ``tools`` may not import."""
+"""Runners of the built-in tools that look up what an edit needs, in packages which ``tools`` may not import."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from rails.core.builtin_tools import N8N_NODE_INFO
 from rails.core.tool_request import Json, ToolResult
-from rails.tools.registry import BuiltinRunner
 
 
 def _node_info(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
@@ -18,4 +17,6 @@ def _node_info(parameters: Mapping[str, Json], _project: Path) -> ToolResult:
 
 
 #: By the name of the built-in tool, for ``Registry.with_runners``.
-BUILTIN_RUNNERS: Final[Mapping[str, BuiltinRunner]] = {N8N_NODE_INFO.name: _node_info}
+BUILTIN_RUNNERS: Final[Mapping[str, Callable[[Mapping[str, Json], Path], ToolResult]]] = {
+    N8N_NODE_INFO.name: _node_info
+}

@@ -1,0 +1,223 @@
+"""What ``ai-rails run`` does: from the words of the command line to a session that runs, or goes on."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final, cast
+
+from rails.agents.template import Agent, named
+from rails.approval.policy.policy import config_folder
+from rails.commands import agents as trust
+from rails.commands import common, models
+from rails.commands.common import both
+from rails.commands.event_stream import EventStream
+from rails.commands.live import ProgressScreen
+from rails.config.prices import read_prices
+from rails.core.dataclass import replace
+from rails.core.errors import UsageError
+from rails.core.events.record import Record
+from rails.core.events.session import AgentFinished, SessionLimits, SessionResumed
+from rails.core.text import one_line
+from rails.gate.gate import Gate
+from rails.log.reader import sessions
+from rails.log.writer import SessionLog
+from rails.session import plan_files
+from rails.session.ask_user import Unattended
+from rails.session.escalation import RUNGS, Escalate
+from rails.session.job import HandoffMode, SessionJob, log_session_start
+from rails.session.plan_files import PlanFile
+from rails.session.project import agents_of, registry_of, state_of
+from rails.session.resume import ResumeState
+from rails.session.run import Session, where
+
+_PLANNER: Final = "planning"
+_WRITE_PLAN: Final = "Write the plan for what the document below asks for."
+_DO_PLAN: Final = "Carry out what the document below plans, as far as it is your role's part."
+_NEXT: Final = "Others have worked on this before you; what they hand over stands below. Do your role's part of it."
+
+
+def run_job(options: argparse.Namespace) -> int:
+    """Run the job of the command line and return the exit code."""
+    project = common.project_of(options)
+    registry, agents = registry_of(project), agents_of(project)
+    # Standard output belongs to the protocol when another program listens.
+    out = sys.stderr if options.events else sys.stdout
+    screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
+    gate = Gate(project)
+    human = common.human_of(options, screen)
+    approver = common.approver_of(options, screen, project, registry, gate)
+    resuming = options.resume is not None
+    log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
+    before = resumed.limits if resumed else None
+    try:
+        name = options.plan or (before.plan if before else "")
+        plan = _plan(project, name, needed=bool(options.plan)) if name else None
+        tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
+        roles = [role for role, _ in tasks]
+        job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Unattended)), plan=name)
+        agents = trust.require(agents, roles, project, ask=not options.events)
+        players, prices = models.cast_of(options, agents), read_prices(config_folder())
+        models.check_models(players, roles, job, prices, config_folder())
+        if log is None:
+            job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
+            log = SessionLog.create(state_of(project))
+            log_session_start(job, log, players.for_role(roles[0]).name)
+    except BaseException:
+        if log is not None:
+            log.close()
+        raise
+    model = players.for_role(roles[0]).name
+    screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}", "bold")
+    events = EventStream(sys.stdout, options.events) if options.events else None
+    watch: Callable[[Record], object] = both(screen, events) if events else screen
+    if plan and plan.kind:
+        watch = both(watch, _keeping_plan(plan, screen))
+    session = Session(
+        job,
+        log,
+        registry,
+        agents,
+        players.for_role,
+        approver,
+        gate=gate,
+        watch=watch,
+        human=human,
+        stronger_for=players.stronger_for,
+        prices=prices,
+    )
+    if resumed:
+        session.publish(SessionResumed(resumed.turns, resumed.advice))
+    try:
+        with log, _page(options, project, screen, log):
+            common.listen(approver, log, session.publish)
+            ending = session.run(resumed)
+        code = common.close(ending, screen, project)
+        if options.commit and ending.outcome == "done":
+            common.commit(project, ending.session_id, tasks[0][1], screen)
+        return code
+    finally:
+        if events:
+            events.close()
+
+
+@contextlib.contextmanager
+def _page(options: argparse.Namespace, project: Path, screen: ProgressScreen, log: SessionLog) -> Iterator[None]:
+    """Serve the page while the session runs, where ``--web`` asks for it."""
+    if not options.web:
+        yield
+        return
+    from rails.commands.serve import addresses, server_of
+
+    with server_of(project) as server:
+        for line in addresses(server, log.session_id):
+            screen.line(f"  {line}")
+        try:
+            yield
+        finally:
+            server.settle()
+
+
+def _plan(project: Path, name: str, *, needed: bool) -> PlanFile | None:
+    """Find the plan. A resumed session has its text in the log, so there it need not be in its place any more."""
+    try:
+        return plan_files.find_plan(project, name)
+    except UsageError:
+        if needed:
+            raise
+        return None
+
+
+def _job(
+    project: Path,
+    tasks: tuple[tuple[str, str], ...],
+    options: argparse.Namespace,
+    before: SessionLimits | None,
+    *,
+    attended: bool,
+) -> SessionJob:
+    """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
+    asks = before.handoffs == "ask" if before else options.approve == "ask"
+    before = before or SessionLimits(None, None)
+    seconds = options.max_minutes * 60 if options.max_minutes is not None else before.max_seconds
+    escalate = options.escalate or before.escalate or ("model" if attended else "off")
+    return SessionJob(
+        project,
+        tasks,
+        _bound(options.max_attempts, before.max_attempts),
+        _bound(options.max_turns, before.max_turns),
+        options.approve,
+        options.correction,
+        tuple(options.dialect),
+        _bound(options.max_tokens, before.max_tokens),
+        seconds,
+        options.max_cost if options.max_cost is not None else before.max_cost,
+        cast("Escalate", escalate if escalate in RUNGS else "off"),
+        # A policy that decides alone is not stopped between agents; a session that began so goes on so.
+        cast("HandoffMode", options.handoff or ("ask" if asks else "go")),
+    )
+
+
+def _bound(given: int | None, before: int | None) -> int | None:
+    return before if given is None else given
+
+
+def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], None]:
+    """Return a watcher that puts the planner's document beside the page that it was made from."""
+
+    def watch(record: Record) -> None:
+        over = record.event
+        if isinstance(over, AgentFinished) and over.outcome == "done" and record.agent_role == _PLANNER:
+            saved = plan_files.save_plan(plan, over.result or "")
+            screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
+
+    return watch
+
+
+def _reopen(project: Path, name: str, advice: str) -> tuple[SessionLog, ResumeState]:
+    state = state_of(project)
+    known = sessions(state)
+    if not known:
+        raise UsageError(f"There is no session in {project}. Start one with ai-rails run.")
+    session_id = name or known[-1].session_id
+    if session_id not in {session.session_id for session in known}:
+        last = known[-1].session_id
+        advice = f" Advice goes behind the session: ai-rails run --resume {last} {one_line(repr(name))}."
+        hint = advice if " " in name else ""
+        raise UsageError(f"There is no session {one_line(name)!r}. The last one is {last}.{hint}")
+    log = SessionLog.reopen(state, session_id)
+    standing = where(project, log)
+    if standing.ended and standing.stopped == "gave_up":
+        # The agent had given up; that a human resumes the session means that it must try again.
+        return log, replace(standing, ended=False, stopped="", again=True, advice=advice)
+    if standing.ended:
+        log.close()
+        raise UsageError(f"Session {session_id} is over. Start a new one, or look at it with ai-rails review.")
+    if advice:
+        log.close()
+        raise UsageError(f"Session {session_id} has not given up, so it takes no advice. Nothing was started.")
+    return log, standing
+
+
+def _tasks(
+    options: argparse.Namespace, agents: Mapping[str, Agent], plan: PlanFile | None
+) -> tuple[tuple[str, str], ...]:
+    """Return who does what, in order. ``--then`` takes names with commas, or one AGENT=TASK."""
+    first = named(agents, options.agent).name
+    if not options.task and plan is None:
+        raise UsageError('What shall the agent do? For example: ai-rails run "add a --json flag". Nothing was started.')
+    task = options.task or (_WRITE_PLAN if first == _PLANNER else _DO_PLAN)
+    tasks = [(first, task)]
+    shared = f"{options.task}\n\n{_NEXT}" if options.task else _DO_PLAN
+    for words in options.then:
+        names, equals, own = words.partition("=")
+        if not names.strip() or (equals and (not own.strip() or "," in names)):
+            raise UsageError(
+                f"--then takes agents (coder,reviewer) or AGENT=TASK, not {one_line(words)!r}. Nothing was started."
+            )
+        task = own.strip() if equals else shared
+        tasks += [(named(agents, name.strip()).name, task) for name in names.split(",")]
+    return tuple(tasks)

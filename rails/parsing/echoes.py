@@ -1,0 +1,54 @@
+"""Calls that stood word for word in what the agent was given to read: who wrote them is not the agent.
+
+Texts are compared by their words alone, so that quotation marks, escapes, layout and the line numbers that a reading
+tool adds make no difference. A bounded amount of text is kept, the newest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import Final
+
+#: How many characters of words are kept, and from how many of a single text.
+_KEPT: Final = 4_000_000
+_CHARS: Final = 2_000_000
+#: A call of fewer characters of words is too short to have been copied from anywhere.
+_LEAST: Final = 8
+_ESCAPED_SPACE: Final = re.compile(r"\\[nrt]")
+_LINE_NUMBER: Final = re.compile(r"^[ \t]*\d{1,7}[ \t]*[\t|:→│][ \t]?", re.M)
+_FENCE: Final = re.compile(r"^[ \t]*(?:`{3,}|~{3,})[^\n]*$", re.M)
+_BETWEEN: Final = re.compile(r"[\W_]+")
+
+
+def words_of(text: str) -> str:
+    """Return the letters and digits of a text, everything between them left out."""
+    plain = _LINE_NUMBER.sub("", _ESCAPED_SPACE.sub(" ", text[:_CHARS]))
+    return _BETWEEN.sub("", plain)
+
+
+class ReturnedTexts:
+    """The texts that were returned to an agent, each with its origin in words."""
+
+    __slots__ = ("_size", "_texts")
+
+    def __init__(self) -> None:
+        self._texts: deque[tuple[str, str]] = deque()
+        self._size = 0
+
+    def add(self, text: str, origin: str) -> None:
+        """Take note of a text that the agent is given; the oldest are forgotten beyond a bound."""
+        words = words_of(text)
+        if "tool" not in words and "<" not in text:
+            return  # it cannot hold a call
+        self._texts.append((words, origin))
+        self._size += len(words)
+        while self._size > _KEPT and len(self._texts) > 1:
+            self._size -= len(self._texts.popleft()[0])
+
+    def origin(self, raw: str) -> str:
+        """Return where a call's text stood before, "" for nowhere."""
+        words = words_of(_FENCE.sub("", raw))
+        if len(words) < _LEAST:
+            return ""
+        return next((origin for text, origin in reversed(self._texts) if words in text), "")

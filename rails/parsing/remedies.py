@@ -1,0 +1,65 @@
+"""What the author of a block that cannot be read should do: the fault in words, and a form that needs no escaping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from rails.core.text import line_column, one_line
+from rails.core.tool_request import PATH_KEYS
+from rails.data_formats.strict_json import JsonFault, explain_json_fault
+from rails.json_schema import quick_check
+from rails.parsing.results import ToolSchemas
+
+_AGAIN: Final = "Correct the JSON and send the whole block again."
+#: What to do about a fault, by its code.
+_REMEDIES: Final[Mapping[str, str]] = {
+    "inner_quotes": 'Write \\" for every quotation mark inside a string.',
+    "ambiguous": 'Write \\" for every quotation mark inside a string, and \\n for every line end.',
+    "unclosed_string": 'Close the string with ", and write \\" for every quotation mark inside it.',
+    "mixed_escapes": "Write every backslash of the text twice, and line ends as \\n.",
+    "ambiguous_escape": "Write every backslash of the text twice.",
+    "duplicate_key": "Send each key once.",
+    "elision": "Send the whole text; leave nothing out.",
+    "extra_data": "Send one JSON object in the block and nothing behind it.",
+    "surrogate": "Write the character itself instead of its escape.",
+    "number": "Send a number of fewer digits, or a text.",
+}
+#: Faults that a form without escaping would not have.
+_OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mixed_escapes", "ambiguous_escape"})
+
+
+def fault_in_words(body: str, fault: JsonFault) -> str:
+    """Return place and cause of a fault that no repair could help."""
+    line, _ = line_column(body, min(fault.offset, len(body)))
+    if fault.code == "inner_quotes" and "after a key" not in fault.message:
+        return f'line {line} of the block: a " inside the string is not escaped'
+    return f"line {line} of the block: {fault.message}"
+
+
+def remedy(fault: JsonFault, tool: str, keys: Iterable[str], tools: ToolSchemas) -> str:
+    """Return what to do about a fault, with the block's own tool and keys in a form that needs no escaping."""
+    words = _REMEDIES.get(fault.code, "")
+    hint = f"{words} {_AGAIN}" if words else _AGAIN
+    form = _plain_form(tool, keys, tools) if fault.code in _OF_TEXT else ""
+    return f"{hint} Or send it in the form that needs no escaping:\n{form}" if form else hint
+
+
+def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas) -> str:
+    """Return the XML form of a call, its texts left out; "" for a tool that is not known or takes no plain texts."""
+    properties = quick_check.properties(tools.get(tool, {}))
+    named = [key for key in properties if key in set(keys)]
+    texts = [key for key in named or properties if "string" in quick_check.types_of(properties[key])]
+    if not texts or len(texts) < len(named):
+        return ""
+    lines = [f'<tool name="{one_line(tool, 60)}">']
+    for key in texts[:8]:
+        inner = "…" if key in PATH_KEYS else "\nthe text as it is\n"
+        lines.append(f"<{key}>{inner}</{key}>")
+    return "\n".join((*lines, "</tool>"))
+
+
+def no_certain_end(body: str, fault: JsonFault | None) -> str:
+    """Return why the end of a block is not certain: the first string in it that is not as it should be."""
+    why = explain_json_fault(body, fault) if fault else "a string in it holds what cannot stand there"
+    return f"Tool call JSON is malformed, so that its end is not certain: {why}."

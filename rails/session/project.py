@@ -1,0 +1,51 @@
+"""What a project gives a session: its tools, its agents, and what a human has accepted of both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rails.core.app_dirs import builtin_folder, config_folder
+
+if TYPE_CHECKING:
+    from rails.agents.template import Agent
+    from rails.tools.loader import Registry
+    from rails.trust.record import TrustRecord
+
+
+def state_of(project: Path) -> Path:
+    """Return the folder with the project's sessions and checkpoints; it need not exist yet."""
+    return project / ".rails"
+
+
+def definition_folders(name: str, project: Path) -> list[Path]:
+    """Return the folders of definitions or templates, later ones overriding: shipped, the user's, the project's."""
+    own = [config_folder() / name, project / name, state_of(project) / name]
+    shipped = builtin_folder(name)
+    return [shipped, *(folder for folder in own if folder.is_dir() and folder.resolve() != shipped)]
+
+
+def registry_of(project: Path) -> Registry:
+    """Load all tool definitions. Raises DefinitionError with every mistake."""
+    from rails.edits.builtin_runners import BUILTIN_RUNNERS
+    from rails.tools.loader import load_definitions
+
+    own = config_folder() / "mcp_definitions"
+    trusted = trust_of(project).digests()
+    found = load_definitions(definition_folders("mcp_definitions", project), trusted=trusted, trusted_folders=[own])
+    return found.with_runners(BUILTIN_RUNNERS)
+
+
+def trust_of(project: Path) -> TrustRecord:
+    """Return which of the project's definitions a human has accepted."""
+    from rails.trust.record import TrustRecord
+
+    return TrustRecord(config_folder(), project)
+
+
+def agents_of(project: Path) -> dict[str, Agent]:
+    """Load all agent templates; the project's own are trusted once a human accepted them. Raises DefinitionError."""
+    from rails.agents.template import load_agents
+
+    own, trusted = config_folder() / "agent_templates", trust_of(project).digests()
+    return dict(load_agents(definition_folders("agent_templates", project), trusted=trusted, trusted_folders=[own]))

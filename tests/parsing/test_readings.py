@@ -1,0 +1,136 @@
+"""One reading of a damaged block is found; of two, the target's language chooses one, or the block is refused."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rails.data_formats.source import language_of, parses
+from rails.parsing.parse import parse
+
+from .conftest import SHAPES
+
+F = "```"
+
+
+def read(block, tools=SHAPES):
+    found = parse(f"{F}json\n{block}\n{F}\n", tools)
+    return [dict(one.parameters) for one in found.requests], list(found.refusals)
+
+
+def written(inside, path="a.py"):
+    return f'{{"tool": "write_file", "path": "{path}", "content": "{inside}"}}'
+
+
+TWO = {
+    "a share": (r"\\srv\Share", "a.txt"),
+    "a class": (r"\\d \d", "a.md"),
+    "a share in Python": (r"p = r'\\srv\Share'\n", "a.py"),
+    "raw lines beside an escape": ("one\ntwo\\nthree\n", "a.txt"),
+    "raw lines beside an escape, both valid": ("x = '''\n\\n'''\n", "a.py"),
+}
+ONE = {
+    "regex in Python": (r"import re\nP = re.compile(r'\d+')\n", "a.py", "import re\nP = re.compile(r'\\d+')\n"),
+    "pasted Python": ("a = 1\nprint('x\\ny')\n", "a.py", "a = 1\nprint('x\\ny')\n"),
+    "JSON with an escape of its own": ('{\n\\"a\\": \\"x\\ny\\"}\n', "a.json", '{\n"a": "x\\ny"}\n'),
+    "TOML": ("[a]\nb = 'x'\nc = \\\"y\\nz\\\"\n", "a.toml", "[a]\nb = 'x'\nc = \"y\\nz\"\n"),
+}
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_backslashes_with_two_readings_are_refused_with_the_remedy(name):
+    requests, (refusal,) = read(written(*TWO[name]))
+    assert not requests
+    assert refusal.code == "mixed_escapes"
+    assert " of the block: the backslashes of a string" in refusal.message
+    assert "Write every backslash of the text twice" in refusal.hint
+    assert '<tool name="write_file">' in refusal.hint
+
+
+@pytest.mark.parametrize("name", ONE)
+def test_the_reading_that_parses_in_the_targets_language_is_taken(name):
+    inside, path, content = ONE[name]
+    assert read(written(inside, path)) == ([{"path": path, "content": content}], [])
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ["\nThis writes {x}.", " // writes { and }", "\n[/TOOL_CALLS]", "<|im_end|>", "\n# a {b} c", "\n(see {docs})"],
+)
+def test_prose_and_tokens_behind_a_block_may_hold_braces(tail):
+    assert read(written("x") + tail)[0] == [{"path": "a.py", "content": "x"}]
+
+
+@pytest.mark.parametrize("tail", ['\nfoo {y} bar"}', "\nit {x", '\n, "path": "b"', "\n... rest {x}"])
+def test_what_could_be_the_rest_of_the_block_is_no_remark(tail):
+    requests, refusals = read(written("x") + tail)
+    assert not requests
+    assert refusals
+
+
+@pytest.mark.parametrize(
+    ("block", "content"),
+    [
+        ('{"tool": "write_file", "path": “a.py”, "content": “print("x")”}', 'print("x")'),
+        ('{"tool": "write_file", "path": "a.py", "content": `print("x")\ny`}', 'print("x")\ny'),
+        ('{"tool": "write_file", "path": "a.py", "content": """print("x")\ny"""}', 'print("x")\ny'),
+        ("{'tool': 'write_file', 'path': 'a.py', 'content': '''print(\"x\")\ny'''}", 'print("x")\ny'),
+        (F + "json\n" + written("x") + "\n" + F, "x"),
+        ('{"tool" "write_file", "path": "a.py", "content": "x"}', "x"),
+        ('{"tool" => "write_file", "path" => "a.py", "content" => "x"}', "x"),
+        ('"tool": "write_file", "path": "a.py", "content": "x"', "x"),
+        ('{"tool": "write_file", path": "a.py", "content": "x"}', "x"),
+        ('{"tool": "write_file", "path: "a.py", "content": "x"}', "x"),
+        (
+            r'{"tool": "write_file", "path": "a.py", "content": "print(\"a\")\nprint("b")\n"}',
+            'print("a")\nprint("b")\n',
+        ),
+    ],
+)
+def test_faults_with_one_reading_are_repaired(block, content):
+    assert read(block) == ([{"path": "a.py", "content": content}], [])
+
+
+def test_two_strings_in_a_row_are_never_one():
+    tools = {"note": {"type": "object", "properties": {}}}
+    for block in ('{"tool": "note", "r":"A""ans":"Y"}', '{"tool": "note", "r": "A" "ans": "Y"}'):
+        requests, refusals = read(block, tools)
+        assert not [one for one in requests if "ans" not in one]
+        assert requests or refusals
+
+
+def test_a_path_on_a_line_of_its_own_loses_the_layout_around_it():
+    text = '<tool name="write_file">\n  <path>\n    a.py\n  </path>\n  <content>\n    x\n  </content>\n</tool>\n'
+    (request,) = parse(text, SHAPES).requests
+    assert request.parameters == {"path": "a.py", "content": "    x"}
+
+
+def test_every_refusal_names_place_and_remedy():
+    _, (refusal,) = read('{"tool": "write_file", "path": "a.py", "content": "say "hi", "path": ok"}')
+    assert 'line 1 of the block: a " inside the string is not escaped' in refusal.message
+    assert 'Write \\" for every quotation mark' in refusal.hint
+
+
+@pytest.mark.parametrize(
+    ("path", "good", "bad"),
+    [
+        ("a.py", "x = 1\n", "x = = 1"),
+        ("a.json", '{"a": 1}', "{a: 1}"),
+        ("a.toml", "a = 1", "a = "),
+        ("a.yaml", "a: 1", "a: [1"),
+    ],
+)
+def test_a_text_parses_in_its_language_or_not(path, good, bad):
+    assert parses(good, language_of(path)) is True
+    assert parses(bad, language_of(path)) is False
+    assert parses(good, language_of("a.md")) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(alphabet="ab \\\"'\n{}[]:,dn`$", max_size=40))
+def test_any_content_is_read_as_it_was_or_refused(content):
+    """Raw line ends and escaped quotation marks only: backslashes are escaped properly."""
+    inside = json.dumps(content, ensure_ascii=False)[1:-1].replace("\\n", "\n") if "\\" not in content else ""
+    requests, refusals = read(written(inside, "a.txt"))
+    assert refusals or requests == [{"path": "a.txt", "content": content if inside else ""}]
