@@ -17,9 +17,29 @@ from collections.abc import Sequence
 from typing import Final
 
 import rails
-from rails.core import record_fields as facts
+from rails.core.errors import Refusal
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
-from rails.core.tool_request import Json
+from rails.core.events.session import (
+    AgentEngage,
+    ErrorEvent,
+    Escalation,
+    Handoff,
+    HumanSteered,
+    SessionResumed,
+    WorkflowEnd,
+    WorkflowStart,
+)
+from rails.core.events.turn import (
+    FeedbackSent,
+    LlmError,
+    LlmResponse,
+    McpRequestFormulated,
+    ToolRequestValidationFailed,
+)
+from rails.core.events.values import to_json
+from rails.core.tool_request import Json, RawRequest
 
 VERSION: Final = "ATIF-v1.8"
 
@@ -59,33 +79,40 @@ class _Walk:
         self._results: list[Json] = []
 
     def take(self, record: Record) -> None:
-        details = record.details
-        match record.event_type:
-            case "WORKFLOW_START":
-                self.task = facts.text(details, "task") or record.message
-            case "AGENT_ENGAGE":
-                if system := facts.text(details, "system"):
-                    self._step(record, "system", system)
-                self._step(record, "user", facts.text(details, "first_message") or record.message)
-            case "LLM_RESPONSE":
-                self._answer(record)
-            case "MCP_REQUEST_FORMULATED":
-                self._call(record)
-            case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED":
-                self._result(record, "\n".join(_refusal(item) for item in facts.objects(details, "refusals")))
-            case "TOOL_EXECUTION_RESULT":
-                self._result(record, facts.text(details, "text") or record.message)
-            case "GATE_VERDICT":
-                self._event(record, "agent", _findings(record), llm_call_count=0)
-            case "HUMAN_DECISION":
+        """Take in one record."""
+        match record.event:
+            case LlmResponse() as event:
+                self._answer(record, event)
+            case McpRequestFormulated(request=request):
+                self._call(request)
+            case ToolRequestValidationFailed(ids=ids, refusals=refusals) | ChangeRefused(ids=ids, refusals=refusals):
+                self._result(record, ids, "\n".join(map(_refusal, refusals)))
+            case ToolExecutionResult(ids=ids, text=text):
+                self._result(record, ids, text)
+            case GateVerdict() as event:
+                self._event(record, "agent", _findings(record, event), llm_call_count=0)
+            case HumanDecision():
                 self._event(record, "system", record.message)
-            case "FEEDBACK_SENT":
-                self._step(record, "user", facts.text(details, "text") or record.message)
-            case "LLM_ERROR" | "ERROR" | "UNDO" | "SESSION_RESUMED" | "ESCALATION" | "HANDOFF" | "HUMAN_STEERED":
-                first = facts.text(details, "first_message")
-                self._step(record, "user" if first else "system", first or record.message)
-            case "WORKFLOW_END":
-                self.outcome = facts.text(details, "outcome")
+            case _:
+                self._around(record)
+
+    def _around(self, record: Record) -> None:
+        """Take in what happens around an answer: how session and agents begin and end, what the model is told."""
+        match record.event:
+            case WorkflowStart(task=task):
+                self.task = task or record.message
+            case AgentEngage(system=system, first_message=first):
+                if system:
+                    self._step(record, "system", system)
+                self._step(record, "user", first or record.message)
+            case FeedbackSent(text=text):
+                self._step(record, "user", text or record.message)
+            case Escalation(first_message=first) if first:
+                self._step(record, "user", first)
+            case LlmError() | ErrorEvent() | Undo() | SessionResumed() | Escalation() | Handoff() | HumanSteered():
+                self._step(record, "system", record.message)
+            case WorkflowEnd(outcome=outcome):
+                self.outcome = outcome
 
     def _step(self, record: Record, source: str, message: str, **more: Json) -> dict[str, Json]:
         step: dict[str, Json] = {
@@ -99,19 +126,18 @@ class _Walk:
         self.steps.append(step)
         return step
 
-    def _answer(self, record: Record) -> None:
-        details, usage = record.details, facts.inner(record.details, "usage")
-        cached = facts.integer(usage, "cache_read_tokens")
-        prompt = facts.integer(usage, "input_tokens") + cached + facts.integer(usage, "cache_write_tokens")
-        completion = facts.integer(usage, "output_tokens")
+    def _answer(self, record: Record, event: LlmResponse) -> None:
+        usage = event.usage
+        cached, completion = usage.cache_read_tokens, usage.output_tokens
+        prompt = usage.input_tokens + cached + usage.cache_write_tokens
         self.prompt, self.cached = self.prompt + prompt, self.cached + cached
         self.completion += completion
         self._answered, self._calls, self._results = True, [], []
         step = self._step(
             record,
             "agent",
-            facts.text(details, "text"),
-            model_name=facts.text(details, "model") or record.llm_model_used,
+            event.text,
+            model_name=event.model or record.llm_model_used,
             llm_call_count=1,
             tool_calls=self._calls,
             observation={"results": self._results},
@@ -120,21 +146,20 @@ class _Walk:
         step["extra"] = {
             "seq": record.seq,
             "agent_role": record.agent_role,
-            "stop_reason": facts.text(details, "stop_reason"),
+            "stop_reason": event.stop_reason,
         }
 
-    def _call(self, record: Record) -> None:
-        details = record.details
+    def _call(self, request: RawRequest) -> None:
         self._calls.append(
             {
-                "tool_call_id": facts.text(details, "id"),
-                "function_name": facts.text(details, "tool_name"),
-                "arguments": dict(facts.inner(details, "parameters")),
-                "extra": {"dialect": facts.text(details, "dialect"), "repairs": facts.items(details, "repairs")},
+                "tool_call_id": request.id,
+                "function_name": request.tool_name,
+                "arguments": dict(request.parameters),
+                "extra": {"dialect": request.dialect, "repairs": to_json(request.repairs)},
             }
         )
 
-    def _result(self, record: Record, content: str) -> None:
+    def _result(self, record: Record, ids: Sequence[str], content: str) -> None:
         """Add the results of requests to their answer's step; a block that was no request has no call."""
         content = content or record.message
         if not self._answered:
@@ -142,7 +167,7 @@ class _Walk:
             return
         known = {call["tool_call_id"] for call in self._calls if isinstance(call, dict)}
         extra: dict[str, Json] = {"seq": record.seq, "event_type": record.event_type}
-        own = [id_ for id_ in facts.ids(record.details) if id_ in known]
+        own = [id_ for id_ in ids if id_ in known]
         results: list[dict[str, Json]] = [{"source_call_id": id_} for id_ in own] or [{}]
         self._results += [{**result, "content": content, "extra": extra} for result in results]
 
@@ -150,15 +175,10 @@ class _Walk:
         self._step(record, source, record.message, observation={"results": [{"content": content}]}, **more)
 
 
-def _refusal(item: facts.Details) -> str:
-    return " ".join(filter(None, (facts.text(item, "message"), facts.text(item, "hint"))))
+def _refusal(refusal: Refusal) -> str:
+    return " ".join(filter(None, (refusal.message, refusal.hint)))
 
 
-def _findings(record: Record) -> str:
-    lines = [
-        f"{facts.text(item, 'path')}:{facts.integer(item, 'line')}:{facts.integer(item, 'column')} "
-        f"{facts.text(item, 'rule')} {facts.text(item, 'message')}"
-        for item in facts.objects(record.details, "findings")
-        if item.get("new", True)
-    ]
+def _findings(record: Record, event: GateVerdict) -> str:
+    lines = [f"{f.path}:{f.line}:{f.column} {f.rule} {f.message}" for f in event.verdict.findings if f.new]
     return "\n".join([record.message, *lines])

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import rails
 from rails.core.conversation import MessagePart, NativeCall, NativeResult, Opaque, TextPart, message_from_json
 from rails.core.events.record import Record
-from rails.core.record_fields import inner, integer, text
+from rails.core.events.session import AgentEngage, Escalation, WorkflowStart
+from rails.core.events.turn import FeedbackSent, LlmResponse
 from rails.core.tool_request import Json
 
 _SPACE: Final = uuid.UUID("6f0a8d0e-3f0c-5f0e-9c53-1d7a1f3f9a10")
@@ -47,7 +48,7 @@ _LOUD: Final = frozenset({"LLM_ERROR", "ERROR", "LOG_RECOVERED", "TOOL_REQUEST_V
 
 def to_transcript(records: Sequence[Record]) -> str:
     """Return the session as JSON Lines. The same records give the same text."""
-    folder = next((text(r.details, "project") for r in records if r.event_type == "WORKFLOW_START"), "")
+    folder = next((event.project for r in records if isinstance(event := r.event, WorkflowStart)), "")
     lines, parent = [], None
     for record in records:
         body = _body(record)
@@ -78,59 +79,55 @@ def _ours(record: Record) -> dict[str, Json]:
 
 
 def _body(record: Record) -> dict[str, Json] | None:
-    details = record.details
-    match record.event_type:
-        case "AGENT_ENGAGE":
-            first = text(details, "first_message") or text(details, "task") or record.message
-            return {"type": "user", "message": {"role": "user", "content": first}}
-        case "ESCALATION" if first := text(details, "first_message"):
-            return {"type": "user", "message": {"role": "user", "content": first}}
-        case "LLM_RESPONSE":
-            return {"type": "assistant", "message": _answer(record)}
-        case "FEEDBACK_SENT":
-            return {"type": "user", "message": {"role": "user", "content": _feedback(details)}}
-        case kind if kind in _SHOWN:
-            level = "error" if kind in _LOUD else "info"
-            return {
-                "type": "system",
-                "subtype": "informational",
-                "content": f"{kind}: {record.message}",
-                "level": level,
-                "isMeta": False,
-            }
-    return None
+    match record.event:
+        case AgentEngage(first_message=first, task=task):
+            return _user(first or task or record.message)
+        case Escalation(first_message=first) if first:
+            return _user(first)
+        case LlmResponse() as event:
+            return {"type": "assistant", "message": _answer(record, event)}
+        case FeedbackSent(reply=reply, text=text):
+            return _user([block for part in reply.parts for block in _blocks(part)] or text)
+    return _system(record) if record.event_type in _SHOWN else None
 
 
-def _answer(record: Record) -> dict[str, Json]:
-    details = record.details
-    usage = inner(details, "usage")
-    content = [block for part in _parts(details, "assistant") for block in _blocks(part)]
-    stop = text(details, "stop_reason")
+def _user(content: Json) -> dict[str, Json]:
+    return {"type": "user", "message": {"role": "user", "content": content}}
+
+
+def _system(record: Record) -> dict[str, Json]:
+    return {
+        "type": "system",
+        "subtype": "informational",
+        "content": f"{record.event_type}: {record.message}",
+        "level": "error" if record.event_type in _LOUD else "info",
+        "isMeta": False,
+    }
+
+
+def _answer(record: Record, event: LlmResponse) -> dict[str, Json]:
+    usage, stop = event.usage, event.stop_reason
+    content = [block for part in _parts(event) for block in _blocks(part)]
     return {
         "id": f"msg_{record.session_id}_{record.seq}",
         "type": "message",
         "role": "assistant",
-        "model": text(details, "model") or record.llm_model_used,
-        "content": [*content] or [{"type": "text", "text": text(details, "text")}],
+        "model": event.model or record.llm_model_used,
+        "content": [*content] or [{"type": "text", "text": event.text}],
         "stop_reason": None if stop == "cut" else stop,
         "stop_sequence": None,
         "usage": {
-            "input_tokens": integer(usage, "input_tokens"),
-            "output_tokens": integer(usage, "output_tokens"),
-            "cache_read_input_tokens": integer(usage, "cache_read_tokens"),
-            "cache_creation_input_tokens": integer(usage, "cache_write_tokens"),
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_read_input_tokens": usage.cache_read_tokens,
+            "cache_creation_input_tokens": usage.cache_write_tokens,
         },
     }
 
 
-def _feedback(details: Mapping[str, Json]) -> Json:
-    blocks = [block for part in _parts(inner(details, "reply"), "user") for block in _blocks(part)]
-    return [*blocks] or text(details, "text")
-
-
-def _parts(value: Mapping[str, Json], role: str) -> Sequence[MessagePart]:
+def _parts(event: LlmResponse) -> Sequence[MessagePart]:
     try:
-        return message_from_json({"role": role, "content": value.get("content")}).parts
+        return message_from_json({"role": "assistant", "content": event.content}).parts
     except ValueError:
         return ()
 
