@@ -9,10 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from rails.core import record_fields as d
 from rails.core.dataclass import dataclass, replace
 from rails.core.events.record import Record
-from rails.core.record_fields import Details
+from rails.core.events.session import (
+    AgentEngage,
+    AgentFinished,
+    Escalation,
+    Handoff,
+    HumanSteered,
+    WorkflowEnd,
+    WorkflowStart,
+)
+from rails.core.events.turn import FeedbackSent
 
 #: "next": to come; "stopped": it ended without being done, or the session did while it was at work.
 StepState = Literal["done", "working", "stopped", "next"]
@@ -63,34 +71,30 @@ class _Plan:
         self._finished = 0
 
     def add(self, record: Record) -> None:
-        facts = record.details
-        match record.event_type:
-            case "WORKFLOW_START":
-                tasks = d.objects(facts, "tasks")[:_MOST]
-                self.steps = [PlanStep(d.shortened(task, "agent"), d.shortened(task, "task")) for task in tasks]
+        match record.event:
+            case WorkflowStart(tasks=tasks):
+                self.steps = [PlanStep(task.agent, task.task) for task in tasks[:_MOST]]
                 self._finished = 0
-            case "AGENT_ENGAGE" if self._finished < _MOST:
-                self._engage(record)
-            case "ESCALATION":
-                rung = d.shortened(facts, "rung")
+            case AgentEngage() as event if self._finished < _MOST:
+                self._engage(record, event)
+            case Escalation(rung=rung):
                 state: StepState = "stopped" if rung == "human" else "working"
                 self._at_work(state=state, rung=rung, failed=0)
-            case "FEEDBACK_SENT":
-                self._at_work(failed=d.integer(facts, "attempt"), limit=d.integer(facts, "limit"))
-            case "AGENT_FINISHED" if self._finished < len(self.steps):
-                done = d.shortened(facts, "outcome") in ("", "done")
-                self._at_work(state="done" if done else "stopped", outcome=d.shortened(facts, "outcome"))
+            case FeedbackSent(attempt=attempt, limit=limit):
+                self._at_work(failed=attempt, limit=limit)
+            case AgentFinished(outcome=outcome) if self._finished < len(self.steps):
+                done = outcome in ("", "done")
+                self._at_work(state="done" if done else "stopped", outcome=outcome)
                 self._finished += done
-            case "HANDOFF":
-                file, receiver = d.shortened(facts, "file"), d.shortened(facts, "receiver")
+            case Handoff(file=file, receiver=receiver):
                 self._last_done(handoff=file, receiver=receiver, handed="", by="")
-            case "HUMAN_STEERED" if facts.get("about") == "handoff":
-                self._last_done(handed=_handed(facts), by=d.shortened(facts, "by"))
-            case "WORKFLOW_END":
-                self._end(d.shortened(facts, "outcome"))
+            case HumanSteered(about="handoff", answer=answer, edited=edited, by=by):
+                self._last_done(handed="edited" if answer == "go" and edited else answer, by=by)
+            case WorkflowEnd(outcome=outcome):
+                self._end(outcome)
 
-    def _engage(self, record: Record) -> None:
-        agent, task = d.shortened(record.details, "agent") or record.agent_role, d.shortened(record.details, "task")
+    def _engage(self, record: Record, event: AgentEngage) -> None:
+        agent, task = event.agent or record.agent_role, event.task
         if self._finished >= len(self.steps):  # a log that does not say at its start what is to be done
             self.steps.append(PlanStep(agent, task))
         planned = self.steps[self._finished]
@@ -115,8 +119,3 @@ class _Plan:
         for at, step in enumerate(self.steps[self._finished :][:1], start=self._finished):
             if step.state == "working" or nobody_engaged:
                 self.steps[at] = replace(step, state="stopped", outcome=outcome)
-
-
-def _handed(facts: Details) -> str:
-    answer = d.shortened(facts, "answer")
-    return "edited" if answer == "go" and d.flag(facts, "edited") else answer

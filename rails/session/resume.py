@@ -111,7 +111,7 @@ def _after(state: ResumeState, record: Record) -> ResumeState:
         case CorrectionEvent(usage=usage):
             return replace(state, used=(*state.used, (record.llm_model_used, usage)))
         case FeedbackSent() as event:
-            return _replied(state, event)
+            return _replied(state, record, event)
         case ExecutionStarted() as event:
             return replace(state, begun={**state.begun, event.ids: event})
         case ToolExecutionResult() as event:
@@ -155,9 +155,14 @@ def _answered(state: ResumeState, record: Record, event: LlmResponse) -> ResumeS
     return replace(state, used=(*state.used, (record.llm_model_used, answer.usage)))
 
 
-def _replied(state: ResumeState, event: FeedbackSent) -> ResumeState:
+def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeState:
     if state.pending is None:
         return state
+    if event.reply is None:
+        raise UsageError(
+            f"The feedback in record {record.seq} cannot be read, so the session cannot be resumed. "
+            "Nothing was changed."
+        )
     words = failed_turn_text(state.pending.message, event.reply) if event.codes else ""
     messages = (*state.messages, state.pending.message, event.reply)
     return replace(state, messages=messages, pending=None, done={}, codes=(*state.codes, event.codes), words=words)

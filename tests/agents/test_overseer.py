@@ -204,9 +204,13 @@ def test_records_of_an_unexpected_form_do_not_break_a_rule(details):
 
 
 def test_a_rule_that_breaks_is_an_alert_of_its_own():
-    (alert,) = watch(records(("MCP_REQUEST_FORMULATED", {"tool_name": [], "parameters": {}})))
-    assert alert.severity == "CRITICAL"
-    assert "could not examine" in alert.description
+    nested = "rm -rf /"
+    for _ in range(100_000):  # deeper than any rule can go
+        nested = [nested]
+    alerts = watch(records(asked("run_shell", argv=nested)))
+    broken = [alert.description.split("'")[1] for alert in alerts]
+    assert broken == ["repeated requests", "denied again", "dangerous commands"]
+    assert all(alert.severity == "CRITICAL" and "could not examine" in alert.description for alert in alerts)
 
 
 def test_a_command_that_is_a_list_of_words_is_seen_as_one():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, TypeVar
 
+from rails.core.events.base import Event
 from rails.core.events.record import Record
-from rails.core.events.session import OverseerAlert
+from rails.core.events.session import AgentEngage, Escalation, OverseerAlert
 from rails.core.text import one_line
-from rails.core.tool_request import Json
+from rails.core.tool_request import Json, RawRequest
+
+E = TypeVar("E", bound=Event)
 
 AlertSeverity = Literal["INFO", "WARNING", "CRITICAL"]
 IssueType = Literal["Boundary Violation", "Security Risk", "Quality Issue", "Other"]
@@ -55,25 +58,19 @@ def alert(
 
 
 #: An agent's conversation begins, for the first time or again.
-AFRESH: Final = ("AGENT_ENGAGE", "ESCALATION")
+AFRESH: Final = (AgentEngage, Escalation)
 #: How often something may happen before it is a habit.
 REPEATS: Final = 3
 
 
-def records_of_type(records: Sequence[Record], *types: str) -> Iterator[Record]:
-    """Return the records of these types, in order."""
-    return (record for record in records if record.event_type in types)
+def events_of(records: Sequence[Record], *kinds: type[E]) -> Iterator[tuple[Record, E]]:
+    """Return the events of these kinds, in order, each with its record."""
+    return ((record, record.event) for record in records if isinstance(record.event, kinds))
 
 
-def refusals(record: Record) -> list[Mapping[str, Json]]:
-    """Return the refusals that a record holds."""
-    value = record.details.get("refusals")
-    return [refusal for refusal in value if isinstance(refusal, dict)] if isinstance(value, list) else []
-
-
-def asked_of(record: Record) -> str:
+def asked_of(request: RawRequest) -> str:
     """Return a request as one text: its tool and its parameters."""
-    return f"{record.details.get('tool_name')} {json.dumps(record.details.get('parameters'), sort_keys=True)}"
+    return f"{request.tool_name} {json.dumps(request.parameters, sort_keys=True)}"
 
 
 def texts_of(value: Json) -> Iterator[str]:

@@ -7,16 +7,20 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import AFRESH, REPEATS, alert, asked_of, records_of_type, refusals
+from rails.agents.monitor_rules.alert import AFRESH, REPEATS, alert, asked_of, events_of
+from rails.core.events.approval import HumanDecision
+from rails.core.events.base import Event
+from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
-from rails.core.events.session import OverseerAlert
+from rails.core.events.session import AgentFinished, OverseerAlert
+from rails.core.events.turn import LlmResponse, McpRequestFormulated, OutputRefused, ToolRequestValidationFailed
 
 _MANY: Final = 5
 #: Answers without one thing that worked; the attempts of each kind have bounds of their own.
 _STALLED: Final = 6
 #: The longest cycle of states of one file that is recognised.
 _CYCLE: Final = 3
-_FAILURES: Final = ("TOOL_REQUEST_VALIDATION_FAILED", "CHANGE_REFUSED", "OUTPUT_REFUSED", "GATE_VERDICT")
+_FAILURES: Final = (ToolRequestValidationFailed, ChangeRefused, OutputRefused, GateVerdict)
 
 
 def repeated_failures(records: Sequence[Record]) -> Iterator[OverseerAlert]:
@@ -25,11 +29,11 @@ def repeated_failures(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     An agent that restarts, with a page of what failed, is counted again.
     """
     counts: Counter[tuple[str, str]] = Counter()
-    for record in records_of_type(records, *_FAILURES, *AFRESH):
-        if record.event_type in AFRESH:
+    for record, event in events_of(records, *_FAILURES, *AFRESH):
+        if isinstance(event, AFRESH):
             _forget(counts, record.agent_role)
             continue
-        for text in set(_failure_texts(record)):
+        for text in set(_failure_texts(event)):
             key = (record.agent_role, text)
             counts[key] += 1
             if counts[key] in (REPEATS, _MANY):
@@ -44,26 +48,29 @@ def repeated_failures(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                 )
 
 
-def _failure_texts(record: Record) -> Iterator[str]:
-    for refusal in refusals(record):
-        yield str(refusal.get("message", ""))
-    findings = record.details.get("findings")
-    for finding in findings if isinstance(findings, list) else ():
-        if isinstance(finding, dict) and finding.get("new") is not False:
-            yield f"{finding.get('path')}: {finding.get('rule')} {finding.get('message')}"
+def _failure_texts(event: Event) -> Iterator[str]:
+    match event:
+        case (
+            ToolRequestValidationFailed(refusals=refusals)
+            | ChangeRefused(refusals=refusals)
+            | OutputRefused(refusals=refusals)
+        ):
+            yield from (refusal.message for refusal in refusals)
+        case GateVerdict(verdict=verdict):
+            yield from (f"{one.path}: {one.rule} {one.message}" for one in verdict.findings if one.new)
 
 
 def repeated_requests(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """The same request again although nothing was changed since: after a change, looking again makes sense."""
     counts: Counter[tuple[str, str]] = Counter()
-    for record in records_of_type(records, "MCP_REQUEST_FORMULATED", "TOOL_EXECUTION_RESULT", *AFRESH):
-        if record.event_type in AFRESH:
+    for record, event in events_of(records, McpRequestFormulated, ToolExecutionResult, *AFRESH):
+        if isinstance(event, AFRESH):
             _forget(counts, record.agent_role)
-        elif record.event_type == "TOOL_EXECUTION_RESULT":
-            if record.details.get("ok") is True and record.details.get("changes"):
+        elif isinstance(event, ToolExecutionResult):
+            if event.ok and event.changes:
                 counts.clear()
-        else:
-            asked = asked_of(record)
+        elif isinstance(event, McpRequestFormulated):
+            asked = asked_of(event.request)
             counts[record.agent_role, asked] += 1
             if counts[record.agent_role, asked] == REPEATS:
                 yield alert(
@@ -81,13 +88,15 @@ def denied_again(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """What a human denied is asked for again, word for word."""
     asked: dict[str, str] = {}
     denied: set[tuple[str, str]] = set()
-    for record in records_of_type(records, "MCP_REQUEST_FORMULATED", "HUMAN_DECISION"):
-        request_id = str(record.details.get("id"))
-        if record.event_type == "HUMAN_DECISION":
-            if record.details.get("answer") == "deny" and request_id in asked:
-                denied.add((record.agent_role, asked[request_id]))
+    for record, event in events_of(records, McpRequestFormulated, HumanDecision):
+        if isinstance(event, HumanDecision):
+            if event.answer == "deny" and event.id in asked:
+                denied.add((record.agent_role, asked[event.id]))
             continue
-        known, asked[request_id] = asked.get(request_id), asked_of(record)
+        if not isinstance(event, McpRequestFormulated):
+            continue
+        request_id = event.request.id
+        known, asked[request_id] = asked.get(request_id), asked_of(event.request)
         if known is None and (record.agent_role, asked[request_id]) in denied:
             yield alert(
                 record,
@@ -102,16 +111,13 @@ def denied_again(records: Sequence[Record]) -> Iterator[OverseerAlert]:
 
 def oscillation(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A file that goes A, B, A, B (or A, B, C twice): fixes undo each other. What it was at first counts too."""
-    states: dict[str, list[str]] = defaultdict(list)
-    for record in records_of_type(records, "EXECUTION_STARTED"):
-        changes = record.details.get("changes")
-        for change in changes if isinstance(changes, list) else ():
-            if not isinstance(change, dict):
-                continue
-            history = states[str(change.get("path"))]
-            if not history and "before_sha256" in change:
-                history.append(str(change.get("before_sha256")))
-            history.append(str(change.get("after_sha256")))
+    states: dict[str, list[str | None]] = defaultdict(list)
+    for record, event in events_of(records, ExecutionStarted):
+        for change in event.changes or ():
+            history = states[change.path]
+            if not history:
+                history.append(change.before_sha256)
+            history.append(change.after_sha256)
             if _cycles(history):
                 history.clear()
                 yield alert(
@@ -119,13 +125,13 @@ def oscillation(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                     "WARNING",
                     "Quality Issue",
                     description="A file goes back and forth between the same states.",
-                    evidence=str(change.get("path")),
+                    evidence=change.path,
                     recommendation="Decide which state is right and say so.",
-                    prompt=f"Your changes to {change.get('path')} undo each other. Say which state is right, and why.",
+                    prompt=f"Your changes to {change.path} undo each other. Say which state is right, and why.",
                 )
 
 
-def _cycles(history: Sequence[str]) -> bool:
+def _cycles(history: Sequence[str | None]) -> bool:
     return any(
         len(history) >= 2 * size and history[-size:] == history[-2 * size : -size] and len(set(history[-size:])) > 1
         for size in range(2, _CYCLE + 1)
@@ -135,9 +141,9 @@ def _cycles(history: Sequence[str]) -> bool:
 def made_up_tools(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """Tools that do not exist, again and again."""
     counts: Counter[str] = Counter()
-    for record in records_of_type(records, "TOOL_REQUEST_VALIDATION_FAILED"):
-        for refusal in refusals(record):
-            if refusal.get("code") != "unknown_tool":
+    for record, event in events_of(records, ToolRequestValidationFailed):
+        for refusal in event.refusals:
+            if refusal.code != "unknown_tool":
                 continue
             counts[record.agent_role] += 1
             if counts[record.agent_role] == REPEATS:
@@ -146,7 +152,7 @@ def made_up_tools(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                     "WARNING",
                     "Quality Issue",
                     description=f"The agent asked {REPEATS} times for tools that do not exist.",
-                    evidence=str(refusal.get("message", "")),
+                    evidence=refusal.message,
                     recommendation="See whether the task needs a tool that is missing.",
                     prompt="Use only the tools that are listed for you. If one is missing, say so in words.",
                 )
@@ -154,8 +160,8 @@ def made_up_tools(records: Sequence[Record]) -> Iterator[OverseerAlert]:
 
 def invented_results(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A tool's result that stands in the agent's own answer."""
-    for record in records_of_type(records, "LLM_RESPONSE"):
-        found = patterns.invented(str(record.details.get("text", "")))
+    for record, event in events_of(records, LlmResponse):
+        found = patterns.invented(event.text)
         if found:
             yield alert(
                 record,
@@ -171,9 +177,9 @@ def invented_results(records: Sequence[Record]) -> Iterator[OverseerAlert]:
 def stalling(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """Answer after answer, and nothing that worked."""
     since: defaultdict[str, list[int]] = defaultdict(list)
-    for record in records_of_type(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT", *AFRESH):
+    for record, event in events_of(records, LlmResponse, ToolExecutionResult, *AFRESH):
         answers = since[record.agent_role]
-        if record.event_type == "LLM_RESPONSE":
+        if isinstance(event, LlmResponse):
             answers.append(record.seq)
             if len(answers) == _STALLED:
                 yield alert(
@@ -185,14 +191,14 @@ def stalling(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                     recommendation="See whether the task can be done with the tools that the agent has.",
                     prompt="Nothing of your last answers worked. Say in words what stops you.",
                 )
-        elif record.event_type in AFRESH or record.details.get("ok") is True:
+        elif isinstance(event, AFRESH) or (isinstance(event, ToolExecutionResult) and event.ok):
             answers.clear()
 
 
 def empty_answers(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """An end without a word."""
-    for record in records_of_type(records, "AGENT_FINISHED"):
-        if record.details.get("outcome") == "done" and len(record.message.strip()) < 3:
+    for record, event in events_of(records, AgentFinished):
+        if event.outcome == "done" and len(record.message.strip()) < 3:
             yield alert(
                 record,
                 "INFO",

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import REPEATS, alert, records_of_type, refusals, texts_of
+from rails.agents.monitor_rules.alert import REPEATS, alert, events_of, texts_of
 from rails.core import paths
 from rails.core.builtin_tools import BUILTIN_TOOLS
+from rails.core.events.changes import ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import OverseerAlert
+from rails.core.events.turn import LlmResponse, McpRequestFormulated, ToolRequestValidationFailed
+from rails.core.events.values import to_json
+from rails.core.tool_request import Json
 
 #: Tools whose parameters are text for files, where a dangerous word is no command.
 _FILE_TOOLS: Final = frozenset(tool.name for tool in BUILTIN_TOOLS.values() if tool.on_files)
@@ -29,9 +33,9 @@ _RUN_BY_OTHERS: Final = re.compile(
 def out_of_role(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """Tools that the role may not use: a warning each, and critical when it is a habit."""
     counts: Counter[str] = Counter()
-    for record in records_of_type(records, "TOOL_REQUEST_VALIDATION_FAILED"):
-        for refusal in refusals(record):
-            if refusal.get("code") != "forbidden_tool":
+    for record, event in events_of(records, ToolRequestValidationFailed):
+        for refusal in event.refusals:
+            if refusal.code != "forbidden_tool":
                 continue
             counts[record.agent_role] += 1
             yield alert(
@@ -39,7 +43,7 @@ def out_of_role(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                 "CRITICAL" if counts[record.agent_role] >= REPEATS else "WARNING",
                 "Boundary Violation",
                 description="The agent asked for a tool that its role may not use. It was refused.",
-                evidence=str(refusal.get("message", "")),
+                evidence=refusal.message,
                 recommendation="Check the task: does it need another role?",
                 prompt="Stay inside your role. Hand over what you cannot do, in words.",
             )
@@ -48,9 +52,9 @@ def out_of_role(records: Sequence[Record]) -> Iterator[OverseerAlert]:
 def forbidden_places(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A path that leads out of the project, or to secrets and keys; each path once."""
     told: set[tuple[str, str]] = set()
-    for record in records_of_type(records, "MCP_REQUEST_FORMULATED"):
-        tool, parameters = record.details.get("tool_name"), record.details.get("parameters")
-        if not isinstance(tool, str) or tool not in _FILE_TOOLS or not isinstance(parameters, dict):
+    for record, event in events_of(records, McpRequestFormulated):
+        tool, parameters = event.request.tool_name, event.request.parameters
+        if tool not in _FILE_TOOLS:
             continue
         for raw in (parameters.get(key) for key in _PATH_KEYS):
             what = _place_of(raw) if isinstance(raw, str) else ""
@@ -77,11 +81,12 @@ def _place_of(raw: str) -> str:
 
 def dangerous_commands(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A command that does damage, in what a tool is to run; or a text too long to be looked at."""
-    for record in records_of_type(records, "MCP_REQUEST_FORMULATED"):
-        if record.details.get("tool_name") in _FILE_TOOLS:
-            yield from _dangerous_files(record)
+    for record, event in events_of(records, McpRequestFormulated):
+        tool, parameters = event.request.tool_name, event.request.parameters
+        if tool in _FILE_TOOLS:
+            yield from _dangerous_files(record, parameters)
             continue
-        texts = list(texts_of(record.details.get("parameters")))
+        texts = list(texts_of(dict(parameters)))
         found = next((hit for text in texts if (hit := patterns.danger(text))), None)
         if found:
             yield alert(
@@ -98,17 +103,15 @@ def dangerous_commands(records: Sequence[Record]) -> Iterator[OverseerAlert]:
                 "WARNING",
                 "Other",
                 description=f"A tool request is too long to be examined: only {patterns.LOOKED_AT} characters were.",
-                evidence=str(record.details.get("tool_name")),
+                evidence=tool,
                 recommendation="Read all of it before you agree.",
             )
 
 
-def _dangerous_files(record: Record) -> Iterator[OverseerAlert]:
+def _dangerous_files(record: Record, parameters: Mapping[str, Json]) -> Iterator[OverseerAlert]:
     """In most files a dangerous word is text; in one that something else runs it is a command."""
-    parameters = record.details.get("parameters")
-    values = parameters if isinstance(parameters, dict) else {}
-    path = next((value for key in _PATH_KEYS if isinstance(value := values.get(key), str)), "")
-    written = {key: value for key, value in values.items() if key not in ("old_string", *_PATH_KEYS)}
+    path = next((value for key in _PATH_KEYS if isinstance(value := parameters.get(key), str)), "")
+    written = {key: value for key, value in parameters.items() if key not in ("old_string", *_PATH_KEYS)}
     found = next((hit for text in texts_of(written) if (hit := patterns.danger(text))), None)
     if found and _RUN_BY_OTHERS.search(path):
         yield alert(
@@ -123,9 +126,14 @@ def _dangerous_files(record: Record) -> Iterator[OverseerAlert]:
 
 def credentials(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """Only the beginning is shown, or the log's mark: an alert must not spread what it warns of."""
-    for record in records_of_type(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT"):
-        own = record.event_type == "LLM_RESPONSE"
-        texts = [str(record.details.get("text", "")), *(texts_of(record.details.get("calls")) if own else ())]
+    for record in records:
+        match record.event:
+            case LlmResponse(text=text, calls=calls):
+                own, texts = True, [text, *texts_of(to_json(calls))]
+            case ToolExecutionResult(text=text):
+                own, texts = False, [text]
+            case _:
+                continue
         found = next((hit for text in texts if (hit := patterns.credential(text))), None)
         if found:
             yield alert(
@@ -140,8 +148,8 @@ def credentials(records: Sequence[Record]) -> Iterator[OverseerAlert]:
 
 def instructions_in_results(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A text from outside that speaks to the agent."""
-    for record in records_of_type(records, "TOOL_EXECUTION_RESULT"):
-        found = patterns.instruction(str(record.details.get("text", "")))
+    for record, event in events_of(records, ToolExecutionResult):
+        found = patterns.instruction(event.text)
         if found:
             yield alert(
                 record,

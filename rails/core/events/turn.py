@@ -230,7 +230,7 @@ class CorrectionEvent(Event, frozen=True):
 
 
 class FeedbackSent(EventWithWords, frozen=True):
-    """The exact text that the model gets next, and as the message that it gets it in.
+    """The exact text that the model gets next, and as the message that it gets it in (``None``: it cannot be read).
 
     ``codes`` are the kinds of failure; ``attempt`` of ``limit`` attempts are spent.
     """
@@ -239,7 +239,7 @@ class FeedbackSent(EventWithWords, frozen=True):
     DURABLE: ClassVar[bool] = True
 
     text: str
-    reply: Message
+    reply: Message | None
     attempt: int
     limit: int
     codes: tuple[str, ...]
