@@ -147,7 +147,8 @@ def survey_project(project: Path) -> str:
             break
     top = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in project.iterdir() if entry.name != ".git")
     many = f" (counting stopped at {seen})" if seen > _SURVEYED else ""
-    counted = ", ".join(f"{one_line(kind, 20)} {count}" for kind, count in kinds.most_common(12)) or "none"
+    most = sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))[:12]
+    counted = ", ".join(f"{one_line(kind, 20)} {count}" for kind, count in most) or "none"
     shown = ", ".join(one_line(name, 60) for name in top[:60]) or "nothing"
     git = "yes" if (project / ".git").exists() else "no"
     return f"- Top level: {shown}\n- Files by kind: {counted}{many}\n- In git: {git}"

@@ -106,7 +106,7 @@ def test_feedback_that_was_sent_is_part_of_the_conversation_native_results_inclu
 @pytest.mark.parametrize("reply", [None, "no", {"role": "user"}, {"role": "user", "content": [{"type": "odd"}]}])
 def test_feedback_that_cannot_be_read_stops_a_resume_and_names_its_record(reply):
     facts = {"text": "R T", "codes": ["gate"]} | ({} if reply is None else {"reply": reply})
-    with pytest.raises(UsageError, match="feedback in record 4 cannot be read.*Nothing was changed"):
+    with pytest.raises(UsageError, match=r"feedback in record 4 cannot be read.*Nothing was changed"):
         resume_state(records(START, ENGAGE, ANSWER, ("FEEDBACK_SENT", facts)), lambda _: None)
 
 

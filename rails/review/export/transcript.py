@@ -87,7 +87,7 @@ def _body(record: Record) -> dict[str, Json] | None:
         case LlmResponse() as event:
             return {"type": "assistant", "message": _answer(record, event)}
         case FeedbackSent(reply=reply, text=text):
-            return _user([block for part in reply.parts for block in _blocks(part)] or text)
+            return _user([block for part in (reply.parts if reply else ()) for block in _blocks(part)] or text)
     return _system(record) if record.event_type in _SHOWN else None
 
 
