@@ -41,9 +41,7 @@ def console() -> NoReturn:
     """Run the command of this process's own command line and end the process with its exit code."""
     code = main()
     if sys.argv[1:2] == ["gate"]:  # hooks wait for it
-        from rails.commands.leave import end_process
-
-        end_process(code)
+        importlib.import_module("rails.commands.leave").end_process(code)
     sys.exit(code)
 
 

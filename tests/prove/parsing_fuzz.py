@@ -198,7 +198,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
         reader = AnswerParser(SHAPES, dialects=dialects, report_unread_calls=True)
         reader.feed(text)
         again = reader.flush(finish)
-        if again.requests or any(text[one.start] not in "{<" for one in again.refusals):
+        if again.requests or any(one.code != "unread" for one in again.refusals):
             return "the second look reads something"
         if (took := time.thread_time() - start) > bound + 0.05:
             return f"slow second look: {took:.2f} s"
