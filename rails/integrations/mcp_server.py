@@ -18,7 +18,7 @@ from rails import __version__
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.data_formats.positions import JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.tools.registry import Definition, Registry
 from rails.tools.runners import dispatch
 from rails.tools.runners.jsonrpc import REVISION

@@ -20,7 +20,7 @@ from rails.core.diff import unified
 from rails.core.errors import UsageError
 from rails.core.text import printable
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.tools.describe import what_runs
 from rails.tools.registry import Definition, Registry
 
