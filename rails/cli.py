@@ -30,6 +30,7 @@ VERBS: Final[Mapping[str, str]] = {
     "n8n": "workflows of n8n: rules, node catalogue, picture, diff",
     "grants": "list the grants in force, or revoke one",
     "policy": "check your policy file and try it on past sessions",
+    "config": "show every setting, its value and where it comes from",
     "agents": "list the agents, show one, or accept a project's own",
     "doctor": "say what works here and what is missing",
     "completion": "print a script for your shell that completes commands and options",

@@ -20,7 +20,8 @@ ALLOWED = {
     "render": {"core"},
     "git": {"processes", "core"},
     "sandbox": {"processes", "core"},
-    "projections": {"log", "core"},
+    # A corrected block is compared with the broken one before it, which only the repairing reader can read.
+    "projections": {"parsing", "data_formats", "log", "core"},
     "json_schema": {"data_formats", "core"},
     "config": {"json_schema", "data_formats", "core"},
     "trust": {"core"},
@@ -44,17 +45,7 @@ ALLOWED = {
 }
 # Imports that still break this, by module and package. The list may only shrink.
 EXCEPTIONS = {
-    ("trust.tools", "data_formats"),
-    ("trust.tools", "tools"),
-    ("trust.gate", "gate"),
-    ("trust.agents", "agents"),
-    ("session.publish", "json_schema"),
-    ("render.table", "approval"),
-    ("projections.turn", "data_formats"),
-    ("projections.turn", "parsing"),
     ("projections.session", "review"),
-    ("projections.progress", "config"),
-    ("integrations.mcp_server", "data_formats"),
 }
 
 
@@ -128,6 +119,70 @@ def test_no_imports_close_a_circle():
 
     for module in graph:
         visit(module)
+
+
+# Inside a package: from the top down; what stands in one line does not import what stands beside it.
+INSIDE = {
+    "gate": [
+        {"gate"},
+        {"files", "report"},
+        {"weakened_config", "command_checks", "enforcement"},
+        {"registry"},
+        {"checks"},
+        {"languages"},
+        {"support"},
+        {"baseline"},
+    ],
+    "approval": [
+        {"queue"},
+        {"terminal", "pending"},
+        {"answer", "audit", "diff_view"},
+        {"policy"},
+        {"edit"},
+        {"decision"},
+        {"risks"},
+    ],
+    "n8n": [
+        {"summary", "formatting"},
+        {"draw"},
+        {"compare"},
+        {"edit"},
+        {"rules"},
+        {"nodes", "javascript"},
+        {"json_file", "recognise"},
+        {"model"},
+    ],
+}
+# Imports that still break this. The list may only shrink.
+INSIDE_EXCEPTIONS = {
+    ("gate.support.settings", "gate.command_checks"),
+    ("gate.support.settings", "gate.languages"),
+    ("gate.support.executed_config", "gate.languages"),
+}
+
+
+def inner_imports(package):
+    """Every import between the parts of a package: the module and the part that it imports from."""
+    for path in modules():
+        name = name_of(path)
+        if not name.startswith(f"{package}."):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(f"rails.{package}."):
+                whole = [f"{node.module}.{alias.name}".split(".") for alias in node.names]
+                yield from ((name, words[2]) for words in whole)
+
+
+@pytest.mark.parametrize("package", INSIDE)
+def test_imports_inside_a_package_run_one_way(package):
+    levels = {part: level for level, parts in enumerate(INSIDE[package]) for part in parts}
+    broken = set()
+    for name, other in inner_imports(package):
+        own = name.split(".")[1]
+        assert own in levels, f"{name}: say in INSIDE where it stands"
+        if own != other and levels[other] <= levels[own]:
+            broken.add((name, f"{package}.{other}"))
+    assert broken == {pair for pair in INSIDE_EXCEPTIONS if pair[0].startswith(f"{package}.")}
 
 
 def calls_of(name):

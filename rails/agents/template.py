@@ -75,7 +75,7 @@ def load_agents(
     """Load every ``*.md`` of ``folders`` whose name does not start with ``_``; later folders override.
 
     ``trusted_folders`` are the user's own, where no agent can write; ``trusted`` are digests of templates
-    that a human has read and accepted (``rails.trust.agents``). A template from anywhere else, except a shipped
+    that a human has read and accepted (``rails.agents.acceptance``). A template from anywhere else, except a shipped
     one, is loaded as not trusted: it may not run. A folder that does not exist is skipped.
     Raises DefinitionError that lists every mistake.
     """

@@ -103,6 +103,15 @@ class Chooser(Protocol):
         ...
 
 
+@runtime_checkable
+class BatchApprover(Protocol):
+    """An approver that can answer several questions about the same tool at once."""
+
+    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
+        """Answer each of ``requests``, in order; ``None``: to be asked about by itself."""
+        ...
+
+
 def request_for_changes(
     id: str,
     agent: str,

@@ -7,22 +7,17 @@ left out goes uncounted, and the last line of a file is always among those shown
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
-from rails.core.changes import ChangeKind, FileChange
-from rails.core.dataclass import dataclass
+from rails.core.changes import FileChange
 from rails.core.diff import LineDiff, line_diff, line_map
-from rails.core.text import decode_text, one_line, printable
+from rails.core.text import decode_text, one_line
 from rails.core.verdict import Finding
+from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 
-DiffStyle = Literal["note", "hunk", "context", "add", "remove", "tool_add", "tool_remove", "finding", "cut"]
-
-#: Characters of one line that are shown; the end of a longer line is shown too.
-LINE_CHARS: Final = 400
 #: Lines of one file's diff that are shown unless the reader asks for all.
 FILE_LINES: Final = 400
 #: Findings that are drawn in one file.
@@ -32,37 +27,6 @@ _INEXACT: Final = (
     "Too many lines stand in another order to be compared one by one: everything between the first and the last "
     "difference is shown as removed and added."
 )
-_SPACE_RUN: Final = re.compile(r" {60,}")
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """One line of a drawn diff: printable text without gutter; ``old`` and ``new`` are line numbers, 0: none."""
-
-    style: DiffStyle
-    text: str
-    old: int = 0
-    new: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class FileDiff:
-    """One file's change, drawn. ``by_tools`` counts changed lines that a formatter or fixer is the author of;
-    ``hidden`` counts the lines that the bounds left out.
-    """
-
-    path: str
-    kind: ChangeKind
-    lines: tuple[DiffLine, ...]
-    added: int
-    removed: int
-    by_tools: int
-    hidden: int
-
-    @property
-    def title(self) -> str:
-        """Path, kind and counts on one line."""
-        return f"{one_line(self.path, 1000)} ({self.kind}, +{self.added} -{self.removed})"
 
 
 class _Row(NamedTuple):
@@ -78,7 +42,7 @@ def file_diff(
     *,
     context: int = 3,
     max_lines: int | None = FILE_LINES,
-) -> FileDiff:
+) -> Diff:
     """Draw ``change`` with the ``findings`` of its path. ``max_lines=None`` shows every line in full."""
     found = [finding for finding in findings if finding.path == str(change.path)]
     texts = [decode_text(data or b"") for data in (change.before, change.after)]
@@ -94,7 +58,7 @@ def file_diff(
     rows = _attributed(_rows(diff, before, after), change, after)
     kept, hidden = _capped([*notes, *_lines(rows, found, context, full=max_lines is None)], max_lines)
     styles = [row.style for row in rows]
-    return FileDiff(
+    return Diff(
         path=str(change.path),
         kind=change.kind,
         lines=tuple(_drawn(row, full=max_lines is None) for row in kept),
@@ -105,10 +69,10 @@ def file_diff(
     )
 
 
-def _binary(change: FileChange) -> FileDiff:
+def _binary(change: FileChange) -> Diff:
     sizes = ["absent" if data is None else f"{len(data)} bytes" for data in (change.before, change.after)]
     line = DiffLine("note", f"Not text: {sizes[0]} before, {sizes[1]} after; SHA-256 after: {change.after_sha256}")
-    return FileDiff(str(change.path), change.kind, (line,), 0, 0, 0, 0)
+    return Diff(str(change.path), change.kind, (line,), 0, 0, 0, 0)
 
 
 def _file_notes(change: FileChange, old_bom: bool, new_bom: bool, old: str, new: str) -> Iterator[DiffLine]:
@@ -246,27 +210,3 @@ def _capped(lines: list[_Row | DiffLine], limit: int | None) -> tuple[list[_Row 
     removed = sum(line.style in ("remove", "tool_remove") for line in cut)
     note = DiffLine("cut", f"[… {len(cut)} lines not shown, {added} of them added, {removed} removed …]")
     return [*lines[:head], note, *lines[-tail:]], len(cut)
-
-
-def show(text: str, *, full: bool = False, changed: bool = True) -> str:
-    """Return one line of a file so that nothing in it deceives or overflows.
-
-    Leading tabs stay; others, and blanks at the end of a changed line, become escapes; long runs of
-    blanks and the middle of long lines become counts (the latter not with ``full``).
-    """
-    body = text.lstrip("\t")
-    tabs = len(text) - len(body)
-    if not full and len(body) > LINE_CHARS:
-        head, tail = body[: LINE_CHARS * 3 // 4], body[-(LINE_CHARS // 4) :]
-        cut = len(body) - len(head) - len(tail)
-        body = f"{_visible(head, changed=False)}[… {cut} characters …]{_visible(tail, changed)}"
-    else:
-        body = _visible(body, changed)
-    return ("\t" * tabs if tabs <= 20 else f"[… {tabs} tabs …]") + body
-
-
-def _visible(text: str, changed: bool) -> str:
-    shown = printable(text, keep="")
-    if changed and (blanks := len(shown) - len(shown.rstrip(" "))):
-        shown = shown.rstrip(" ") + (r"\x20" * blanks if blanks <= 8 else f"[… {blanks} spaces …]")
-    return _SPACE_RUN.sub(lambda run: f"[… {len(run[0])} spaces …]", shown)

@@ -19,16 +19,17 @@ from typing import Final, Protocol
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.audit import audit_of
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Chooser, Decision
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Chooser, Decision
 from rails.approval.edit import Contents, HumanEditError, Judge, edited, without_hunks
 from rails.approval.policy.grants import Grants, as_toml, propose
-from rails.approval.terminal.batch import BatchApprover
 from rails.approval.terminal.console import Elsewhere
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import RailsError, UnansweredError, UsageError
-from rails.core.events import Event, Record
+from rails.core.events.approval import ApprovalClosed, ApprovalOpened
+from rails.core.events.base import Event
+from rails.core.events.record import Record
 from rails.core.paths import WorkspacePath
 from rails.core.text import decode_text
 from rails.core.tool_request import Json
@@ -95,12 +96,12 @@ class ApprovalQueue:
         self._judge, self._grants, self._from_project = judge, grants, from_project
         self.page_waits, self._patience_s, self._clock = page_waits, patience_s, clock
         self._box: AnswerBox | None = None
-        self._publish: Callable[[Event], Record] | None = None
+        self._publish: Callable[[Event, str], Record] | None = None
         self._asked: _Asked | None = None
         self._until: float | None = None
 
-    def open(self, box: AnswerBox, publish: Callable[[Event], Record]) -> None:
-        """Take answers from ``box`` too; ``publish`` writes an event to the session's log."""
+    def open(self, box: AnswerBox, publish: Callable[[Event, str], Record]) -> None:
+        """Take answers from ``box`` too; ``publish`` writes an event of an agent to the session's log."""
         self._box, self._publish = box, publish
 
     def answered_elsewhere(self) -> bool:
@@ -147,7 +148,7 @@ class ApprovalQueue:
     def _put(self, request: ApprovalRequest, original: ApprovalRequest, note: str = "", *, replaces: int = 0) -> _Asked:
         assert self._publish is not None, "the queue is open"
         left = None if self._until is None else timedelta(seconds=max(0.0, self._until - self._clock()))
-        details = audit_of(
+        opened = audit_of(
             request,
             from_project=self._from_project,
             can_grant=self._grants is not None,
@@ -156,7 +157,7 @@ class ApprovalQueue:
             note=note,
             expires="" if left is None else (datetime.now(UTC) + left).isoformat(timespec="seconds"),
         )
-        record = self._publish(Event("APPROVAL_OPENED", f"waiting for a human: {request.id}", details, request.agent))
+        record = self._publish(opened, request.agent)
         self._asked = _Asked(record.seq, request, original, _masked(request, record))
         return self._asked
 
@@ -242,10 +243,9 @@ class ApprovalQueue:
         assert self._publish is not None, "the queue is open"
         if not self._box.place(asked.number, {"do": "expired"}):
             return
-        facts: dict[str, Json] = {"id": asked.request.id, "digest": asked.request.digest}
-        facts |= {"question": asked.number, "state": "expired"}
         message = f"Nobody answered within {(self._patience_s or 0) / 60:g} minutes; nothing was changed."
-        self._publish(Event("APPROVAL_CLOSED", message, facts, asked.request.agent))
+        closed = ApprovalClosed(message, asked.request.id, asked.request.digest, asked.number, "expired")
+        self._publish(closed, asked.request.agent)
         raise UnansweredError(message)
 
 
@@ -254,8 +254,8 @@ def _chooser(approver: object) -> Chooser | None:
 
 
 def _masked(request: ApprovalRequest, record: Record) -> frozenset[str]:
-    files = record.details.get("files")
-    shown = {f.get("path"): f.get("after") for f in (files if isinstance(files, list) else []) if isinstance(f, dict)}
+    files = record.event.files if isinstance(record.event, ApprovalOpened) else ()
+    shown = {file.path: file.after for file in files}
     changes = request.changes.changes
     return frozenset(str(c.path) for c in changes if c.after is not None and shown.get(str(c.path)) != _text(c.after))
 

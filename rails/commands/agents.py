@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rails.agents import acceptance
 from rails.agents.prompt import system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.commands import common
@@ -14,8 +15,7 @@ from rails.commands.options import add_project
 from rails.core.dataclass import replace
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.core.text import one_line, printable
-from rails.trust import agents as templates
-from rails.trust.tools import Trust
+from rails.trust.record import TrustRecord
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
                     "tools": [spec.name for spec in tool_specs(agent, registry)],
                     "source": str(agent.source),
                     "origin": agent.origin,
-                    "trust": templates.trust_state_of(agent, trust),
+                    "trust": acceptance.trust_state_of(agent, trust),
                     "replaces": agent.replaces,
                     "model": agent.runs_on,
                     "stronger_model": agent.stronger,
@@ -64,17 +64,17 @@ def run(options: argparse.Namespace) -> int:
     wide = max(map(len, origins.values()))
     for agent in agents.values():
         print(f"{agent.name:{width}}  {origins[agent.name]:{wide}}  {one_line(agent.description, 100)}")
-    if waiting := templates.pending_agents(agents):
+    if waiting := acceptance.pending_agents(agents):
         print(f"Read and accept: ai-rails agents trust ({', '.join(agent.name for agent in waiting)})", file=sys.stderr)
     return EXIT_OK
 
 
-def _origin(agent: Agent, trust: Trust) -> str:
-    return agent.origin if agent.origin != "project" else f"project, {templates.trust_state_of(agent, trust)}"
+def _origin(agent: Agent, trust: TrustRecord) -> str:
+    return agent.origin if agent.origin != "project" else f"project, {acceptance.trust_state_of(agent, trust)}"
 
 
-def _trust(agents: Mapping[str, Agent], trust: Trust, which: str | None) -> int:
-    waiting = [agent for agent in templates.pending_agents(agents) if which in (None, agent.name)]
+def _trust(agents: Mapping[str, Agent], trust: TrustRecord, which: str | None) -> int:
+    waiting = [agent for agent in acceptance.pending_agents(agents) if which in (None, agent.name)]
     if which:
         named(agents, which)
     for agent in waiting:
@@ -97,14 +97,14 @@ def require(agents: Mapping[str, Agent], roles: Sequence[str], project: Path, *,
         agent = named(agents, role)
         if not agent.trusted:
             if not ask or not _accepted(agent, trust):
-                raise templates.untrusted_agent_error(agent)
+                raise acceptance.untrusted_agent_error(agent)
             accepted[agent.name] = replace(agent, trusted=True)
     return accepted
 
 
-def _accepted(agent: Agent, trust: Trust) -> bool:
+def _accepted(agent: Agent, trust: TrustRecord) -> bool:
     """Show a template whole and have the word typed; without a terminal the answer is no."""
-    print(templates.trust_question(agent, trust))
+    print(acceptance.trust_question(agent, trust))
     sys.stdout.flush()
     question = f'Type the whole word "trust" to let agents work as this {agent.name}: '
     if not sys.stdin.isatty():
@@ -115,5 +115,5 @@ def _accepted(agent: Agent, trust: Trust) -> bool:
         return False
     if answer != "trust":
         return False
-    templates.accept_agent(agent, trust)
+    acceptance.accept_agent(agent, trust)
     return True

@@ -13,10 +13,20 @@ from rails.commands import agents as trust
 from rails.commands import common
 from rails.commands.live import ProgressScreen
 from rails.commands.options import add_approval, add_correction, add_dialects, add_project
-from rails.core.conversation import Delta, Message, ModelAnswer, TextPart, ToolSpec, answer_to_json
+from rails.core.conversation import Delta, Message, ModelAnswer, TextPart, ToolSpec
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, RailsError, UsageError
-from rails.core.events import Record
-from rails.core.record_fields import items
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import (
+    ChangePlanned,
+    ChangeRefused,
+    ExecutionStarted,
+    GateVerdict,
+    ToolExecutionResult,
+)
+from rails.core.events.record import Record
+from rails.core.events.session import WorkflowEnd
+from rails.core.events.turn import LlmResponse, ToolRequestValidationFailed
+from rails.core.events.values import object_to_json, verdict_to_json
 from rails.core.text import printable
 from rails.core.tool_request import Json
 from rails.gate.gate import Gate
@@ -47,20 +57,19 @@ class Collector:
 
     def __call__(self, record: Record) -> None:
         """Take note of one record."""
-        facts = record.details
-        match record.event_type:
-            case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED":
-                self.refusals += items(facts, "refusals")
-            case "CHANGE_PLANNED":
-                self.planned = items(facts, "changes")
-            case "GATE_VERDICT":
-                self.verdict = {name: facts[name] for name in ("status", "findings", "fixed", "not_checked", "checks")}
-            case "EXECUTION_STARTED":
-                self.planned = items(facts, "changes") or self.planned
-            case "TOOL_EXECUTION_RESULT" if facts.get("ok") is True:
-                self.written += items(facts, "changes")
-            case "HUMAN_DECISION":
-                self.denied = self.denied or facts.get("answer") != "approve"
+        match record.event:
+            case ToolRequestValidationFailed(refusals=refusals) | ChangeRefused(refusals=refusals):
+                self.refusals += [object_to_json(refusal) for refusal in refusals]
+            case ChangePlanned(changes=changes):
+                self.planned = [object_to_json(change) for change in changes]
+            case GateVerdict(verdict=verdict):
+                self.verdict = {name: one for name, one in verdict_to_json(verdict).items() if name != "outlines"}
+            case ExecutionStarted(changes=changes):
+                self.planned = [object_to_json(change) for change in changes or ()] or self.planned
+            case ToolExecutionResult(ok=True, changes=changes):
+                self.written += [object_to_json(change) for change in changes or ()]
+            case HumanDecision(answer=answer):
+                self.denied = self.denied or answer != "approve"
             case _:
                 pass
 
@@ -136,7 +145,7 @@ def run(options: argparse.Namespace) -> int:
         job = SessionJob(project, tasks, approve=options.approve, correction=options.correction)
         log_session_start(job, log, "saved answer")
         session = Session(job, log, registry, agents, SavedAnswer().for_agent, approver, gate=gate)
-        common.listen(approver, log, session.record)
+        common.listen(approver, log, session.publish)
         with session.open():
             for number, (item_id, text) in enumerate(answers, start=1):
                 collected = Collector()
@@ -146,7 +155,7 @@ def run(options: argparse.Namespace) -> int:
                 )
                 reader.feed(text)
                 answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model="saved answer")
-                session.publish("LLM_RESPONSE", "saved answer", text=text, calls=[], **answer_to_json(answer))
+                session.publish(LlmResponse.of("saved answer", answer))
                 try:
                     turn = carry_out(session.context(options.agent), answer, reader.flush("end_turn"))
                     result = summarise(turn, collected, approver)
@@ -162,7 +171,7 @@ def run(options: argparse.Namespace) -> int:
                     common.print_json(result)
                 else:
                     _show(result, screen)
-        session.publish("WORKFLOW_END", "applied a saved answer", outcome="done")
+        session.publish(WorkflowEnd("applied a saved answer", "done"))
     if options.commit and worst == EXIT_OK and not options.dry_run:
         common.commit(project, log.session_id, f"Apply {options.file}", screen)
     return worst

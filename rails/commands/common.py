@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from rails.approval.decision import Approver
     from rails.approval.pending import PendingAnswers
     from rails.commands.live import ProgressScreen
-    from rails.core.events import Event, Record
+    from rails.core.events.base import Event
+    from rails.core.events.record import Record
     from rails.core.tool_request import Json, ToolRequest
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from rails.session.ask_user import Person
     from rails.session.run import Ending
     from rails.tools.loader import Registry
-    from rails.trust.tools import Trust
+    from rails.trust.record import TrustRecord
 
 #: How a session's ending looks to a shell.
 EXIT_OF: Final = {
@@ -77,12 +78,12 @@ def registry_of(project: Path) -> Registry:
     return found.with_runners(BUILTIN_RUNNERS)
 
 
-def trust_of(project: Path) -> Trust:
+def trust_of(project: Path) -> TrustRecord:
     """Return which of the project's definitions a human has accepted."""
     from rails.approval.policy.policy import config_folder
-    from rails.trust.tools import Trust
+    from rails.trust.record import TrustRecord
 
-    return Trust(config_folder(), project)
+    return TrustRecord(config_folder(), project)
 
 
 def agents_of(project: Path) -> dict[str, Agent]:
@@ -184,7 +185,7 @@ def answers_of(state: Path, session_id: str) -> PendingAnswers:
     return PendingAnswers(state, session_id, answer_key(config_folder()))
 
 
-def listen(approver: Approver, log: SessionLog, publish: Callable[[Event], Record]) -> None:
+def listen(approver: Approver, log: SessionLog, publish: Callable[[Event, str], Record]) -> None:
     """Let the page of any process answer what ``approver`` asks a human, where it asks one."""
     from rails.approval.policy.policy import PolicyApprover
     from rails.approval.queue import ApprovalQueue

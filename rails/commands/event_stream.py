@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, TextIO
 
-from rails.core.events import Record
-from rails.core.record_fields import text
+from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
+from rails.core.events.record import Record
+from rails.core.events.session import ErrorEvent, Escalation, Handoff, HumanSteered, WorkflowEnd
+from rails.core.events.turn import LlmError, LlmResponse, ToolBlock, ToolStatus
 from rails.core.tool_request import Json
 
 Form = Literal["sse", "jsonl"]
@@ -33,28 +35,35 @@ class EventStream:
 
     def __call__(self, record: Record) -> None:
         """Write what ``record`` means for a listener, if anything."""
-        facts = record.details
-        match record.event_type:
-            case "TOOL_STATUS":
-                self._tools[text(facts, "id")] = (text(facts, "toolType"), text(facts, "path"))
-                self._status(text(facts, "id"), text(facts, "status"), text(facts, "statusMessage"))
-            case "LLM_RESPONSE":
-                self._text = text(facts, "text")
-                if prose := text(facts, "prose").strip():
+        match record.event:
+            case ToolStatus() as event:
+                self._tools[event.id] = (event.tool, event.path)
+                self._status(event.id, event.status, event.status_message)
+            case LlmResponse(text=text, prose=prose):
+                self._text = text
+                if prose := (prose or "").strip():
                     self._write({"type": "text-delta", "delta": prose, "processedDelta": prose, "format": "markdown"})
-            case "TOOL_BLOCK":
-                self._block(facts)
-            case "EXECUTION_STARTED" | "TOOL_EXECUTION_RESULT":
-                self._executed(record.event_type, facts, record.message)
-            case "ESCALATION":
-                self._write({"type": "escalation", "rung": text(facts, "rung"), "message": record.message})
-            case "HANDOFF" | "HUMAN_STEERED" if record.event_type == "HANDOFF" or facts.get("about") == "handoff":
-                state = "written" if record.event_type == "HANDOFF" else text(facts, "answer")
-                self._write({"type": "handoff", "state": state, "message": record.message})
-            case "LLM_ERROR" | "ERROR":
-                self._write({"type": "error", "message": text(facts, "error") or record.message})
-            case "WORKFLOW_END":
-                self._write({"type": "end", "outcome": text(facts, "outcome"), "message": record.message})
+            case ToolBlock() as event:
+                self._block(event)
+            case ExecutionStarted(ids=ids):
+                self._executed(ids, "executing", record.message)
+            case ToolExecutionResult(ids=ids, ok=ok):
+                self._executed(ids, "completed" if ok else "failed", record.message)
+            case _:
+                self._around(record)
+
+    def _around(self, record: Record) -> None:
+        match record.event:
+            case Escalation(rung=rung):
+                self._write({"type": "escalation", "rung": rung, "message": record.message})
+            case Handoff():
+                self._write({"type": "handoff", "state": "written", "message": record.message})
+            case HumanSteered(about="handoff", answer=answer):
+                self._write({"type": "handoff", "state": answer, "message": record.message})
+            case LlmError(error=error) | ErrorEvent(error=error):
+                self._write({"type": "error", "message": error or record.message})
+            case WorkflowEnd(outcome=outcome):
+                self._write({"type": "end", "outcome": outcome, "message": record.message})
 
     def close(self) -> None:
         """End the stream."""
@@ -64,32 +73,26 @@ class EventStream:
             self._write({"type": "done"})
         self._out.flush()
 
-    def _block(self, facts: Mapping[str, Json]) -> None:
-        start, end = facts.get("start"), facts.get("end")
-        content = text(facts, "content")
-        if isinstance(start, int) and isinstance(end, int) and start >= 0:
-            content = self._text[start:end]
+    def _block(self, event: ToolBlock) -> None:
         self._write(
             {
                 "type": "json-tool-block",
                 "status": "complete",
-                "toolType": text(facts, "toolType"),
-                "path": text(facts, "path"),
-                "toolId": text(facts, "id"),
-                "content": content,
-                "validationPassed": facts.get("validationPassed"),
-                "corrected": facts.get("corrected"),
-                "verdict": text(facts, "verdict"),
+                "toolType": event.tool,
+                "path": event.path,
+                "toolId": event.id,
+                "content": self._text[event.start : event.end] if event.start >= 0 else event.content,
+                "validationPassed": event.passed,
+                "corrected": event.corrected,
+                "verdict": event.verdict,
                 "timestamp": _now(),
             }
         )
-        self._tools.setdefault(text(facts, "id"), (text(facts, "toolType"), text(facts, "path")))
+        self._tools.setdefault(event.id, (event.tool, event.path))
 
-    def _executed(self, event: str, facts: Mapping[str, Json], message: str) -> None:
-        state = "executing" if event == "EXECUTION_STARTED" else "completed" if facts.get("ok") is True else "failed"
-        ids = facts.get("ids")
-        for request_id in ids if isinstance(ids, list) else []:
-            self._status(str(request_id), state, message)
+    def _executed(self, ids: Sequence[str], state: str, message: str) -> None:
+        for request_id in ids:
+            self._status(request_id, state, message)
 
     def _status(self, request_id: str, state: str, message: str) -> None:
         tool, path = self._tools.get(request_id, ("", ""))

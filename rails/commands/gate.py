@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
 # Listing files must not run what a repository's own configuration names.
+_PROFILES: Final = ("import", "api", "publish", "strict")
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--literal-pathspecs")
 
 
@@ -36,12 +37,17 @@ def options(parser: argparse.ArgumentParser) -> None:
     words = "let the project's own commands and executable configuration run as they are now, and remember it"
     parser.add_argument("--trust", action="store_true", help=words)
     parser.add_argument("--explain", action="store_true", help="say which checks ran, with which configuration")
-    profiles = ("import", "api", "publish", "strict")
-    parser.add_argument(
-        "--profile", choices=profiles, default="import", help="where n8n workflows go (default: import)"
-    )
+    words = "where n8n workflows go: import (default), api, publish, strict; several with commas"
+    parser.add_argument("--profile", type=_profile, default="import", metavar="PROFILE[,PROFILE]", help=words)
     parser.add_argument("--strict", action="store_true", help="a missing optional check fails too")
     add_project(parser)
+
+
+def _profile(text: str) -> str:
+    """Return one or several profiles as they were written. Raises UsageError for one that there is not."""
+    if unknown := next((one for one in text.split(",") if one not in _PROFILES), None):
+        raise UsageError(f"argument --profile: {unknown!r} is none: use {', '.join(_PROFILES)}, or several with commas")
+    return text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -91,17 +97,17 @@ def _trust(project: Path) -> None:
     import shlex
 
     from rails.gate.languages.python import config
+    from rails.gate.support import executed_config
     from rails.gate.support import settings as gate_options
-    from rails.trust import gate as consent
 
     own = config.read_config_file(project / gate_options.PROJECT_FILE)
     commands = gate_options.commands_of(project)
-    consent.give_consent(project, own)
+    executed_config.agree(project, own)
     for command in commands:
         print(f"gate: may run {command.name}: {printable(shlex.join(command.argv), keep='')}", file=sys.stderr)
-    for name in consent.programs(project):
+    for name in executed_config.programs(project):
         print(f"gate: may run {name}", file=sys.stderr)
-    if not commands and not consent.programs(project):
+    if not commands and not executed_config.programs(project):
         print("gate: this project has no commands and no executable configuration", file=sys.stderr)
 
 

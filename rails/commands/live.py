@@ -8,21 +8,50 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rails.core.events import Record
+from rails.core.errors import Refusal
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import (
+    ChangePlanned,
+    ChangeRefused,
+    ExecutionStarted,
+    GateVerdict,
+    PlaceChosen,
+    ToolExecutionResult,
+)
+from rails.core.events.record import Record
+from rails.core.events.session import (
+    AgentEngage,
+    AgentFinished,
+    ErrorEvent,
+    Escalation,
+    Handoff,
+    HumanSteered,
+    OverseerAlert,
+    SessionResumed,
+)
+from rails.core.events.turn import (
+    FeedbackSent,
+    LlmCall,
+    LlmError,
+    LlmResponse,
+    McpRequestFormulated,
+    OutputRefused,
+    ToolBlock,
+    ToolRequestValidationFailed,
+    ToolStatus,
+)
 from rails.core.messages import MessageKey, say
-from rails.core.record_fields import items, number, text
 from rails.core.text import in_words, one_line, printable
-from rails.core.tool_request import Json
+from rails.core.tool_request import RawRequest
 
 if TYPE_CHECKING:
     from rich.status import Status
 
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _PROSE_LINES: Final = 6
-_RULE, _MESSAGE = "rule", "message"
 
 
 class ProgressScreen:
@@ -45,41 +74,76 @@ class ProgressScreen:
         self._status: Status | None = None
         self._turn = 0
         self._answer = ""
-        self._held: Record | None = None  # a status without a path, which may still come
-        self._draw: Mapping[str, Callable[[Record], None]] = {
-            "AGENT_ENGAGE": self._engage,
-            "LLM_CALL": self._call,
-            "LLM_RESPONSE": self._response,
-            "LLM_ERROR": self._model_error,
-            "TOOL_STATUS": self._tool_status,
-            "TOOL_BLOCK": self._block,
-            "MCP_REQUEST_FORMULATED": self._request,
-            "TOOL_REQUEST_VALIDATION_FAILED": self._refused,
-            "CHANGE_REFUSED": self._refused,
-            "OUTPUT_REFUSED": self._refused,
-            "PLACE_CHOSEN": self._placed,
-            "CHANGE_PLANNED": self._planned,
-            "GATE_VERDICT": self._verdict,
-            "HUMAN_DECISION": self._decision,
-            "EXECUTION_STARTED": self._started,
-            "TOOL_EXECUTION_RESULT": self._result,
-            "FEEDBACK_SENT": self._feedback,
-            "ERROR": self._error,
-            "SESSION_RESUMED": self._resumed,
-            "OVERSEER_ALERT": self._alert,
-            "ESCALATION": self._told,
-            "HANDOFF": self._told,
-            "HUMAN_STEERED": self._told,
-            "AGENT_FINISHED": self._finished,
-        }
+        self._held: ToolStatus | None = None  # a status without a path, which may still come
 
     def __call__(self, record: Record) -> None:
         """Show one record."""
         held, self._held = self._held, None
-        if held and (record.event_type != "TOOL_STATUS" or record.details.get("id") != held.details.get("id")):
+        if held and not (isinstance(now := record.event, ToolStatus) and now.id == held.id):
             self.line(f"  🔧 {one_line(held.message)}")
-        if draw := self._draw.get(record.event_type):
-            draw(record)
+        match record.event:
+            case AgentEngage(task=task):
+                self.line()
+                self.line(f"── {record.agent_role}: {one_line(task)} ".ljust(78, "─"), "bold")
+            case LlmCall():
+                self._call(record)
+            case LlmResponse() as event:
+                self._response(event)
+            case LlmError(error=error, will_retry=again):
+                self.line(f"  model: {one_line(error, 300)}{'; trying again' if again else ''}", "yellow")
+            case ToolStatus() as event:
+                self._tool_status(event)
+            case ToolBlock() as event:
+                self._block(event)
+            case McpRequestFormulated(request=request):
+                self._request(request)
+            case ToolRequestValidationFailed(refusals=refusals) | OutputRefused(refusals=refusals):
+                self._refused(refusals, record.message)
+            case _:
+                self._changed(record)
+
+    def _changed(self, record: Record) -> None:
+        """Show what became of proposed changes and of tools."""
+        match record.event:
+            case ChangeRefused(refusals=refusals):
+                self._refused(refusals, record.message)
+            case PlaceChosen():
+                self.line(f"  {one_line(record.message, 200)}", "yellow")
+            case ChangePlanned(notes=notes):
+                for note in notes:
+                    self.line(f"  {one_line(note, 200)}", "yellow")
+                self.busy("checking the proposed code")
+            case GateVerdict() as event:
+                self._verdict(event)
+            case HumanDecision() as event:
+                self._decision(event)
+            case ExecutionStarted(tool=tool) if tool:
+                self.busy(f"running {one_line(tool, 60)}")
+            case ToolExecutionResult() as event:
+                self._result(event, record.message)
+            case _:
+                self._around(record)
+
+    def _around(self, record: Record) -> None:
+        """Show what happens between turns."""
+        match record.event:
+            case FeedbackSent() as event:
+                self._feedback(event, record.message)
+            case ErrorEvent(error=error, limit=limit):
+                self.line(f"  {one_line(record.message, 400)} {one_line(error, 400)}", "red")
+                if limit is not None:
+                    self._debug("debug_exceeded", max=f"{limit}")
+            case SessionResumed():
+                self.line(f"  {one_line(record.message, 200)}", "cyan")
+            case OverseerAlert(severity=severity, evidence=evidence):
+                style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
+                self.line(f"  overseer: {one_line(record.message, 300)}", style)
+                self.line(f"            {one_line(evidence, 200)}", "dim")
+            case Escalation() | Handoff() | HumanSteered():
+                self.rest()
+                self.line(f"  → {one_line(record.message, 300)}", "cyan")
+            case AgentFinished(outcome=outcome):
+                self._finished(record, done=outcome == "done")
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one line; ``text`` must be printable already."""
@@ -119,178 +183,116 @@ class ProgressScreen:
 
     # -- records ---------------------------------------------------------------------------------
 
-    def _engage(self, record: Record) -> None:
-        facts = record.details
-        self.line()
-        self.line(f"── {record.agent_role}: {one_line(text(facts, 'task'))} ".ljust(78, "─"), "bold")
-
     def _call(self, record: Record) -> None:
         self._turn += 1
         self.line()
         self.line(f"turn {self._turn}", "cyan")
         self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
 
-    def _response(self, record: Record) -> None:
-        facts = record.details
+    def _response(self, event: LlmResponse) -> None:
         self.rest()
         self.counts["turns"] += 1
-        self._answer = text(facts, "text")
-        self._took("model", facts)
-        lines = [line for line in text(facts, "prose").splitlines() if line.strip()]
+        self._answer = event.text
+        self.stage_ms["model"] += event.duration_ms or 0
+        lines = [line for line in (event.prose or "").splitlines() if line.strip()]
         for line in lines[:_PROSE_LINES]:
             self.line(f"  {one_line(line, 110)}", "dim")
         if len(lines) > _PROSE_LINES:
             self.line(f"  … {len(lines) - _PROSE_LINES} more lines", "dim")
-        if (reason := text(facts, "stop_reason")) not in ("end_turn", "tool_use"):
-            self.line(f"  the model stopped early: {reason}. {one_line(text(facts, 'note'))}", "yellow")
+        if event.stop_reason not in ("end_turn", "tool_use"):
+            self.line(f"  the model stopped early: {event.stop_reason}. {one_line(event.note)}", "yellow")
 
-    def _model_error(self, record: Record) -> None:
-        facts = record.details
-        retry = "; trying again" if facts.get("will_retry") else ""
-        self.line(f"  model: {one_line(text(facts, 'error'), 300)}{retry}", "yellow")
-
-    def _tool_status(self, record: Record) -> None:
-        if not text(record.details, "path"):
-            self._held = record
-            self.busy(one_line(record.message))
+    def _tool_status(self, event: ToolStatus) -> None:
+        if not event.path:
+            self._held = event
+            self.busy(one_line(event.message))
             return
-        self.line(f"  🔧 {one_line(record.message)}")
+        self.line(f"  🔧 {one_line(event.message)}")
         self.busy("reading the rest of the answer")
 
-    def _block(self, record: Record) -> None:
-        facts = record.details
-        start, end = int(number(facts, "start")), int(number(facts, "end"))
-        if facts.get("verdict") == "failed":
-            self._debug("debug_invalid", json=self._answer[start:end] if start >= 0 else text(facts, "content"))
+    def _block(self, event: ToolBlock) -> None:
+        if event.verdict == "failed":
+            shown = self._answer[event.start : event.end] if event.start >= 0 else event.content
+            self._debug("debug_invalid", json=shown)
 
-    def _request(self, record: Record) -> None:
-        facts = record.details
+    def _request(self, request: RawRequest) -> None:
         self.counts["requests"] += 1
-        repairs = [item for item in items(facts, "repairs") if isinstance(item, dict)]
-        self.counts["repairs"] += len(repairs)
-        for fix in repairs:
-            before, after = one_line(repr(fix.get("before")), 40), one_line(repr(fix.get("after")), 40)
-            self.line(f"  repaired the request's JSON: {one_line(text(fix, 'name'))}, {before} → {after}", "yellow")
-        self._debug("debug_detected", name=text(facts, "tool_name"), args=str(facts.get("parameters")))
+        self.counts["repairs"] += len(request.repairs)
+        for fix in request.repairs:
+            before, after = one_line(repr(fix.before), 40), one_line(repr(fix.after), 40)
+            self.line(f"  repaired the request's JSON: {one_line(fix.name)}, {before} → {after}", "yellow")
+        self._debug("debug_detected", name=request.tool_name, args=str(dict(request.parameters)))
 
-    def _refused(self, record: Record) -> None:
-        facts = record.details
+    def _refused(self, refusals: Sequence[Refusal], message: str) -> None:
         self.counts["refused"] += 1
-        self._debug("debug_error", error=record.message)
-        for item in items(facts, "refusals"):
-            if isinstance(item, dict):
-                words = text(item, "message").partition(" Details: ")
-                reason = words[2].removesuffix(" Please correct your JSON parameters.") or words[0]
-                self.line(f"  refused: {one_line(reason, 300)}", "red")
-                if hint := text(item, "hint"):
-                    self.line(f"           {one_line(hint, 300)}", "dim")
+        self._debug("debug_error", error=message)
+        for refusal in refusals:
+            words = refusal.message.partition(" Details: ")
+            reason = words[2].removesuffix(" Please correct your JSON parameters.") or words[0]
+            self.line(f"  refused: {one_line(reason, 300)}", "red")
+            if refusal.hint:
+                self.line(f"           {one_line(refusal.hint, 300)}", "dim")
 
-    def _placed(self, record: Record) -> None:
-        self.line(f"  {one_line(record.message, 200)}", "yellow")
-
-    def _planned(self, record: Record) -> None:
-        facts = record.details
-        for note in items(facts, "notes"):
-            self.line(f"  {one_line(str(note), 200)}", "yellow")
-        self.busy("checking the proposed code")
-
-    def _verdict(self, record: Record) -> None:
-        facts = record.details
+    def _verdict(self, event: GateVerdict) -> None:
         self.rest()
-        self._took("gate", facts)
-        checks = [f"{c.get('name')} {c.get('version')}".strip() for c in items(facts, "checks") if isinstance(c, dict)]
-        took = f"{number(facts, 'duration_ms'):.0f} ms"
-        status = text(facts, "status")
-        findings = [f for f in items(facts, "findings") if isinstance(f, dict) and f.get("new")]
-        words = {"pass": "passed", "fail": f"{len(findings)} to correct", "error": "could not check everything"}
-        style = {"pass": "green", "fail": "red", "error": "yellow"}.get(status, "")
-        self.line(f"  gate: {words.get(status, status)}  ({one_line(', '.join(checks), 120)}; {took})", style)
-        for finding in findings[:10]:
-            place = f"{finding.get('path')}:{finding.get('line')}:{finding.get('column')}"
-            self.line(f"    {one_line(f'{place} {text(finding, _RULE)} {text(finding, _MESSAGE)}', 200)}")
+        self.stage_ms["gate"] += event.duration_ms
+        verdict = event.verdict
+        checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks)
+        findings = [finding for finding in verdict.findings if finding.new]
+        errors = sum(finding.severity == "error" for finding in findings)
+        words = {"pass": "passed", "fail": f"{errors} to correct", "error": "could not check everything"}
+        style = {"pass": "green", "fail": "red", "error": "yellow"}[verdict.status]
+        self.line(f"  gate: {words[verdict.status]}  ({one_line(checks, 120)}; {event.duration_ms:.0f} ms)", style)
+        for one in findings[:10]:
+            self.line(f"    {one_line(f'{one.path}:{one.line}:{one.column} {one.rule} {one.message}', 200)}")
         self.counts["findings"] += len(findings)
-        fixed = [f for f in items(facts, "fixed") if isinstance(f, dict)]
-        self.counts["fixed"] += sum(int(number(f, "count")) or 1 for f in fixed)
-        if fixed:
-            names = dict.fromkeys(f"{f.get('rule')} in {f.get('path')}" for f in fixed)
+        self.counts["fixed"] += sum(one.count or 1 for one in verdict.fixed)
+        if verdict.fixed:
+            names = dict.fromkeys(f"{one.rule} in {one.path}" for one in verdict.fixed)
             self.line(f"    fixed for the agent: {one_line(', '.join(names), 200)}", "green")
-        for item in items(facts, "not_checked"):
-            if isinstance(item, dict):
-                words_ = f"{item.get('path')} by {item.get('check')}: {item.get('reason')}"
-                self.line(f"    not checked: {one_line(words_, 200)}", "yellow")
+        for miss in verdict.not_checked:
+            self.line(f"    not checked: {one_line(f'{miss.path} by {miss.check}: {miss.reason}', 200)}", "yellow")
 
-    def _decision(self, record: Record) -> None:
-        facts = record.details
-        answer = text(facts, "answer")
-        self.counts[answer] += 1
-        self.stage_ms["approval"] += number(facts, "seconds") * 1000
-        style = "green" if answer == "approve" else "red"
-        reason = f": {one_line(text(facts, 'reason'), 300)}" if facts.get("reason") and answer != "approve" else ""
-        said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(answer, answer)
-        self.line(f"  {said} by {one_line(text(facts, 'by'), 60)}{reason}", style)
-        if facts.get("by") == "headless":
+    def _decision(self, event: HumanDecision) -> None:
+        self.counts[event.answer] += 1
+        self.stage_ms["approval"] += event.seconds * 1000
+        style = "green" if event.answer == "approve" else "red"
+        reason = f": {one_line(event.reason, 300)}" if event.reason and event.answer != "approve" else ""
+        said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(event.answer, event.answer)
+        self.line(f"  {said} by {one_line(event.by, 60)}{reason}", style)
+        if event.by == "headless":
             self.line(
                 "  There is no terminal to ask at. Answer at one, or allow it by a rule in your policy file.", "dim"
             )
 
-    def _started(self, record: Record) -> None:
-        facts = record.details
-        if tool := text(facts, "tool"):
-            self.busy(f"running {one_line(tool, 60)}")
-
-    def _result(self, record: Record) -> None:
-        facts = record.details
+    def _result(self, event: ToolExecutionResult, message: str) -> None:
         self.rest()
-        self._took("tools", facts)
-        changes = [c for c in items(facts, "changes") if isinstance(c, dict)]
+        self.stage_ms["tools"] += event.duration_ms
         verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
-        for change in changes:
-            self.files[text(change, "path")] = text(change, "kind")
-            self.line(f"  ✅ {verb.get(text(change, 'kind'), 'Wrote')} {one_line(text(change, 'path'))}", "green")
-        if not changes:
-            ok = facts.get("ok") is True
-            what = facts.get("facts")
-            path = f" {text(what, 'path')}" if isinstance(what, dict) else ""
-            self.line(f"  {'✅' if ok else '❌'} {one_line(record.message + path, 200)}", "green" if ok else "red")
-            if not ok or (isinstance(what, dict) and "exit_code" in what):
-                for line in [line for line in text(facts, "text").splitlines() if line.strip()][-4:]:
-                    self.line(f"    {one_line(line, 110)}", "dim")
+        for change in event.changes or ():
+            self.files[change.path] = change.kind
+            self.line(f"  ✅ {verb.get(change.kind, 'Wrote')} {one_line(change.path)}", "green")
+        if event.changes:
+            return
+        path = (event.facts or {}).get("path")
+        named = f"{message} {path if isinstance(path, str) else ''}" if event.facts is not None else message
+        self.line(f"  {'✅' if event.ok else '❌'} {one_line(named, 200)}", "green" if event.ok else "red")
+        if not event.ok or "exit_code" in (event.facts or {}):
+            for line in [line for line in event.text.splitlines() if line.strip()][-4:]:
+                self.line(f"    {one_line(line, 110)}", "dim")
 
-    def _feedback(self, record: Record) -> None:
-        facts = record.details
-        codes = [str(code) for code in items(facts, "codes")]
-        if codes:
+    def _feedback(self, event: FeedbackSent, message: str) -> None:
+        if event.codes:
             self.counts["retries"] += 1
-            said = "" if codes == ["denied"] else f"{record.message} "
-            self.line(f"  → {said}Sent back to the agent ({', '.join(codes)}).", "yellow")
-        if codes:
-            self._debug("debug_attempt", n=f"{number(facts, 'attempt'):.0f}", max=f"{number(facts, 'limit'):.0f}")
+            said = "" if event.codes == ("denied",) else f"{message} "
+            self.line(f"  → {said}Sent back to the agent ({', '.join(event.codes)}).", "yellow")
+            self._debug("debug_attempt", n=f"{event.attempt}", max=f"{event.limit}")
         if self.debug:
-            for line in printable(text(facts, "text")).splitlines():
+            for line in printable(event.text).splitlines():
                 self.line(f"    | {line}", "dim")
 
-    def _error(self, record: Record) -> None:
-        facts = record.details
-        self.line(f"  {one_line(record.message, 400)} {one_line(text(facts, 'error'), 400)}", "red")
-        if "limit" in facts:
-            self._debug("debug_exceeded", max=f"{number(facts, 'limit'):.0f}")
-
-    def _alert(self, record: Record) -> None:
-        style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(text(record.details, "severity"), "dim")
-        self.line(f"  overseer: {one_line(record.message, 300)}", style)
-        self.line(f"            {one_line(text(record.details, 'evidence'), 200)}", "dim")
-
-    def _told(self, record: Record) -> None:
+    def _finished(self, record: Record, *, done: bool) -> None:
         self.rest()
-        self.line(f"  → {one_line(record.message, 300)}", "cyan")
-
-    def _resumed(self, record: Record) -> None:
-        self.line(f"  {one_line(record.message, 200)}", "cyan")
-
-    def _finished(self, record: Record) -> None:
-        facts = record.details
-        self.rest()
-        done = facts.get("outcome") == "done"
         self.line()
         self.line(
             f"  {record.agent_role}: {'finished' if done else one_line(record.message, 300)}",
@@ -309,6 +311,3 @@ class ProgressScreen:
             f"files changed: {files}",
             f"time: {times}",
         )
-
-    def _took(self, stage: str, facts: Mapping[str, Json]) -> None:
-        self.stage_ms[stage] += number(facts, "duration_ms")

@@ -10,7 +10,7 @@ from pathlib import Path
 from rails.commands import common
 from rails.commands.options import add_description, add_project
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.text import one_line, printable
 from rails.log.index.index import Index
 from rails.log.reader import SessionSummary, full, read_lenient, sessions, verify

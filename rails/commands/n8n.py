@@ -138,7 +138,7 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
 
 def _diff(options: argparse.Namespace, words: list[str]) -> int:
     """Print what differs between two workflows. Returns 1 where something does, as diff does."""
-    from rails.approval.terminal.screen import draw_summary
+    from rails.render.lines import draw_summary
 
     if len(words) != 2:
         raise UsageError("Write: ai-rails n8n diff OLD.json NEW.json.")
@@ -152,7 +152,7 @@ def _diff(options: argparse.Namespace, words: list[str]) -> int:
 
 
 def _outline(before: str | None, after: str) -> ChangeSummary:
-    from rails.n8n.compare.summary import workflow_summary
+    from rails.n8n.summary import workflow_summary
 
     old = _read(before) if before is not None else None
     told = workflow_summary(old, _read(after), after)

@@ -21,7 +21,7 @@ from rails.projections.session import session_as_json
 from rails.review.terminal import render_session
 
 if TYPE_CHECKING:
-    from rails.render.table import Table
+    from rails.render.blocks import Table
     from rails.review.session_list import SessionList
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."

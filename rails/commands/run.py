@@ -18,12 +18,11 @@ from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.commands.options import add_approval, add_correction, add_dialects, add_project
 from rails.config.prices import read_prices
-from rails.core import record_fields as d
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
-from rails.core.events import Event, Record
+from rails.core.events.record import Record
+from rails.core.events.session import AgentFinished, SessionLimits, SessionResumed
 from rails.core.text import one_line
-from rails.core.tool_request import Json
 from rails.gate.gate import Gate
 from rails.log.reader import sessions
 from rails.log.writer import SessionLog
@@ -111,9 +110,9 @@ def run(options: argparse.Namespace) -> int:
     approver = common.approver_of(options, screen, project, registry, gate)
     resuming = options.resume is not None
     log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
-    before = resumed.limits if resumed else {}
+    before = resumed.limits if resumed else None
     try:
-        name = options.plan or d.text(before, "plan")
+        name = options.plan or (before.plan if before else "")
         plan = _plan(project, name, needed=bool(options.plan)) if name else None
         tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
         roles = [role for role, _ in tasks]
@@ -149,11 +148,10 @@ def run(options: argparse.Namespace) -> int:
         prices=prices,
     )
     if resumed:
-        details: dict[str, Json] = {"turns": resumed.turns, "advice": resumed.advice}
-        session.record(Event("SESSION_RESUMED", f"Going on after turn {resumed.turns}", details))
+        session.publish(SessionResumed(resumed.turns, resumed.advice))
     try:
         with log, _page(options, project, screen, log):
-            common.listen(approver, log, session.record)
+            common.listen(approver, log, session.publish)
             ending = session.run(resumed)
         code = common.close(ending, screen, project)
         if options.commit and ending.outcome == "done":
@@ -195,46 +193,43 @@ def _job(
     project: Path,
     tasks: tuple[tuple[str, str], ...],
     options: argparse.Namespace,
-    before: Mapping[str, Json],
+    before: SessionLimits | None,
     *,
     attended: bool,
 ) -> SessionJob:
     """Return the job. Bounds that are not given anew are those that the session began with (``before``)."""
-    minutes, seconds = options.max_minutes, before.get("max_seconds")
-    asks = before.get("handoffs") == "ask" or (options.approve == "ask" and not before)
-    escalate = options.escalate or before.get("escalate") or ("model" if attended else "off")
+    asks = before.handoffs == "ask" if before else options.approve == "ask"
+    before = before or SessionLimits(None, None)
+    seconds = options.max_minutes * 60 if options.max_minutes is not None else before.max_seconds
+    escalate = options.escalate or before.escalate or ("model" if attended else "off")
     return SessionJob(
         project,
         tasks,
-        _bound(options.max_attempts, before.get("max_attempts")),
-        _bound(options.max_turns, before.get("max_turns")),
+        _bound(options.max_attempts, before.max_attempts),
+        _bound(options.max_turns, before.max_turns),
         options.approve,
         options.correction,
         tuple(options.dialect),
-        _bound(options.max_tokens, before.get("max_tokens")),
-        minutes * 60 if minutes is not None else seconds if isinstance(seconds, int | float) else None,
-        options.max_cost if options.max_cost is not None else _money(before.get("max_cost")),
+        _bound(options.max_tokens, before.max_tokens),
+        seconds,
+        options.max_cost if options.max_cost is not None else before.max_cost,
         cast("Escalate", escalate if escalate in RUNGS else "off"),
         # A policy that decides alone is not stopped between agents; a session that began so goes on so.
         cast("HandoffMode", options.handoff or ("ask" if asks else "go")),
     )
 
 
-def _bound(given: int | None, before: Json) -> int | None:
-    return given if given is not None else before if isinstance(before, int) else None
-
-
-def _money(before: Json) -> float | None:
-    return float(before) if isinstance(before, int | float) else None
+def _bound(given: int | None, before: int | None) -> int | None:
+    return before if given is None else given
 
 
 def _keeping_plan(plan: PlanFile, screen: ProgressScreen) -> Callable[[Record], None]:
     """Return a watcher that puts the planner's document beside the page that it was made from."""
 
     def watch(record: Record) -> None:
-        done = record.event_type == "AGENT_FINISHED" and record.details.get("outcome") == "done"
-        if done and record.agent_role == _PLANNER:
-            saved = plan_files.save_plan(plan, d.text(record.details, "result"))
+        over = record.event
+        if isinstance(over, AgentFinished) and over.outcome == "done" and record.agent_role == _PLANNER:
+            saved = plan_files.save_plan(plan, over.result or "")
             screen.line(f"  plan: {one_line(str(saved), 300)}", "green")
 
     return watch

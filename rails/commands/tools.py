@@ -20,6 +20,7 @@ from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.data_formats.json_document import JsonError, parse_document
+from rails.tools.acceptance import accept_definition, pending_definitions
 from rails.tools.describe import describe, starter
 from rails.tools.health import Reached, check_health
 from rails.tools.loader import check_folder, load_definitions
@@ -129,9 +130,8 @@ def _new(options: argparse.Namespace, project: Path) -> int:
 def _trust(options: argparse.Namespace, project: Path) -> int:
     """Show every definition that nobody accepted as it is now; a typed "trust" accepts it."""
     trust = common.trust_of(project)
-    waiting = [
-        item for item in trust.pending(common.registry_of(project)) if options.name in (None, item.definition.tool_name)
-    ]
+    pending = pending_definitions(common.registry_of(project), trust)
+    waiting = [item for item in pending if options.name in (None, item.definition.tool_name)]
     for item in waiting:
         print(item.question())
         sys.stdout.flush()
@@ -140,7 +140,7 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
         if answer != "trust":
             print("Not trusted; it asks before every use.")
             return EXIT_FINDINGS
-        trust.accept(item.definition)
+        accept_definition(item.definition, trust)
         print(f"{item.definition.tool_name} is trusted as it is now.")
     if not waiting:
         print("Nothing waits to be trusted.")

@@ -7,8 +7,7 @@ import argparse
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core.errors import EXIT_OK, UsageError
-from rails.core.events import Event
-from rails.core.json_text import json_object
+from rails.core.events.changes import Undo
 from rails.core.text import one_line
 from rails.edits.apply import recover
 from rails.edits.checkpoints import History, Undone
@@ -55,9 +54,8 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
                 print(f"{verb} {one_line(str(change.path))}")
             label = _label(titles.get(one.step, ""))
             print(f"Step {one.step}{label} of session {session} is {'done again' if redo else 'undone'}.")
-            paths = [change.path for change in one.changes.changes]
-            details = json_object({"step": one.step, "paths": paths, "redo": redo, "changes": one.changes})
-            log.append(Event("UNDO", f"step {one.step} {'done again' if redo else 'undone'}", details))
+            paths = tuple(str(change.path) for change in one.changes.changes)
+            log.append(Undo(one.step, paths, redo, one.changes.files()))
     return EXIT_OK
 
 

@@ -15,7 +15,6 @@ entry says 0.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -27,7 +26,6 @@ from rails.core.text import one_line
 
 PRICES_NAME: Final = "prices.toml"
 _USELESS: Final = "No cost can be worked out."
-_KEYS: Final = {"input", "output", "cached"}
 _MILLION: Final = 1_000_000
 
 
@@ -67,18 +65,27 @@ class Prices:
 
 
 def load_price_file(file: Path) -> Prices:
-    """Read a table of prices; no file means none. Raises UsageError that names the entry which is wrong."""
+    """Read a table of prices; no file means none. Raises UsageError that names each entry which is wrong."""
+    from rails.config.settings_file import SettingsError, parse_settings
+
     try:
-        tables = tomllib.loads(file.read_text("utf-8"))
+        data = file.read_bytes()
     except FileNotFoundError:
         return Prices()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{file}: {error}. {_USELESS}") from error
-    models = tables.get("models", {})
-    if not isinstance(models, dict):
-        raise UsageError(f'{file}: prices stand in tables such as [models."NAME"]. {_USELESS}')
-    prices = {name: _price(f"{file}: the price of {one_line(name)}", given) for name, given in models.items()}
-    return Prices(prices, str(tables.get("currency", "")), str(tables.get("as_of", "")))
+    except OSError as error:
+        raise UsageError(f"{_USELESS} {file}: {error.strerror or error}.") from error
+    from rails.config.tables import PriceTables
+
+    try:
+        tables = parse_settings(data, str(file), "prices").tables(PriceTables)
+    except SettingsError as error:
+        more = f" ({len(error.mistakes) - 1} more in the file.)" if len(error.mistakes) > 1 else ""
+        raise UsageError(f"{_USELESS} {error.mistakes[0]}{more}") from None
+    prices = {
+        name: Price(one.input, one.output, one.input if one.cached is None else one.cached)
+        for name, one in tables.models.items()
+    }
+    return Prices(prices, tables.currency, str(tables.as_of))
 
 
 def read_prices(folder: Path) -> Mapping[str, Price]:
@@ -100,14 +107,3 @@ def no_price(model: str, folder: Path) -> UsageError:
         f"--max-cost needs the price of {one_line(model)!r}, and {folder / PRICES_NAME} has none. Nothing was started. "
         f'Add [models."{one_line(model)}"] with input = … and output = …, money for a million tokens.'
     )
-
-
-def _price(where: str, given: object) -> Price:
-    if not isinstance(given, dict) or not {"input", "output"} <= set(given) <= _KEYS:
-        raise UsageError(f"{where} must have input and output, and may have cached. {_USELESS}")
-    money: dict[str, float] = {}
-    for key, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MILLION:
-            raise UsageError(f"{where}: {key} must be money for a million tokens, such as 3.00. {_USELESS}")
-        money[str(key)] = float(value)
-    return Price(money["input"], money["output"], money.get("cached", money["input"]))

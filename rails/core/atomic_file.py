@@ -25,7 +25,9 @@ _PRIVATE: Final = 0o600
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
-def write(file: Path, data: bytes, *, mode: int = _PRIVATE, keep_mode: bool = False, durable: bool = True) -> None:
+def replace_file(
+    file: Path, data: bytes, *, mode: int = _PRIVATE, keep_mode: bool = False, durable: bool = True
+) -> None:
     """Put ``data`` in the place of ``file``; folders that are missing are made. Raises OSError.
 
     ``keep_mode``: with the permissions that the file has already. Not ``durable``: a power cut may undo it, as is

@@ -50,6 +50,19 @@ class FileChange:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedFile:
+    """A file change without its bytes, as the log holds it: hashes are ``None`` where there is no such file.
+
+    ``kind`` is a :data:`ChangeKind`, or what a newer log says.
+    """
+
+    path: str
+    kind: str
+    before_sha256: str | None
+    after_sha256: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeSet:
     """Changes that are written together or not at all. At most one change for each path."""
 
@@ -62,6 +75,14 @@ class ChangeSet:
         """Return a SHA-256 over every path, mode, before-hash and after-hash, in path order."""
         lines = sorted(f"{c.path}\0{c.mode:o}\0{c.before_sha256}\0{c.after_sha256}" for c in self.changes)
         return sha256("\n".join(lines).encode())
+
+    def files(self) -> tuple[ChangedFile, ...]:
+        """Return the changes without their bytes."""
+        return tuple(ChangedFile(str(c.path), c.kind, c.before_sha256, c.after_sha256) for c in self.changes)
+
+    def diff(self) -> str:
+        """Return the unified diff of all files."""
+        return "\n".join(line for c in self.changes for line in unified_diff(c.before, c.after, str(c.path)))
 
     def get(self, path: WorkspacePath) -> FileChange | None:
         """Return the change of ``path``, if there is one."""

@@ -6,6 +6,7 @@ visible instead of removing them, because removing makes two different texts loo
 
 from __future__ import annotations
 
+import codecs
 import re
 import unicodedata
 from typing import Final, Literal
@@ -183,3 +184,16 @@ def unfenced(text: str) -> str:
     if newline and first.rstrip().casefold() in ("```json", "```") and rest.rstrip().endswith("```"):
         return rest.rstrip().removesuffix("```")
     return stripped
+
+
+def plain_text(data: bytes) -> str | None:
+    """The text of ``data`` without a byte-order mark, ``None`` when it is not text.
+
+    The same answer as :func:`decode_text` gives, without the census of line endings.
+    """
+    if b"\0" in data:
+        return None
+    try:
+        return data.removeprefix(codecs.BOM_UTF8).decode()
+    except UnicodeDecodeError:
+        return None

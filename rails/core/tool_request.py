@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from rails.core.dataclass import dataclass, field
 
@@ -28,6 +28,8 @@ def json_type(value: object) -> str:
     return "object" if isinstance(value, Mapping) else "array"
 
 
+#: Names of parameters that name a file, the first choice first.
+PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "file")
 #: What running a tool can do: look, change files of the project, or execute something.
 Effect = Literal["read", "edit", "run"]
 

@@ -18,8 +18,8 @@ from typing import Final
 from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_map
 from rails.core.likeness import likeness
+from rails.core.text import plain_text
 from rails.core.verdict import Finding
-from rails.gate.support.diagnostics import plain_text
 
 _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 _NUMBER: Final = re.compile(r"\d+")

@@ -21,10 +21,9 @@ from typing import Final, Literal
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
 from rails.core.scratch import ScratchFolder, scratch_folder
-from rails.core.text import one_line
+from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
 from rails.gate.baseline import TextFindings, mark_new, split_lines
-from rails.gate.support.diagnostics import plain_text
 from rails.processes import programs
 
 #: Left out of the copy: history, our own state, and what tools can make again.

@@ -142,7 +142,7 @@ def _made(proposal: ChangeSet) -> Iterator[ChangeSummary]:
 
 
 def _outline(change: FileChange) -> ChangeSummary | None:
-    from rails.n8n.compare import summary
+    from rails.n8n import summary
 
     try:
         return summary.workflow_summary(change.before, change.after, change.path.text)

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rails.core.errors import CheckError
-from rails.core.text import one_line
+from rails.core.text import one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
 from rails.gate.languages.python import config
-from rails.gate.support.diagnostics import plain_text
 
 _TOOLS: Final = (
     "ruff",

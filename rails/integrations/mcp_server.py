@@ -18,10 +18,9 @@ from rails import __version__
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.data_formats.json_document import JsonError, parse_document
 from rails.tools.registry import Definition, Registry
 from rails.tools.runners import dispatch
-from rails.tools.runners.jsonrpc import REVISION
+from rails.tools.runners.jsonrpc import REVISION, McpError, read_message
 from rails.tools.validate import validate
 
 _OLDER: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -53,10 +52,11 @@ class McpServer:
     def answer(self, line: bytes) -> bytes | None:
         """Return the reply to one line, or ``None`` when there is nothing to reply."""
         try:
-            message = parse_document(line.decode("utf-8")).value
-        except (UnicodeDecodeError, JsonError) as error:
-            return _encode(_error(None, _PARSE_ERROR, f"the message is not JSON: {error}"))
-        if not isinstance(message, dict) or not isinstance(message.get("method"), str):
+            message = read_message(line, "the message")
+        except McpError as error:
+            code = _INVALID if "JSON-RPC" in str(error) else _PARSE_ERROR
+            return _encode(_error(None, code, str(error)))
+        if not isinstance(message.get("method"), str):
             return _encode(_error(None, _INVALID, "the message is not a JSON-RPC request"))
         if "id" not in message:
             return None
@@ -104,8 +104,8 @@ def _content(text: str, *, is_error: bool, schema: Json = None) -> dict[str, Jso
     value: dict[str, Json] = {"content": [{"type": "text", "text": text}], "isError": is_error}
     if isinstance(schema, dict) and not is_error:
         try:
-            value["structuredContent"] = parse_document(text).value
-        except JsonError:
+            value["structuredContent"] = json.loads(text)
+        except ValueError:
             return _content("Error: the answer was too long to be passed on whole.", is_error=True)
     return _result(value)
 

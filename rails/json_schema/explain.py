@@ -164,7 +164,8 @@ def _explain_text(error: SchemaError, place: JsonPlace) -> SchemaFault:
     """For keywords whose message is already the end of a sentence about the value."""
     about = error.schema.get("description") if isinstance(error.schema, dict) else ""
     hint = one_line(about, 200) if isinstance(about, str) else ""
-    return SchemaFault(place, f"`{place_in_words(place)}` ({quoted_json(error.instance)}) {error.message}", hint)
+    detail = f"`{place_in_words(place)}` ({quoted_json(error.instance)}) {error.message}"
+    return SchemaFault(place, detail, hint, str(error.validator))
 
 
 def _explain_false(_error: SchemaError, place: JsonPlace) -> SchemaFault:

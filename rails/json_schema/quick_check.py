@@ -11,14 +11,12 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import Final, TypeAlias, cast
 
-from rails.core.tool_request import Json, json_type
+from rails.core.tool_request import PATH_KEYS, Json, json_type
 
 #: A schema, or a part of one; anything that is not a mapping allows everything.
 SchemaValue: TypeAlias = "Mapping[str, Json] | Json"
 
 _DEPTH: Final = 32
-#: Names of parameters that name a file, the first choice first.
-PATH_KEYS: Final = ("file_path", "path", "filePath", "filename", "file")
 #: Keywords beside "type" that allow or forbid nothing here: most schemas of a text are like this.
 _SAYS_NOTHING_MORE: Final = frozenset(
     {"type", "description", "title", "default", "examples", "format", "minLength", "maxLength", "pattern"}

@@ -23,7 +23,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from rails.core.events import FORMAT_VERSION, Record
+from rails.core.events.record import FORMAT_VERSION, Record
 from rails.core.tool_request import Json
 
 _HEAD_FIELDS: Final = ("timestamp", "session_id", "agent_role", "llm_model_used", "event_type", "message", "prev")

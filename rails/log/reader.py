@@ -18,10 +18,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
+import msgspec
+
 from rails.core import limits
-from rails.core.dataclass import dataclass, replace
+from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
-from rails.core.events import Record
+from rails.core.events.record import Record
+from rails.core.events.session import LogRecovered, WorkflowEnd, WorkflowStart
 from rails.log import blobs, event_codec, files
 
 LOG_NAME: Final = "log.jsonl"
@@ -207,7 +210,7 @@ def verify(path: Path) -> Verification:
                     damage.append(item)
                     continue
                 last, count = item.offset, count + 1
-                if item.record.event_type == "LOG_RECOVERED":
+                if isinstance(item.record.event, LogRecovered):
                     marks.append(item.record)
     bad = unexplained(marks, damage)
     recovered = tuple(item for item in damage if item not in bad)
@@ -219,18 +222,15 @@ def unexplained(records: Sequence[Record], damage: Sequence[Damage]) -> tuple[Da
     """Return the damage that no LOG_RECOVERED record names by place, length and hash."""
     if not damage:
         return ()
-    known = {
-        (record.details.get("offset"), record.details.get("bytes"), record.details.get("sha256"))
-        for record in records
-        if record.event_type == "LOG_RECOVERED"
-    }
+    marks = [mark for record in records if isinstance(mark := record.event, LogRecovered)]
+    known = {(mark.offset, mark.bytes, mark.sha256) for mark in marks}
     return tuple(item for item in damage if (item.offset, item.length, item.sha256) not in known)
 
 
 def full(record: Record, state: Path) -> Record:
     """Return ``record`` with the values in its details that live in blobs put back. Raises LogError."""
     details = blobs.expand(dict(record.details), state)
-    return replace(record, details=details if isinstance(details, dict) else {})
+    return msgspec.structs.replace(record, details=details if isinstance(details, dict) else {})
 
 
 def blob(state: Path, sha: str) -> bytes:
@@ -274,14 +274,14 @@ def session_summary(path: Path) -> SessionSummary | None:
         return None
     if first is None or last is None:
         return SessionSummary(path.parent.name, path, "", "", "", "", 0, size)
-    task = first.details.get("task")
+    task = first.event.task if isinstance(first.event, WorkflowStart) else ""
     return SessionSummary(
         session_id=path.parent.name,
         path=path,
         started=first.timestamp,
         last=last.timestamp,
-        task=task if isinstance(task, str) else first.message,
-        outcome=last.message if last.event_type == "WORKFLOW_END" else "",
+        task=task or first.message,
+        outcome=last.message if isinstance(last.event, WorkflowEnd) else "",
         records=last.seq,
         size=size,
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Final
 
 from rails.core.conversation import usage_from_json
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.tool_request import Json
 
 #: Points of the verdict sparkline that are kept, newest last.

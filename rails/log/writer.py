@@ -27,7 +27,9 @@ from typing import Final, Self
 
 from rails.core import atomic_file, limits, lock
 from rails.core.errors import LogError
-from rails.core.events import DURABLE, Event, Record
+from rails.core.events.base import Event
+from rails.core.events.record import DURABLE, Record
+from rails.core.events.session import LogRecovered
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.log import blobs, event_codec, files
@@ -102,20 +104,20 @@ class SessionLog:
             raise LogError(f"The session log in {where} cannot be opened: {error.strerror or error}") from error
         return log
 
-    def append(self, event: Event) -> Record:
+    def append(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
         """Write ``event`` and return the record as it was written: secrets masked, large values as pointers.
 
         Raises LogError when it could not be written; nothing may be changed in the project after that.
         """
         with self._lock:
             self._settle()
-            details, body = self._payload(event.details)
+            details, body = self._payload(event.to_json())
             line, record = event_codec.encode_record(
                 self._position.seq + 1,
                 datetime.now(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
                 self.session_id,
-                agent_role=event.agent_role,
-                llm_model_used=event.llm_model_used,
+                agent_role=agent_role,
+                llm_model_used=llm_model_used,
                 event_type=event.type,
                 message=one_line(self._masker.text(event.message), _MESSAGE_CHARS),
                 details=details,
@@ -203,8 +205,8 @@ class SessionLog:
                     "Review it with `ai-rails log verify`, and start a new session to go on."
                 )
         for item in found.damage:
-            place: dict[str, Json] = {"offset": item.offset, "bytes": item.length, "sha256": item.sha256}
-            self.append(Event("LOG_RECOVERED", f"A record was torn by a crash and is kept: {item}", place))
+            words = f"A record was torn by a crash and is kept: {item}"
+            self.append(LogRecovered(words, item.offset, item.length, item.sha256))
         self._commit(durable=True)
 
     def _write(self, line: bytes) -> None:

@@ -13,11 +13,11 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from rails.core.text import decode_text
+from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 from rails.core.verdict import Fixed
 from rails.n8n import json_file, model
-from rails.n8n.edit import layout
+from rails.n8n.edit import layout, repairs
 
 _WORKFLOW_ORDER: Final = (
     "name",
@@ -68,12 +68,36 @@ _OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
 
 
 def tidied(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return a file completed and in n8n's form, and what was done to it. Values that are there stay."""
-    whole, fixed = complete(data, path)
-    made = canonical(whole)
+    """Return a file repaired, completed and in n8n's form, and what was done to it.
+
+    Values that are there stay, but those that n8n would drop and that have exactly one valid form.
+    """
+    sound, corrected = repaired_file(data, path)
+    whole, filled = complete(sound, path)
+    made, fixed = canonical(whole), (*corrected, *filled)
     if made == whole or fixed:
         return made, fixed
     return made, (Fixed(path, "format", "n8n"),)
+
+
+def repaired_file(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return the file with what n8n would drop without a word in its valid form, and each repair."""
+    read = json_file.read_workflow_file(data)
+    if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
+        return data, ()
+    done: list[repairs.WorkflowRepair] = []
+
+    def work(workflow: Mapping[str, Json]) -> dict[str, Json]:
+        made, found = repairs.repaired(workflow)
+        done.extend(found)
+        return made
+
+    value = _each(read.value, work)
+    try:
+        fixed = tuple(Fixed(path, f"{one.what} in {one_line(one.node, 40)}", "n8n") for one in done)
+        return (_as_before(data, value), fixed) if done else (data, ())
+    except ValueError:
+        return data, ()
 
 
 def canonical(data: bytes) -> bytes:
@@ -103,7 +127,7 @@ def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
         return data, ()
     counts = {"id": 0, "webhookId": 0, "position": 0, "settings": 0}
-    made = _each(read.value, lambda workflow: _completed(workflow, counts))
+    made = _each(read.value, lambda workflow: _completed(workflow, counts, path))
     fixed = tuple(Fixed(path, f"missing {name}", "n8n", count) for name, count in counts.items() if count)
     if not fixed:
         return data, ()
@@ -133,13 +157,17 @@ def _as_before(data: bytes, value: Json) -> bytes:
     return decoded.encode(whole.replace("\n", decoded.eol) if decoded.eol == "\r\n" else whole)
 
 
-def _completed(value: Mapping[str, Json], counts: dict[str, int]) -> dict[str, Json]:
+def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> dict[str, Json]:
     """Return a workflow with what is missing filled in, counted by its name in ``counts``."""
     workflow = model.build(value)
     places = layout.missing(workflow)
     changed: dict[int, dict[str, Json]] = {}
+    uses: dict[str, int] = {}
+    owner = str(value.get("name") or path)
     for node in workflow.nodes:
-        added = _missing(node, places.get(node.index, (0, 0)), str(value.get("name")))
+        uses[node.name] = uses.get(node.name, 0) + 1
+        name = node.name if uses[node.name] == 1 else f"{node.name} {uses[node.name]}"
+        added = _missing(node, places.get(node.index, (0, 0)), owner, name)
         for name in added:
             counts[name] += 1
         changed[node.index] = {**node.raw, **added}
@@ -153,12 +181,12 @@ def _completed(value: Mapping[str, Json], counts: dict[str, int]) -> dict[str, J
     return made
 
 
-def _missing(node: model.Node, place: tuple[int, int], workflow_name: str) -> dict[str, Json]:
+def _missing(node: model.Node, place: tuple[int, int], owner: str, name: str) -> dict[str, Json]:
     added: dict[str, Json] = {}
     if "id" not in node.raw:
-        added["id"] = _id(workflow_name, node.name)
+        added["id"] = _id(owner, name)
     if node.type in _WITH_WEBHOOK and "webhookId" not in node.raw:
-        added["webhookId"] = _id(workflow_name, node.name, "webhook")
+        added["webhookId"] = _id(owner, name, "webhook")
     if "position" not in node.raw:
         added["position"] = [*place]
     return added

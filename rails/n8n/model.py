@@ -23,6 +23,7 @@ JsonPath: TypeAlias = "tuple[str | int, ...]"
 #: Similar names are looked for this often in one document, among this many names: comparing every
 #: wrong name with every right one would make a hostile workflow quadratic.
 _NEAREST_LOOKUPS: Final = 25
+_SHORT_NAME: Final = 5
 _NEAREST_NAMES: Final = 800
 _SHOWN_CHARS: Final = 80
 _SEPARATORS: Final = re.compile(r"[\W_]+")
@@ -77,6 +78,11 @@ def listed(names: Iterable[str], limit: int = 12) -> str:
     return f"{text} and {len(items) - limit} more" if len(items) > limit else text
 
 
+def _near(name: str) -> float:
+    """Return how like another name must be to be offered: a short one differs much by one letter."""
+    return 0.6 if len(name) <= _SHORT_NAME else 0.7
+
+
 def _plain(name: str) -> str:
     return _SEPARATORS.sub("", name.casefold())
 
@@ -100,7 +106,7 @@ class Names:
         if self._left <= 0 or len(name) > 4 * _SHOWN_CHARS:
             return None
         self._left -= 1
-        close = most_alike(_plain(name), islice(self._plain, _NEAREST_NAMES))
+        close = most_alike(_plain(name), islice(self._plain, _NEAREST_NAMES), _near(name))
         return None if close is None else self._plain[close]
 
     def hint(self, name: str, what: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 #: Keys that n8n's exports have and other graph files don't.
@@ -9,21 +10,29 @@ _TELLTALE_KEYS: Final = ("pinData", "staticData", "versionId", "settings")
 _NODE_KEYS: Final = frozenset({"type", "typeVersion", "parameters", "position"})
 #: Nodes that are looked at before saying that a file is no workflow.
 _NODES_LOOKED_AT: Final = 20
+#: A path with one of these words in it is where a workflow is expected.
+_FLOW_PATH: Final = re.compile(r"(?<![a-z0-9])(?:n8n|(?:work)?flows?)(?![a-z0-9])", re.IGNORECASE)
+#: How other programs' graph files name their wires.
+_OTHER_WIRES: Final = ("edges", "links")
 
 
-def looks_like_workflow(value: object) -> bool:
+def looks_like_workflow(value: object, path: str = "") -> bool:
     """Say whether a parsed JSON value is an n8n workflow, sound or broken, or a list of workflows.
 
     Broken ones must be recognised too, so one clear sign is enough: ``nodes`` with ``connections`` and a
-    key of n8n's, or a node whose type names an n8n package.
+    key of n8n's, or a node whose type names an n8n package. In a file whose ``path`` says that it is a flow,
+    ``nodes`` without any node is a sign too.
     """
     if isinstance(value, list):
-        return any(looks_like_workflow(item) for item in value[:_NODES_LOOKED_AT] if isinstance(item, dict))
+        return any(looks_like_workflow(item, path) for item in value[:_NODES_LOOKED_AT] if isinstance(item, dict))
     if not isinstance(value, dict) or not ("nodes" in value or "connections" in value):
         return False
-    if value.get("nodes") == [] and value.get("connections") == {}:
-        return True
     nodes = value.get("nodes")
+    if not nodes and not any(key in value for key in _OTHER_WIRES):
+        if "nodes" in value and "connections" in value and not value["connections"]:
+            return True
+        if "nodes" in value and _FLOW_PATH.search(path):
+            return True
     looked_at = list(nodes.values() if isinstance(nodes, dict) else nodes if isinstance(nodes, list) else ())
     objects = [node for node in looked_at[:_NODES_LOOKED_AT] if isinstance(node, dict)]
     if any(_names_n8n(node.get("type")) for node in objects):

@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from rails.core import limits
-from rails.json_schema.quick_check import PATH_KEYS
+from rails.core.tool_request import PATH_KEYS
 
 _TOKEN: Final = re.compile(r"[\"'“”„‘’{}\[\],:\\/#*\n`~]|[^\s\"'“”„‘’{}\[\],:\\/#*`~]+")
 _CLOSING: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„": '“”"', "‘": "‘’'", "’": "‘’'"}

@@ -11,10 +11,9 @@ from rails.core import limits
 from rails.core.conversation import NativeCall, StopReason
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
-from rails.core.tool_request import RawRequest
+from rails.core.tool_request import PATH_KEYS, RawRequest
 from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
-from rails.json_schema.quick_check import PATH_KEYS
 from rails.parsing import classify, uncertain_blocks
 from rails.parsing.blocks import BlockSpan, JsonFence, XmlCall
 from rails.parsing.call_formats import optional

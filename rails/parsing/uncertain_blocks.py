@@ -13,9 +13,8 @@ from typing import Final
 from rails.core import limits
 from rails.core.errors import Refusal
 from rails.core.text import one_line
-from rails.core.tool_request import Json, RawRequest
+from rails.core.tool_request import PATH_KEYS, Json, RawRequest
 from rails.data_formats.strict_json import ParsedJson
-from rails.json_schema.quick_check import PATH_KEYS
 from rails.parsing import classify
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.classify import HINT, BlockResult, JsonBlock

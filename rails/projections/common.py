@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from typing import Final, Literal
 
 from rails.core.change_summary import ChangeSummary
+from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass, field
 from rails.core.tool_request import Json
+from rails.core.verdict import Finding
 from rails.projections.progress import PlanStep
 
 #: Parameters that name a file, in our tools and in those of the originals.
@@ -64,20 +66,6 @@ class RefusalView:
 
 
 @dataclass(frozen=True, slots=True)
-class FindingView:
-    """A finding of the gate; ``new`` is whether the change introduced it."""
-
-    path: str
-    line: int
-    column: int
-    rule: str
-    message: str
-    tool: str
-    severity: str
-    new: bool
-
-
-@dataclass(frozen=True, slots=True)
 class ValueChange:
     """A value that a correction changed, as JSON; ``None``: it was not there before, or is not there after."""
 
@@ -105,7 +93,7 @@ class GateView:
     """
 
     status: str
-    findings: tuple[FindingView, ...]
+    findings: tuple[Finding, ...]
     fixed: tuple[str, ...]
     fixes: int
     not_checked: tuple[str, ...]
@@ -113,16 +101,6 @@ class GateView:
     seconds: float
     diff: str = ""
     outlines: tuple[ChangeSummary, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeView:
-    """A changed file and its hashes."""
-
-    path: str
-    kind: str
-    before_sha256: str | None
-    after_sha256: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +129,7 @@ class ResultView:
     ok: bool
     text: str
     tool: str
-    changes: tuple[ChangeView, ...]
+    changes: tuple[ChangedFile, ...]
     seconds: float
 
 
@@ -185,7 +163,7 @@ class TurnView:
     ignored: tuple[str, ...] = ()
     corrections: tuple[CorrectionView, ...] = ()
     notes: tuple[str, ...] = ()
-    planned: tuple[ChangeView, ...] = ()
+    planned: tuple[ChangedFile, ...] = ()
     gates: tuple[GateView, ...] = ()
     approvals: tuple[ApprovalView, ...] = ()
     results: tuple[ResultView, ...] = ()

@@ -12,7 +12,7 @@ from typing import Final
 
 from rails.core import record_fields as d
 from rails.core.dataclass import dataclass
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import Details
 from rails.core.text import one_line
 from rails.core.tool_request import Json

@@ -6,17 +6,13 @@ plan from a handful: those that :class:`rails.log.session_stats.SessionStats` na
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from typing import Final, Literal
 
-from rails.config.prices import Prices
 from rails.core import record_fields as d
-from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass, replace
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import Details
-from rails.core.text import one_line
-from rails.log.session_stats import SessionStats
 
 #: "next": to come; "stopped": it ended without being done, or the session did while it was at work.
 StepState = Literal["done", "working", "stopped", "next"]
@@ -124,79 +120,3 @@ class _Plan:
 def _handed(facts: Details) -> str:
     answer = d.shortened(facts, "answer")
     return "edited" if answer == "go" and d.flag(facts, "edited") else answer
-
-
-_MINUTE: Final = 60
-_SO_FAR: Final = "(so far: the log is still being read)"
-
-
-@dataclass(frozen=True, slots=True)
-class SessionUsage:
-    """Words for people: ``tokens`` used, ``cost`` ("" without prices), what is ``left`` of each bound that was set.
-
-    ``note`` says what is wrong with the table of prices, if anything is. ``partial``: the log is not all read yet,
-    so more was used and less is left.
-    """
-
-    tokens: str = ""
-    cost: str = ""
-    left: tuple[str, ...] = ()
-    note: str = ""
-    partial: bool = False
-
-    @property
-    def line(self) -> str:
-        """Everything in one line, for the strip of what happens now."""
-        left = f"Left: {', '.join(self.left)}" if self.left else ""
-        words = " · ".join(filter(None, (self.tokens, self.cost, left)))
-        return f"{words} {_SO_FAR}" if words and self.partial else words
-
-    @property
-    def facts(self) -> dict[str, str]:
-        """The facts for a session's header; names of empty ones have no value."""
-        facts = {"Cost": self.cost or self.note, "Budget left": ", ".join(self.left)}
-        return {name: f"{words} {_SO_FAR}" if words and self.partial else words for name, words in facts.items()}
-
-
-def session_usage(
-    card: SessionStats, prices: Prices, *, since_last_s: float = 0.0, note: str = "", partial: bool = False
-) -> SessionUsage:
-    """Return what the session of ``card`` (its stats) has used.
-
-    ``since_last_s`` is how long the last record of a running session is ago, in seconds: that time counts, as it does
-    in the run. ``note`` and ``partial`` are passed on.
-    """
-    used = {model: Usage(*counts) for model, counts in card.used.items()}
-    costs = {model: prices.cost(model, usage) for model, usage in used.items()}
-    known = [cost for cost in costs.values() if cost is not None]
-    unknown = [one_line(model, 60) for model, cost in costs.items() if cost is None]
-    spent = sum(known) if known else None
-    beside = f" without {', '.join(unknown)} (no price)" if known and unknown else ""
-    left = _left(card, prices, spent, card.seconds + max(0.0, since_last_s))
-    return SessionUsage(_tokens(list(used.values())), prices.text(spent) + beside, tuple(left), note, partial)
-
-
-def _tokens(counts: Sequence[Usage]) -> str:
-    read = sum(usage.input_tokens + usage.cache_write_tokens for usage in counts)
-    cached, written = sum(usage.cache_read_tokens for usage in counts), sum(usage.output_tokens for usage in counts)
-    if not (read or cached or written):
-        return ""
-    again = f" and {cached:,} from the cache" if cached else ""
-    return f"{read:,} tokens in{again}, {written:,} out"
-
-
-def _left(card: SessionStats, prices: Prices, spent: float | None, seconds: float) -> Iterator[str]:
-    """Yield what is left of each bound, counted as the run counts it (``rails.session.budget.SessionBudget``)."""
-    tokens, most_seconds, most_cost = (d.number(card.limits, f"max_{name}") for name in ("tokens", "seconds", "cost"))
-    if tokens > 0:
-        used = sum(sum(counts) for counts in card.used.values())
-        yield f"{max(0, int(tokens) - used):,} of {int(tokens):,} tokens"
-    if most_seconds > 0:
-        yield f"{_minutes(max(0.0, most_seconds - seconds))} of {_minutes(most_seconds)} min"
-    if most_cost > 0 and prices.models:
-        rest = prices.text(max(0.0, most_cost - (spent or 0.0))).removesuffix(f" {prices.currency}")
-        yield f"{rest} of {prices.text(most_cost)}"
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / _MINUTE:.1f}".removesuffix(".0")

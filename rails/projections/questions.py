@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from rails.core import record_fields as d
 from rails.core.dataclass import dataclass, replace
-from rails.core.events import Record
+from rails.core.events.approval import ApprovalClosed, ApprovalOpened, HumanDecision
+from rails.core.events.changes import ToolExecutionResult
+from rails.core.events.record import Record
+from rails.core.events.session import AgentEngage, AgentFinished, SessionResumed, WorkflowEnd
 
 QuestionState = Literal["open", "approved", "denied", "stopped", "expired", "withdrawn", "replaced", "stale"]
 
 _STATE_OF: Final[dict[str, QuestionState]] = {"approve": "approved", "deny": "denied", "abort": "stopped"}
 _CLOSED: Final[dict[str, QuestionState]] = {"expired": "expired", "withdrawn": "withdrawn", "stale": "stale"}
-_ENDS: Final = ("WORKFLOW_END", "AGENT_FINISHED", "SESSION_RESUMED", "AGENT_ENGAGE")
 #: Questions of one session that are remembered; older ones are reported as "withdrawn" to whoever still answers.
 _KEPT: Final = 200
 
@@ -77,30 +78,23 @@ class ApprovalQuestions:
     def add(self, record: Record) -> None:
         """Take in one record."""
         self.seen = record.seq
-        facts = record.details
-        match record.event_type:
-            case "APPROVAL_OPENED":
-                self._end("replaced" if d.integer(facts, "replaces") else "withdrawn", record)
-                self._all[record.seq] = ApprovalQuestion(
-                    record.seq,
-                    record.session_id,
-                    d.text(facts, "id"),
-                    d.text(facts, "digest"),
-                    record.timestamp,
-                    record,
-                )
+        match record.event:
+            case ApprovalOpened() as asked:
+                self._end("replaced" if asked.replaces else "withdrawn", record)
+                stamp = record.timestamp
+                question = ApprovalQuestion(record.seq, record.session_id, asked.id, asked.digest, stamp, record)
+                self._all[record.seq] = question
                 while len(self._all) > _KEPT:
                     del self._all[next(iter(self._all))]
-            case "HUMAN_DECISION" if self.open and self.open.id == d.text(facts, "id"):
-                state = _STATE_OF.get(d.text(facts, "answer"), "withdrawn")
-                self._end(state, record, d.shortened(facts, "by"), d.shortened(facts, "reason"))
-            case "APPROVAL_CLOSED":
-                self._end(_CLOSED.get(d.text(facts, "state"), "withdrawn"), record)
-            case "TOOL_EXECUTION_RESULT" if not d.flag(facts, "ok", True) and not d.text(facts, "tool"):
+            case HumanDecision() as decision if self.open and self.open.id == decision.id:
+                self._end(_STATE_OF.get(decision.answer, "withdrawn"), record, decision.by, decision.reason)
+            case ApprovalClosed(state=state):
+                self._end(_CLOSED.get(state, "withdrawn"), record)
+            case ToolExecutionResult(ok=False, tool="", ids=ids):
                 last = self.last
-                if last and last.state == "approved" and last.id in d.texts(facts, "ids"):
+                if last and last.state == "approved" and last.id in ids:
                     self._all[last.number] = replace(last, state="stale")
-            case kind if kind in _ENDS:
+            case WorkflowEnd() | AgentFinished() | SessionResumed() | AgentEngage():
                 self._end("withdrawn", record)
 
     def _end(self, state: QuestionState, record: Record, by: str = "", reason: str = "") -> None:

@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from rails.core import record_fields as d
-from rails.core.events import EVENT_TYPES, Record
+from rails.core.events.base import UnknownEvent
+from rails.core.events.changes import Undo
+from rails.core.events.record import Record
+from rails.core.events.session import (
+    AgentEngage,
+    AgentFinished,
+    LogRecovered,
+    SessionResumed,
+    WorkflowEnd,
+    WorkflowStart,
+)
+from rails.core.events.turn import LlmCall
+from rails.core.events.values import StoredText
 from rails.core.json_text import json_object
 from rails.core.text import sha256
 from rails.core.tool_request import Json
-from rails.projections.common import SessionTotals, SessionView, TurnView
+from rails.projections.common import GateView, SessionTotals, SessionView, TurnView
 from rails.projections.progress import plan_of
 from rails.projections.turn import TurnBuilder
 from rails.review.reports.attempts import explain_failures, warnings_of, with_progress
 
+#: What the JSON of a session says of a finding.
+_FINDING: Final = ("path", "line", "column", "rule", "message", "tool", "severity", "new")
 #: Events that belong to the session, not to one of its turns.
-_FRAME: Final = frozenset(
-    {"WORKFLOW_START", "WORKFLOW_END", "AGENT_ENGAGE", "AGENT_FINISHED", "SESSION_RESUMED", "LOG_RECOVERED", "UNDO"}
-)
+_FRAME: Final = (WorkflowStart, WorkflowEnd, AgentEngage, AgentFinished, SessionResumed, LogRecovered, Undo)
 
 
 def session_view(
@@ -51,7 +62,7 @@ def session_view(
         resumed=frame.resumed,
         prompts=frame.prompts,
         damage=tuple(str(item) for item in damage),
-        unknown_events=sum(record.event_type not in EVENT_TYPES for record in records),
+        unknown_events=sum(isinstance(record.event, UnknownEvent) for record in records),
         records=len(records),
         head=records[-1].hash if records else "",
         plan=plan_of(records),
@@ -65,7 +76,13 @@ def session_as_json(view: SessionView) -> dict[str, Json]:
     for value, turn in zip(turns if isinstance(turns, list) else (), view.turns, strict=True):
         if isinstance(value, dict):
             value["failed"] = turn.failed
+            value["gates"] = [_gate_json(gate) for gate in turn.gates]
     return {"v": 1, **result}
+
+
+def _gate_json(gate: GateView) -> dict[str, Json]:
+    findings: list[Json] = [{name: getattr(one, name) for name in _FINDING} for one in gate.findings]
+    return {**json_object(gate), "findings": findings}
 
 
 class _Frame:
@@ -77,26 +94,25 @@ class _Frame:
         self.prompts: dict[str, str] = {}
         self.resumed = 0
         for record in records:
-            if record.event_type == "WORKFLOW_START":
-                self.task = d.shortened(record.details, "task") or record.message
-                self.project = d.shortened(record.details, "project")
-            elif record.event_type == "WORKFLOW_END":
-                self.outcome = d.shortened(record.details, "outcome") or "ended"
-                self.message = d.shortened(record.details, "message") or record.message
-            elif record.event_type == "AGENT_ENGAGE":
-                self.prompts[record.agent_role] = _prompt_digest(record.details)
-            elif record.event_type == "UNDO":
-                self.undone.append(int(d.number(record.details, "step")))
-            elif record.event_type == "SESSION_RESUMED":
-                self.resumed += 1
-                self.outcome = self.message = ""
+            match record.event:
+                case WorkflowStart(task=task, project=project):
+                    self.task, self.project = task or record.message, project
+                case WorkflowEnd(outcome=outcome, said=said):
+                    self.outcome, self.message = outcome or "ended", said or record.message
+                case AgentEngage(system=system):
+                    self.prompts[record.agent_role] = _prompt_digest(system)
+                case Undo(step=step):
+                    self.undone.append(step)
+                case SessionResumed():
+                    self.resumed += 1
+                    self.outcome = self.message = ""
 
 
-def _prompt_digest(details: d.Details) -> str:
+def _prompt_digest(system: str) -> str:
     """Return the beginning of the SHA-256 of an agent's prompt, "" where the log has none."""
-    stored = d.text(d.inner(details, "system"), "blob")  # large values are named by the same hash
-    system = d.text(details, "system")
-    return (stored or (sha256(system.encode("utf-8", "replace")) if system else ""))[:12]
+    if isinstance(system, StoredText):
+        return system.blob[:12]  # large values are named by the same hash
+    return sha256(system.encode("utf-8", "replace"))[:12] if system else ""
 
 
 def _turns(records: Iterable[Record]) -> tuple[TurnView, ...]:
@@ -104,14 +120,15 @@ def _turns(records: Iterable[Record]) -> tuple[TurnView, ...]:
     builders: list[TurnBuilder] = []
     asked = 0
     for record in records:
-        if record.event_type == "LLM_CALL":
+        around = isinstance(record.event, _FRAME)
+        if isinstance(record.event, LlmCall):
             # An overloaded model is asked again: that is the same turn, unless it had an answer already.
             if not builders or builders[-1].number == 0 or builders[-1].answered:
-                asked = int(d.number(record.details, "turn")) or asked + 1
+                asked = record.event.turn or asked + 1
                 builders.append(TurnBuilder(asked, record))
-        elif record.event_type not in _FRAME and record.event_type in EVENT_TYPES and not builders:
+        elif not around and not isinstance(record.event, UnknownEvent) and not builders:
             builders.append(TurnBuilder(0, record))
-        if builders and record.event_type not in _FRAME:
+        if builders and not around:
             builders[-1].add(record)
     return tuple(builder.build() for builder in builders)
 

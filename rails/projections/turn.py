@@ -4,23 +4,42 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
-from rails.core import change_summary, limits
-from rails.core import record_fields as d
+from rails.core import limits
+from rails.core.changes import ChangedFile
 from rails.core.dataclass import replace
-from rails.core.events import Record
+from rails.core.errors import Refusal
+from rails.core.events.approval import ApprovalRequested, HumanDecision
+from rails.core.events.changes import (
+    ChangePlanned,
+    ChangeRefused,
+    CheckpointEvent,
+    ExecutionStarted,
+    GateVerdict,
+    ToolExecutionResult,
+)
+from rails.core.events.record import Record
+from rails.core.events.session import ErrorEvent, Escalation, Handoff, HumanSteered, OverseerAlert
+from rails.core.events.turn import (
+    BlockIgnored,
+    CorrectionEvent,
+    FeedbackSent,
+    LlmError,
+    LlmResponse,
+    McpRequestFormulated,
+    OutputRefused,
+    ToolRequestValidated,
+    ToolRequestValidationFailed,
+)
 from rails.core.json_text import json_leaves, without_quoting
-from rails.core.record_fields import Details
-from rails.core.tool_request import Json
+from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import ParsedJson
 from rails.parsing.repairs import repair
 from rails.projections.common import (
     ApprovalView,
-    ChangeView,
     CorrectionView,
-    FindingView,
     GateView,
     RefusalView,
     RequestView,
@@ -30,6 +49,8 @@ from rails.projections.common import (
     ValueChange,
 )
 
+#: Where a refusal happened.
+RefusalStage = Literal["request", "edit", "output"]
 #: Wrappers of the parameters, and the names that a tool goes by, in the forms that a request may have.
 _WRAPPERS: Final = ("parameters", "arguments")
 _TOOL: Final = ("tool", "tool_name")
@@ -41,17 +62,17 @@ _DRIFT: Final = re.compile(r"([^=]{1,200}) = (.*)", re.DOTALL)
 _VALUE: Final = r'"{}"\s*:\s*("(?:[^"\\]|\\.){{0,4000}}"|[^\s,}}\]]{{1,200}})'
 
 
-def correction_of(details: Details) -> CorrectionView:
-    """Return a CORRECTION record as people see it."""
-    before, after = d.shortened(details, "before"), d.shortened(details, "after")
+def correction_of(event: CorrectionEvent) -> CorrectionView:
+    """Return a correction as people see it."""
+    before, after = event.before, event.after
     old, new = _leaves_of(before), _leaves_of(after)
     if not after:
         changes: tuple[ValueChange, ...] = ()
     elif old is None or new is None:
-        changes = tuple(_named(d.texts(details, "drift"), before))
+        changes = tuple(_named(event.drift, before))
     else:
         changes = tuple(_changes(old, new, before, after))
-    return CorrectionView(d.shortened(details, "id"), d.flag(details, "taken"), d.shortened(details, "why"), changes)
+    return CorrectionView(event.id, event.taken, event.why, changes)
 
 
 def _changes(old: Mapping[str, Json], new: Mapping[str, Json], before: str, after: str) -> Iterator[ValueChange]:
@@ -116,7 +137,7 @@ class TurnBuilder:
         self._ignored: list[str] = []
         self._corrections: list[CorrectionView] = []
         self._notes: list[str] = []
-        self._changes: tuple[ChangeView, ...] = ()
+        self._changes: tuple[ChangedFile, ...] = ()
         self._gates: list[GateView] = []
         self._approvals: list[ApprovalView] = []
         self._results: list[ResultView] = []
@@ -130,8 +151,62 @@ class TurnBuilder:
         self._last = record
         self._agent = self._agent or record.agent_role
         self._model = self._model or record.llm_model_used
-        if take := _TAKERS.get(record.event_type):
-            take(self, record.details, record)
+        match record.event:
+            case LlmResponse() as event:
+                self._response(event)
+            case McpRequestFormulated(request=request):
+                self._request(request, record)
+            case ToolRequestValidated(id=request_id, coerced=coerced) if known := self._requests.get(request_id):
+                self._requests[request_id] = replace(known, valid=True, coerced=coerced)
+            case ToolRequestValidationFailed() as event:
+                if known := self._requests.get(event.id):
+                    self._requests[event.id] = replace(known, valid=False)
+                self._refuse("request", event.refusals, record, event.id)
+            case ChangeRefused(refusals=refusals):
+                self._refuse("edit", refusals, record)
+            case OutputRefused(refusals=refusals):
+                self._refuse("output", refusals, record)
+            case CorrectionEvent() as event:
+                self._corrections.append(correction_of(event))
+            case _:
+                self._change(record)
+
+    def _change(self, record: Record) -> None:
+        """Take in what became of the proposed changes."""
+        match record.event:
+            case ChangePlanned(notes=notes, changes=changes):
+                self._notes += notes
+                self._changes = changes
+            case GateVerdict() as event:
+                self._gate(event)
+            case ApprovalRequested() as event:
+                self._asked(event, record)
+            case HumanDecision() as event:
+                self._decided(event, record)
+            case ExecutionStarted(ids=ids):
+                self._begun.append(ids)
+            case ToolExecutionResult() as event:
+                self._result(event, record)
+            case CheckpointEvent(step=step):
+                self._checkpoints.append(step)
+            case _:
+                self._around(record)
+
+    def _around(self, record: Record) -> None:
+        """Take in what happened around the turn: feedback, an escalation, a hand-off, an answer, an alert, an error."""
+        match record.event:
+            case FeedbackSent(text=text):
+                self._feedback = text or record.message
+            case BlockIgnored(reason=reason):
+                self._ignored.append(reason or record.message)
+            case Escalation(files=files) if files:
+                self._notes.append(f"{record.message} ({', '.join(files)})")
+            case Escalation() | Handoff() | HumanSteered():
+                self._notes.append(record.message)
+            case OverseerAlert():
+                self._notes.append(f"overseer: {record.message}")
+            case ErrorEvent(error=error) | LlmError(error=error):
+                self._errors.append(error or record.message)
 
     def build(self) -> TurnView:
         """Return the turn as it stands."""
@@ -191,205 +266,92 @@ class TurnBuilder:
         if seconds > 0:
             self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
 
-    def _response(self, details: Details, record: Record) -> None:
-        del record
+    def _response(self, event: LlmResponse) -> None:
         self.answered = True
-        self._text = d.shortened(details, "prose") or d.shortened(details, "text")
-        self._stop = d.shortened(details, "stop_reason")
-        usage = d.inner(details, "usage")
-        names = ("input_tokens", "cache_write_tokens", "output_tokens", "cache_read_tokens")
-        read, kept, written, cached = (int(d.number(usage, name)) for name in names)
-        self._tokens = (read + kept, written, cached)
-        self._spend("model", d.number(details, "duration_ms") / 1000)
+        self._text = event.prose or event.text
+        self._stop = event.stop_reason
+        if event.note:
+            self._notes.append(event.note)
+        usage = event.usage
+        read = usage.input_tokens + usage.cache_write_tokens
+        self._tokens = (read, usage.output_tokens, usage.cache_read_tokens)
+        self._spend("model", (event.duration_ms or 0) / 1000)
 
-    def _request(self, details: Details, record: Record) -> None:
-        request_id = d.shortened(details, "id") or f"#{record.seq}"
+    def _request(self, request: RawRequest, record: Record) -> None:
+        request_id = request.id or f"#{record.seq}"
         self._requests[request_id] = RequestView(
             id=request_id,
-            tool=d.shortened(details, "tool_name"),
-            explanation=d.shortened(details, "explanation"),
-            dialect=d.shortened(details, "dialect"),
-            parameters=details.get("parameters"),
-            repairs=tuple(_repair(repair) for repair in d.objects(details, "repairs")),
+            tool=request.tool_name,
+            explanation=request.explanation,
+            dialect=request.dialect,
+            parameters=dict(request.parameters),
+            repairs=tuple(map(_repair, request.repairs)),
         )
 
-    def _valid(self, details: Details, record: Record) -> None:
-        del record
-        request_id = d.shortened(details, "id")
-        if known := self._requests.get(request_id):
-            self._requests[request_id] = replace(known, valid=True, coerced=d.texts(details, "coerced"))
+    def _refuse(self, stage: RefusalStage, refusals: Sequence[Refusal], record: Record, request_id: str = "") -> None:
+        for one in refusals or (Refusal("refused", record.message),):
+            view = RefusalView(stage, one.code, one.message, one.hint, one.path, one.request_id or request_id)
+            self._refusals.append(view)
 
-    def _invalid(self, details: Details, record: Record) -> None:
-        request_id = d.shortened(details, "id")
-        if known := self._requests.get(request_id):
-            self._requests[request_id] = replace(known, valid=False)
-        self._refuse("request", details, record)
-
-    def _change_refused(self, details: Details, record: Record) -> None:
-        self._refuse("edit", details, record)
-
-    def _output_refused(self, details: Details, record: Record) -> None:
-        self._refuse("output", details, record)
-
-    def _refuse(self, stage: Literal["request", "edit", "output"], details: Details, record: Record) -> None:
-        refusals = d.objects(details, "refusals") or ({"code": "refused", "message": record.message},)
-        for refusal in refusals:
-            code, message, hint, path = (d.shortened(refusal, key) for key in ("code", "message", "hint", "path"))
-            request_id = d.shortened(refusal, "request_id") or d.shortened(details, "id")
-            self._refusals.append(RefusalView(stage, code, message, hint, path, request_id))
-
-    def _block_ignored(self, details: Details, record: Record) -> None:
-        self._ignored.append(d.shortened(details, "reason") or record.message)
-
-    def _corrected(self, details: Details, record: Record) -> None:
-        del record
-        self._corrections.append(correction_of(details))
-
-    def _planned(self, details: Details, record: Record) -> None:
-        del record
-        self._notes += d.texts(details, "notes")
-        self._changes = tuple(_change(change) for change in d.objects(details, "changes"))
-
-    def _gate(self, details: Details, record: Record) -> None:
-        del record
-        fixed = d.objects(details, "fixed")
-        seconds = d.number(details, "duration_ms") / 1000
+    def _gate(self, event: GateVerdict) -> None:
+        seconds, verdict = event.duration_ms / 1000, event.verdict
         self._spend("gate", seconds)
         self._gates.append(
             GateView(
-                status=d.shortened(details, "status"),
-                findings=tuple(_finding(finding) for finding in d.objects(details, "findings")),
-                fixed=tuple(_fixed(one) for one in fixed),
-                fixes=sum(int(d.number(one, "count")) or 1 for one in fixed),
-                not_checked=tuple(_skipped(one) for one in d.objects(details, "not_checked")),
-                checks=tuple(
-                    f"{d.shortened(check, 'name')} {d.shortened(check, 'version')}".strip()
-                    for check in d.objects(details, "checks")
-                ),
+                status=verdict.status,
+                findings=verdict.findings,
+                fixed=tuple(f"{one.tool} {one.rule} ×{one.count or 1} in {one.path}" for one in verdict.fixed),
+                fixes=sum(one.count or 1 for one in verdict.fixed),
+                not_checked=tuple(f"{one.path} by {one.check}: {one.reason}" for one in verdict.not_checked),
+                checks=tuple(f"{run.name} {run.version}".strip() for run in verdict.checks),
                 seconds=round(seconds, 3),
-                diff=d.shortened(details, "diff"),
-                outlines=tuple(change_summary.summary_from_json(one) for one in d.objects(details, "outlines")),
+                diff=event.diff,
+                outlines=verdict.outlines,
             )
         )
 
-    def _asked(self, details: Details, record: Record) -> None:
+    def _asked(self, event: ApprovalRequested, record: Record) -> None:
         # The same without an answer yet is asked anew, after an interruption.
-        request_id = d.shortened(details, "id")
-        self._approvals = [asked for asked in self._approvals if asked.answer or asked.id != request_id]
+        self._approvals = [asked for asked in self._approvals if asked.answer or asked.id != event.id]
         self._approvals.append(
             ApprovalView(
-                id=request_id,
-                digest=d.shortened(details, "digest"),
-                kind=d.shortened(details, "kind"),
-                tools=d.texts(details, "tools"),
-                diff=d.shortened(details, "diff"),
-                risks=d.texts(details, "risks"),
-                notes=d.texts(details, "notes"),
+                id=event.id,
+                digest=event.digest,
+                kind=event.kind,
+                tools=event.tools,
+                diff=event.diff,
+                risks=event.risks,
+                notes=event.notes,
                 asked_at=record.timestamp,
             )
         )
 
-    def _decided(self, details: Details, record: Record) -> None:
-        self._spend("human", d.number(details, "seconds"))
-        key = d.shortened(details, "id"), d.shortened(details, "digest")
+    def _decided(self, event: HumanDecision, record: Record) -> None:
+        self._spend("human", event.seconds)
+        key = event.id, event.digest
         waiting = [n for n, asked in enumerate(self._approvals) if not asked.answer and (asked.id, asked.digest) == key]
         if not waiting:
             waiting = [len(self._approvals)]
             self._approvals.append(ApprovalView(*key, "", (), "", (), (), asked_at=record.timestamp))
         self._approvals[waiting[0]] = replace(
             self._approvals[waiting[0]],
-            answer=d.shortened(details, "answer"),
-            reason=d.shortened(details, "reason"),
-            by=d.shortened(details, "by"),
-            at=d.shortened(details, "at") or record.timestamp,
-            seconds=float(d.number(details, "seconds")),
+            answer=event.answer,
+            reason=event.reason,
+            by=event.by,
+            at=event.at or record.timestamp,
+            seconds=float(event.seconds),
         )
 
-    def _execution(self, details: Details, record: Record) -> None:
-        del record
-        self._begun.append(_ids(details))
-
-    def _result(self, details: Details, record: Record) -> None:
-        changes = tuple(_change(change) for change in d.objects(details, "changes"))
-        seconds = d.number(details, "duration_ms") / 1000
-        tool = d.shortened(details, "tool")
-        self._spend("run" if tool else "write", seconds)
-        words = d.shortened(details, "text") or record.message
+    def _result(self, event: ToolExecutionResult, record: Record) -> None:
+        seconds = event.duration_ms / 1000
+        self._spend("run" if event.tool else "write", seconds)
         # A result ends what was begun for the same requests; tools that only look are not begun.
-        if (ids := _ids(details)) in self._begun:
-            self._begun.remove(ids)
-        self._results.append(ResultView(d.flag(details, "ok", True), words, tool, changes, round(seconds, 3)))
-
-    def _checkpoint(self, details: Details, record: Record) -> None:
-        del record
-        self._checkpoints.append(int(d.number(details, "step")))
-
-    def _told(self, details: Details, record: Record) -> None:
-        self._feedback = d.shortened(details, "text") or record.message
-
-    def _noted(self, details: Details, record: Record) -> None:
-        """Keep what happened around the turn: an escalation, a hand-off, an answer, an alert."""
-        who = "overseer: " if record.event_type == "OVERSEER_ALERT" else ""
-        files = ", ".join(d.texts(details, "files"))
-        self._notes.append(f"{who}{record.message}{f' ({files})' if files else ''}")
-
-    def _error(self, details: Details, record: Record) -> None:
-        self._errors.append(d.shortened(details, "error") or record.message)
+        if event.ids in self._begun:
+            self._begun.remove(event.ids)
+        words, changes = event.text or record.message, event.changes or ()
+        self._results.append(ResultView(event.ok, words, event.tool, changes, round(seconds, 3)))
 
 
-_TAKERS: Final[dict[str, Callable[[TurnBuilder, Details, Record], None]]] = {
-    "LLM_RESPONSE": TurnBuilder._response,
-    "LLM_ERROR": TurnBuilder._error,
-    "MCP_REQUEST_FORMULATED": TurnBuilder._request,
-    "TOOL_REQUEST_VALIDATED": TurnBuilder._valid,
-    "TOOL_REQUEST_VALIDATION_FAILED": TurnBuilder._invalid,
-    "CORRECTION": TurnBuilder._corrected,
-    "BLOCK_IGNORED": TurnBuilder._block_ignored,
-    "CHANGE_PLANNED": TurnBuilder._planned,
-    "CHANGE_REFUSED": TurnBuilder._change_refused,
-    "GATE_VERDICT": TurnBuilder._gate,
-    "APPROVAL_REQUESTED": TurnBuilder._asked,
-    "HUMAN_DECISION": TurnBuilder._decided,
-    "EXECUTION_STARTED": TurnBuilder._execution,
-    "TOOL_EXECUTION_RESULT": TurnBuilder._result,
-    "CHECKPOINT": TurnBuilder._checkpoint,
-    "OUTPUT_REFUSED": TurnBuilder._output_refused,
-    "FEEDBACK_SENT": TurnBuilder._told,
-    "ESCALATION": TurnBuilder._noted,
-    "HANDOFF": TurnBuilder._noted,
-    "HUMAN_STEERED": TurnBuilder._noted,
-    "OVERSEER_ALERT": TurnBuilder._noted,
-    "ERROR": TurnBuilder._error,
-}
-
-
-def _ids(details: Details) -> tuple[str, ...]:
-    return d.texts(details, "ids") or (d.shortened(details, "id"),)
-
-
-def _repair(repair: Details) -> str:
-    before, after = d.shortened(repair, "before"), d.shortened(repair, "after")
-    change = f": {before!r} → {after!r}" if before or after else ""
-    return f"{d.shortened(repair, 'name')} at {d.number(repair, 'offset'):.0f}{change}"
-
-
-def _finding(finding: Details) -> FindingView:
-    path, rule, message, tool, severity = (
-        d.shortened(finding, key) for key in ("path", "rule", "message", "tool", "severity")
-    )
-    line, column = (int(d.number(finding, key)) for key in ("line", "column"))
-    return FindingView(path, line, column, rule, message, tool, severity or "error", d.flag(finding, "new", True))
-
-
-def _fixed(fixed: Details) -> str:
-    count = int(d.number(fixed, "count")) or 1
-    return f"{d.shortened(fixed, 'tool')} {d.shortened(fixed, 'rule')} ×{count} in {d.shortened(fixed, 'path')}"
-
-
-def _skipped(skip: Details) -> str:
-    return f"{d.shortened(skip, 'path')} by {d.shortened(skip, 'check')}: {d.shortened(skip, 'reason')}"
-
-
-def _change(change: Details) -> ChangeView:
-    before, after = (d.shortened(change, key) or None for key in ("before_sha256", "after_sha256"))
-    return ChangeView(d.shortened(change, "path"), d.shortened(change, "kind"), before, after)
+def _repair(repair: Repair) -> str:
+    change = f": {repair.before!r} → {repair.after!r}" if repair.before or repair.after else ""
+    return f"{repair.name} at {repair.offset}{change}"

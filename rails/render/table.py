@@ -1,15 +1,14 @@
-"""A report as rows of cells: one value that a terminal, a page and a file draw each in its way. Pure."""
+"""A table as lines of a terminal. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final
 
-from rails.approval.terminal.screen import styled, wrap
-from rails.core.dataclass import dataclass
 from rails.core.text import one_line
+from rails.render.blocks import Table
+from rails.render.lines import styled, wrap
 
-CellStyle = Literal["", "good", "bad", "open", "dim", "head", "heat-0", "heat-1", "heat-2", "heat-3", "heat-4"]
 #: The styles of a terminal for those of a table.
 _INK: Final = {
     **{"good": "good", "bad": "risk", "open": "finding", "dim": "dim", "head": "title"},
@@ -20,45 +19,6 @@ _CELL: Final = 60
 _NARROW: Final = 20
 #: So many columns that had no room are not named one by one.
 _NAMED: Final = 9
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A text and how it is meant; ``session``, ``turn`` and the turn's first ``record`` say where it leads.
-
-    ``span`` is (low, value, high) between 0 and 1, which a page draws beside the text.
-    """
-
-    text: str
-    style: CellStyle = ""
-    session: str = ""
-    turn: int = 0
-    record: int = 0
-    span: tuple[float, float, float] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Columns, rows of the same length, and sentences below. ``numeric`` columns stand right.
-
-    ``wide`` are the columns whose text may be long and is shown in full where there is room, ``optional``
-    those that a narrow terminal leaves out, in that order.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    numeric: frozenset[int] = frozenset()
-    wide: frozenset[int] = frozenset()
-    optional: tuple[int, ...] = ()
-    notes: tuple[str, ...] = ()
-
-
-def cells(*texts: object) -> tuple[Cell, ...]:
-    """Return a row of cells: a Cell stays, numbers are written with separators, the rest as text."""
-    return tuple(
-        item if isinstance(item, Cell) else Cell(f"{item:,}" if isinstance(item, int) else str(item)) for item in texts
-    )
 
 
 def table_as_text(table: Table, colour: bool = False, *, width: int = 160) -> str:

@@ -1,7 +1,7 @@
 """A session as one HTML file: readable anywhere, printable, without scripts and without any request.
 
 The Content-Security-Policy in the file allows exactly its own style sheet, by hash; nothing in the log
-can add to it. ``rails.review.markup`` escapes every text.
+can add to it. ``rails.render.html_page.markup`` escapes every text.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from datetime import datetime
 from importlib import resources
 from typing import Final
 
+from rails.core.change_summary import ChangeSummary
 from rails.core.text import one_line
 from rails.n8n.draw import picture
 from rails.projections.common import SessionView, TurnView
+from rails.render.html_page.blocks import HtmlRenderer, badge
+from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.table import table_html, within
+from rails.render.units import seconds_text, time_text
 from rails.review.html_plan import plan_html
-from rails.review.html_table import table_html, within
-from rails.review.html_turns import WORDS, badge, seconds_text, time_text, turn_name, turn_section
-from rails.review.markup import Html, el, html_text, join
 from rails.review.reports.attempts import AttemptRow, caption, causes_of, rows_of
 from rails.review.reports.decisions import decisions, decisions_table
+from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 
 _SESSION_WORDS: Final = {
     "done": ("✓", "good", "Done"),
@@ -144,10 +147,11 @@ def _times(view: SessionView) -> Html | None:
 def _strip(view: SessionView) -> Html:
     steps = []
     for turn in view.turns:
-        mark, kind, words = WORDS[turn.outcome]
-        label = f"{turn_name(turn)}: {words}" + (f", {one_line(turn.progress)}" if turn.progress else "")
-        inside = join(el("b", html_text(turn.number)), el("span", html_text(f" {mark}"), aria_hidden="true"))
-        steps.append(el("li", el("a", inside, href=f"#turn-{turn.number}", class_=kind, aria_label=label, title=label)))
+        ended = OUTCOMES[turn.outcome]
+        label = f"{turn_name(turn)}: {ended.words}" + (f", {one_line(turn.progress)}" if turn.progress else "")
+        inside = join(el("b", html_text(turn.number)), el("span", html_text(f" {ended.mark}"), aria_hidden="true"))
+        link = el("a", inside, href=f"#turn-{turn.number}", class_=ended.tone, aria_label=label, title=label)
+        steps.append(el("li", link))
     return el("nav", el("ol", steps, class_="strip"), aria_label="Turns")
 
 
@@ -186,14 +190,14 @@ def _tries(row: AttemptRow) -> Html:
 
 
 def _try(turn: TurnView) -> Html:
-    mark, kind, words = WORDS[turn.outcome]
-    causes = one_line(", ".join(causes_of(turn)), 80) or words
+    ended = OUTCOMES[turn.outcome]
+    causes = one_line(", ".join(causes_of(turn)), 80) or ended.words
     inside = (
         el("b", html_text(turn.number)),
-        el("span", html_text(f" {mark} "), aria_hidden="true"),
+        el("span", html_text(f" {ended.mark} "), aria_hidden="true"),
         html_text(causes),
     )
-    chip = el("a", *inside, href=f"#turn-{turn.number}", class_=kind, title=words)
+    chip = el("a", *inside, href=f"#turn-{turn.number}", class_=ended.tone, title=ended.words)
     return join(chip, el("span", html_text(one_line(turn.progress)), class_="progress"))
 
 
@@ -208,10 +212,16 @@ def _sentences(name: str, title: str, sentences: Sequence[str]) -> Html:
 
 def turn_sections(view: SessionView) -> Iterator[Html]:
     """Yield a section for each turn, with a link to the next failed one."""
-    failures = [turn.number for turn in view.turns if turn.failed]
+    failures, page = [turn.number for turn in view.turns if turn.failed], HtmlRenderer(workflow_picture)
     for turn in view.turns:
         following = next((number for number in failures if number > turn.number), None)
-        yield turn_section(turn, following)
+        yield page.section(turn_section(turn), following)
+
+
+def workflow_picture(summary: ChangeSummary) -> str:
+    """Return the picture of what a change of a workflow means, as markup; nothing where there is none."""
+    label = f"The workflow in {one_line(summary.path, 300)}: {one_line(summary.title, 300)}"
+    return picture.svg(summary.drawing, label=label)
 
 
 def footer(view: SessionView) -> Html:

@@ -8,8 +8,8 @@ from typing import Final
 from rails.core.dataclass import replace
 from rails.core.text import one_line
 from rails.projections.progress import PlanStep
-from rails.review.html_turns import badge
-from rails.review.markup import Html, el, html_text
+from rails.render.html_page.blocks import badge
+from rails.render.html_page.markup import Html, el, html_text
 
 _MARKS: Final = {"done": ("✓", "good"), "working": ("●", "open"), "stopped": ("✕", "bad"), "next": ("○", "todo")}
 _ENDED: Final = {"gave_up": "Gave up", "aborted": "Stopped by the human", "model_failed": "The model failed"}

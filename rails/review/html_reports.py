@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rails.core.text import one_line
+from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.table import Link, nowhere, table_html
 from rails.review.html import document
-from rails.review.html_table import Link, nowhere, table_html
-from rails.review.markup import Html, el, html_text, join
 from rails.review.reports.compare import SessionComparison
 from rails.review.reports.compare_tables import compare_tables, sentences
 from rails.review.reports.report_list import ReviewReport

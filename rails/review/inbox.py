@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import threading
 import time
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from rails.approval.answer import PageAnswer
 from rails.approval.pending import PendingAnswers, is_being_written
-from rails.approval.policy.file import read_tables
+from rails.approval.policy.file import read_policy
 from rails.core import limits
-from rails.core import record_fields as d
 from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
+from rails.core.events.approval import ApprovalOpened
 from rails.log.index.index import Index
 from rails.log.reader import LogRow, Tail, full, read_lenient, session_ids, sessions
 from rails.projections.questions import ApprovalQuestion, ApprovalQuestions
@@ -77,24 +76,23 @@ class Inbox:
         """Whether the session's run takes answers from another process."""
         return self._key is not None and PendingAnswers(self._state, session_id, self._key).listening
 
-    def facts(self, question: ApprovalQuestion) -> d.Details:
+    def asked(self, question: ApprovalQuestion) -> ApprovalOpened:
         """Return everything that is asked. Raises LogError."""
-        return full(question.record, self._state).details
+        event = full(question.record, self._state).event
+        assert isinstance(event, ApprovalOpened), "a question begins with this event"
+        return event
 
-    def rule_words(self, facts: d.Details) -> str:
+    def rule_words(self, asked: ApprovalOpened) -> str:
         """Say what the rule that a question offers to grant would have done in past sessions."""
-        try:
-            table = tomllib.loads(d.text(d.inner(facts, "grant"), "rule"))
-        except tomllib.TOMLDecodeError:
-            return ""
-        rules, _, mistakes = read_tables(table, "this session")
-        if not rules or mistakes:
+        rule = asked.grant.rule if asked.grant else ""
+        file = read_policy(rule.encode("utf-8", "replace"), "this session")
+        if not file.rules or file.mistakes:
             return ""
         views = (
             session_view(*read_lenient(one.path), load=lambda record: full(record, self._state))
             for one in sessions(self._state)[-_TRIED:]
         )
-        return rule_in_words(rules[0], views)
+        return rule_in_words(file.rules[0], views)
 
     def decide(self, session_id: str, number: int, answer: PageAnswer) -> AnswerState:
         """Leave ``answer`` for the run and wait for a moment what it says."""
@@ -108,7 +106,7 @@ class Inbox:
         if self._key is None or not (box := PendingAnswers(self._state, session_id, self._key)).listening:
             words = "The run is not running, so nothing was decided. Go on with ai-rails run --resume; it asks again."
             return AnswerState("withdrawn", words)
-        if answer.do == "grant" and d.text(d.inner(self.facts(question), "grant"), "rule") != answer.rule:
+        if answer.do == "grant" and ((grant := self.asked(question).grant) is None or grant.rule != answer.rule):
             return AnswerState("stale", "The rule is not the one that was shown.")
         if not box.place(number, answer.to_json()) and box.read(number) != answer.to_json():
             return self._settled(question, AnswerState("taken", "Somebody else answered first."))

@@ -10,7 +10,7 @@ from typing import Final
 
 from rails.config.prices import Prices, load_price_file
 from rails.core.errors import LogError, UsageError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.text import one_line
 from rails.log.index.index import Index
 from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient, session_ids

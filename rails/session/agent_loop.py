@@ -12,9 +12,11 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rails.agents.prompt import first_message
-from rails.core.conversation import Message, NativeResult, TextPart, message_to_json, usage_from_json
+from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, UnansweredError
-from rails.core.events import Record
+from rails.core.events.record import Record
+from rails.core.events.session import AgentEngage, ErrorEvent, Escalation
+from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmError
 from rails.core.messages import say
 from rails.core.text import one_line
 from rails.log.masking import MARK
@@ -82,19 +84,13 @@ class AgentLoop:
         """Run the agent. ``again`` is why its earlier run ended, when a human wants another."""
         agent, stands_for = self.context.agent, self._answers()
         first = first_message(self.task, facts_of(self.state.job.project), previous_tool_output)
-        more: dict[str, object] = {"stands_for": stands_for} if stands_for else {}
+        original = None
         if again:
             tried = escalation.gather(self.state.records)
-            first, more["original"] = escalation.page(tried, again, advice), tried.first_message
-        self.context.say(
-            "AGENT_ENGAGE",
-            f"{agent.name}: {self.task}",
-            agent=agent.name,
-            task=self.task,
-            first_message=first,
-            system=self.context.system,
-            tools=[spec.name for spec in self.context.tools],
-            **more,
+            first, original = escalation.page(tried, again, advice), tried.first_message
+        tools = tuple(spec.name for spec in self.context.tools)
+        self.context.publish(
+            AgentEngage(agent.name, self.task, first, self.context.system, tools, stands_for, original)
         )
         self.messages = [Message("user", (TextPart(first),), stands_for)]
 
@@ -172,8 +168,8 @@ class AgentLoop:
             self.state.answers[key] = self.state.answers.get(key, 0) + 1
             self.state.budget.use(turn.answer.usage, self.context.model.name)
         for record in self.state.records[seen:]:
-            if record.event_type == "CORRECTION":
-                self.state.budget.use(usage_from_json(record.details.get("usage")), record.llm_model_used)
+            if isinstance(record.event, CorrectionEvent):
+                self.state.budget.use(record.event.usage, record.llm_model_used)
         return turn
 
     def _ask_model(self) -> Turn:
@@ -184,26 +180,27 @@ class AgentLoop:
                 return take_turn(self.context, self.state.turns, self.messages)
             except ModelRetryable as error:
                 again = pause is not None
-                self.context.say("LLM_ERROR", str(error), error=str(error), will_retry=again, attempt=attempt)
+                self.context.publish(LlmError(str(error), again, attempt))
                 if pause is None:
                     raise ModelError(f"{error} Gave up after {attempt} tries.") from error
                 self.state.wait(getattr(error, "retry_after", None) or pause)
             except ModelError as error:
-                self.context.say("LLM_ERROR", str(error), error=str(error), will_retry=False, attempt=attempt)
+                self.context.publish(LlmError(str(error), False, attempt))
                 raise
         raise AssertionError("the last try returns or raises")
 
     def _send(self, turn: Turn, reply: Message, codes: list[str], steer: str) -> None:
         if steer:
             reply = replace(reply, parts=(*reply.parts, TextPart(f"Human Feedback: {steer}")))
-        self.context.say(
-            "FEEDBACK_SENT",
-            say("retry") if codes else "results",
-            text="\n\n".join(part.text for part in reply.parts if isinstance(part, TextPart | NativeResult)),
-            reply=message_to_json(reply),
-            attempt=self.attempts.most_spent,
-            limit=self.attempts.most,
-            codes=sorted(set(codes)),
+        self.context.publish(
+            FeedbackSent(
+                say("retry") if codes else "results",
+                text="\n\n".join(part.text for part in reply.parts if isinstance(part, TextPart | NativeResult)),
+                reply=reply,
+                attempt=self.attempts.most_spent,
+                limit=self.attempts.most,
+                codes=tuple(sorted(set(codes))),
+            )
         )
         self.messages += [turn.answer.message, reply]
 
@@ -247,14 +244,14 @@ class AgentLoop:
             {"y": ("yes", "go on with it"), "n": ("no", "stop; I take over")},
             "no",
         )
-        return stronger if ask(self.state.human, self.context.say, question).answer == "yes" else None
+        return stronger if ask(self.state.human, self.context.publish, question).answer == "yes" else None
 
     def _begin_afresh(self, rung: EscalationStep, why: str) -> None:
         stands_for = self._answers()
         first = escalation.page(escalation.gather(self.state.records), why)
         how = "begins afresh from one page" if rung == "squash" else f"goes on with {self.context.model.name}"
         words = f"{self.context.agent.name} {how}: {why}"
-        self.context.say("ESCALATION", words, rung=rung, reason=why, first_message=first, stands_for=stands_for)
+        self.context.publish(Escalation(words, rung, why, first_message=first, stands_for=stands_for))
         self.messages, self.rung = [Message("user", (TextPart(first),), stands_for)], rung
         self.attempts = Attempts(self.attempts.most)
 
@@ -263,7 +260,7 @@ class AgentLoop:
 
         After an interruption in the middle of this it is done again, and the files are the same.
         """
-        self.context.say("ERROR", say("gave_up"), error=why, **({} if limit is None else {"limit": limit}))
+        self.context.publish(ErrorEvent(say("gave_up"), why, limit=limit))
         tried, files = escalation.gather(self.state.records), self.state.handoffs
         name = self.context.agent.name
         answer = files.write(handoff.answer_name(self.step, name), tried.answer) if tried.answers else ""
@@ -277,8 +274,8 @@ class AgentLoop:
             stronger=stronger,
         )
         page_file = files.write(handoff.next_name(self.step, "human"), page)
-        saved = [file for file in (answer, page_file) if file]
-        self.context.say("ESCALATION", "a human takes over", rung="human", reason=why, files=saved)
+        saved = tuple(file for file in (answer, page_file) if file)
+        self.context.publish(Escalation("a human takes over", "human", why, files=saved))
         return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
 
     def _oversee(self) -> Steer:

@@ -6,22 +6,27 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Final
 
-from rails.approval.decision import ApprovalRequest, Chooser, Decision, request_for_tool
-from rails.approval.terminal.batch import MOST, BatchApprover, alike, digest_of_all
+from rails.approval.decision import ApprovalRequest, BatchApprover, Chooser, Decision, request_for_tool
+from rails.approval.edit import edit_summary
+from rails.approval.policy.grants import Granter
+from rails.approval.terminal.batch import MOST, alike, digest_of_all
+from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import replace
+from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
+from rails.core.events.changes import PlaceChosen
+from rails.core.json_text import json_object
 from rails.core.tool_request import ToolRequest
 from rails.edits.choices import place_choices, with_choice
 from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
-from rails.session import publish as tell
 from rails.session.turn_context import TurnContext
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
     """Put one question, and publish it and its answer."""
-    tell.questioned(context, asked)
+    context.publish(_asked(asked))
     decision = context.approver.decide(asked)
-    tell.decided(context, asked, decision)
+    _publish_decision(context, asked, decision)
     return decision
 
 
@@ -48,9 +53,47 @@ def ask_batch(context: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[
     batch = digest_of_all(together)[:16]
     for question, decision in zip(together, decisions, strict=True):
         if decision is not None:
-            tell.questioned(context, question, batch=batch if decision.batch else "")
-            tell.decided(context, question, decision)
+            context.publish(_asked(question, batch if decision.batch else ""))
+            _publish_decision(context, question, decision)
     return {question.id: decision for question, decision in zip(together, decisions, strict=True)}
+
+
+def _asked(asked: ApprovalRequest, batch: str = "") -> ApprovalRequested:
+    """Return the event of a question; ``batch`` names it where several were put as one."""
+    return ApprovalRequested(
+        f"{', '.join(asked.tools)} by {asked.agent}",
+        id=asked.id,
+        digest=asked.digest,
+        kind=asked.kind,
+        tools=asked.tools,
+        diff=asked.changes.diff(),
+        risks=asked.risks,
+        notes=asked.notes,
+        explanation=asked.explanation,
+        batch=batch,
+    )
+
+
+def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: Decision) -> None:
+    """Publish an answer, and the grants that it gave or took back."""
+    context.publish(
+        HumanDecision(
+            id=asked.id,
+            digest=asked.digest,
+            account=edit_summary(asked, decision.edited) if decision.edited else "",
+            answer=decision.answer,
+            reason=decision.reason,
+            by=decision.by,
+            at=decision.at,
+            seconds=decision.seconds,
+            scope=decision.scope,
+            batch=decision.batch,
+        )
+    )
+    for change in context.approver.changes() if isinstance(context.approver, Granter) else ():
+        grant = change.grant
+        words = f"{change.what}: {grant}"
+        context.publish(GrantEvent(words, change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends))
 
 
 _MOST: Final = 10
@@ -70,11 +113,24 @@ def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tup
         handle = context.approver.choose(offered[0]) if offered else ""
         if not handle:
             break
-        tell.placed(context, offered[0], handle)
+        context.publish(_chosen(offered[0], handle))
         chosen.append(f"{offered[0].path}: the human chose the place of an edit that had no certain one")
         edits = with_choice(edits, offered[0], handle)
         planned = _plan(context, edits)
     return edits, replace(planned, notes=(*planned.notes, *dict.fromkeys(chosen))) if planned.changes else planned
+
+
+def _chosen(offer: PlaceChoice, handle: str) -> PlaceChosen:
+    place = next(place for place in offer.places if place.handle == handle)
+    return PlaceChosen(
+        id=offer.request_id,
+        path=offer.path,
+        refusal=offer.message,
+        handle=handle,
+        first_line=place.first_line,
+        last_line=place.last_line,
+        likeness=place.likeness,
+    )
 
 
 def _plan(context: TurnContext, edits: Sequence[ToolRequest]) -> Plan:

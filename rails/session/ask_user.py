@@ -15,7 +15,8 @@ from typing import Final, Literal, Protocol, TextIO
 from rails.approval.edit import HumanEditError, run_editor
 from rails.approval.terminal.console import Keys, NoAnswer
 from rails.core.dataclass import dataclass, field
-from rails.core.events import EventType
+from rails.core.events.base import Event
+from rails.core.events.session import HumanSteered
 from rails.core.text import one_line, printable
 
 About = Literal["stronger_model", "handoff", "alert"]
@@ -58,20 +59,10 @@ class Person(Protocol):
         ...
 
 
-class Say(Protocol):
-    """Publishes an event, as a setting or a session does."""
-
-    def __call__(self, event: EventType, message: str, **details: object) -> object:
-        """Log and show it."""
-        ...
-
-
-def ask(human: Person, say: Say, question: UserQuestion) -> UserReply:
+def ask(human: Person, publish: Callable[[Event], object], question: UserQuestion) -> UserReply:
     """Put a question, and log what was answered."""
     said = human.answer(question)
-    words = f"{question.about}: {said.answer} by {said.by}" + (f": {said.text}" if said.text else "")
-    details = {"about": question.about, "answer": said.answer, "by": said.by, "seconds": round(said.seconds, 3)}
-    say("HUMAN_STEERED", words, **details, text=said.text)
+    publish(HumanSteered(question.about, said.answer, said.by, seconds=round(said.seconds, 3), text=said.text))
     return said
 
 

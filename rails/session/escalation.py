@@ -15,10 +15,13 @@ from typing import Final, Literal
 
 from rails.agents.prompt import as_data
 from rails.core import limits
-from rails.core import record_fields as d
 from rails.core.dataclass import dataclass
-from rails.core.events import Record
-from rails.core.record_fields import Details
+from rails.core.errors import Refusal
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
+from rails.core.events.record import Record
+from rails.core.events.session import AgentEngage, Escalation
+from rails.core.events.turn import LlmResponse, OutputRefused, ToolRequestValidationFailed
 from rails.core.text import head_and_tail, one_line, printable
 from rails.session.feedback import CUT
 
@@ -59,7 +62,7 @@ class Tried:
 
 def gather(records: Sequence[Record]) -> Tried:
     """Fold the records since the last agent began."""
-    begin = max((n for n, record in enumerate(records) if record.event_type == "AGENT_ENGAGE"), default=0)
+    begin = max((n for n, record in enumerate(records) if isinstance(record.event, AgentEngage)), default=0)
     failures: dict[str, int] = {}
     written: dict[str, str] = {}
     answers, answer, rungs = 0, "", []
@@ -68,15 +71,16 @@ def gather(records: Sequence[Record]) -> Tried:
             # Seen again, it is the newest: the page keeps what came last.
             failures[text] = failures.pop(text, 0) + 1
         written |= dict(changes_of(record))
-        if record.event_type == "LLM_RESPONSE":
-            answers, answer = answers + 1, answer_text(record.details)
-        elif record.event_type == "ESCALATION":
-            rungs.append(d.text(record.details, "rung"))
-    first = records[begin].details if records else {}
+        if isinstance(record.event, LlmResponse):
+            answers, answer = answers + 1, answer_text(record.event)
+        elif isinstance(record.event, Escalation):
+            rungs.append(record.event.rung)
+    first = records[begin].event if records else None
+    engaged = first if isinstance(first, AgentEngage) else AgentEngage("", "", "", "", ())
     return Tried(
-        d.text(first, "agent"),
-        d.text(first, "task"),
-        d.text(first, "original") or d.text(first, "first_message"),
+        engaged.agent,
+        engaged.task,
+        engaged.original or engaged.first_message,
         answers,
         tuple(failures.items()),
         tuple(written.items()),
@@ -87,37 +91,40 @@ def gather(records: Sequence[Record]) -> Tried:
 
 def changes_of(record: Record) -> Iterator[tuple[str, str]]:
     """Yield the files that a record says were written, with what was done."""
-    if record.event_type == "TOOL_EXECUTION_RESULT" and record.details.get("ok") is True:
-        for change in d.objects(record.details, "changes"):
-            yield d.text(change, "path"), d.text(change, "kind")
+    match record.event:
+        case ToolExecutionResult(ok=True, changes=changes):
+            yield from ((change.path, change.kind) for change in changes or ())
 
 
 def _failures(record: Record) -> Iterator[str]:
-    facts = record.details
-    match record.event_type:
-        case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED" | "OUTPUT_REFUSED":
-            for refusal in d.objects(facts, "refusals"):
-                yield f"{d.text(refusal, 'code')}: {d.text(refusal, 'message')} {d.text(refusal, 'hint')}".strip()
-        case "GATE_VERDICT" if facts.get("status") == "fail":
-            for finding in d.objects(facts, "findings"):
-                if finding.get("new") is not False:
-                    yield f"gate: {d.text(finding, 'path')}: {d.text(finding, 'rule')} {d.text(finding, 'message')}"
-        case "HUMAN_DECISION" if facts.get("answer") == "deny":
-            yield f"denied by {d.text(facts, 'by')}: {d.text(facts, 'reason') or 'without a reason'}"
-        case "TOOL_EXECUTION_RESULT" if facts.get("ok") is False:
-            yield f"failed: {d.text(facts, 'tool')} {one_line(d.text(facts, 'text'), 300)}"
-        case "LLM_RESPONSE" if d.text(facts, "stop_reason") in CUT:
-            yield f"cut: the answer ended before its end. {d.text(facts, 'note')}".strip()
+    match record.event:
+        case ToolRequestValidationFailed(refusals=refusals) | ChangeRefused(refusals=refusals):
+            yield from map(_refusal, refusals)
+        case OutputRefused(refusals=refusals):
+            yield from map(_refusal, refusals)
+        case GateVerdict(verdict=verdict) if verdict.status == "fail":
+            new = (finding for finding in verdict.findings if finding.new)
+            yield from (f"gate: {finding.path}: {finding.rule} {finding.message}" for finding in new)
+        case HumanDecision(answer="deny", by=by, reason=reason):
+            yield f"denied by {by}: {reason or 'without a reason'}"
+        case ToolExecutionResult(ok=False, tool=tool, text=text):
+            yield f"failed: {tool} {one_line(text, 300)}"
+        case LlmResponse(stop_reason=stop, note=note) if stop in CUT:
+            yield f"cut: the answer ended before its end. {note}".strip()
         case _:
             return
 
 
-def answer_text(facts: Details) -> str:
+def _refusal(refusal: Refusal) -> str:
+    return f"{refusal.code}: {refusal.message} {refusal.hint}".strip()
+
+
+def answer_text(answer: LlmResponse) -> str:
     """Return a logged answer as text that ``ai-rails apply`` reads: native calls become blocks of their own."""
-    parts = [d.text(facts, "text")]
-    for call in d.objects(facts, "calls"):
-        arguments = d.text(call, "arguments").strip() or "{}"
-        name = one_line(d.text(call, "name"), 80).replace('"', "")
+    parts = [answer.text]
+    for call in answer.calls:
+        arguments = call.arguments.strip() or "{}"
+        name = one_line(call.name, 80).replace('"', "")
         body = f'{{"type": "tool_request", "tool_name": "{name}", "explanation": "", "parameters": {arguments}}}'
         fence = "```"
         while fence in body:

@@ -20,7 +20,7 @@ from rails.agents.template import Agent
 from rails.core import atomic_file, limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError, WorkspaceError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.text import head_and_tail, one_line
 from rails.session.escalation import changes_of
 
@@ -47,7 +47,7 @@ class Handoffs:
             if folder.is_symlink():
                 raise WorkspaceError(f"{folder} is a link, so no hand-off is written there. Remove it.")
         try:
-            atomic_file.write(self.folder / name, text.encode("utf-8", "surrogatepass"))
+            atomic_file.replace_file(self.folder / name, text.encode("utf-8", "surrogatepass"))
         except OSError as error:
             raise WorkspaceError(f"{self.folder / name} cannot be written: {error.strerror}.") from error
         return name

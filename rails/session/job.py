@@ -8,10 +8,8 @@ from typing import Final, Literal
 
 import rails
 from rails.core.dataclass import dataclass
-from rails.core.events import Event
-from rails.core.json_text import json_object
+from rails.core.events.session import SessionLimits, Task, WorkflowStart
 from rails.core.text import one_line
-from rails.core.tool_request import Json
 from rails.log.writer import SessionLog
 from rails.session.escalation import Escalate
 from rails.session.turn_context import Correction
@@ -65,32 +63,32 @@ class Ending:
 
 def log_session_start(job: SessionJob, log: SessionLog, model: str) -> None:
     """Write the record that a session begins with."""
-    details = {
-        "project": str(job.project),
-        "tasks": [{"agent": agent, "task": task} for agent, task in job.tasks],
-        "task": job.tasks[0][1] if job.tasks else "",
-        "agents": [agent for agent, _ in job.tasks],
-        "model": model,
-        "approve": job.approve,
-        "limits": {"max_attempts": job.max_attempts, "max_turns": job.max_turns, **_chosen(job)},
-        "versions": {"ai-rails": rails.__version__},
-    }
-    if job.handed:
-        details["handed"] = job.handed
-    log.append(Event("WORKFLOW_START", job.tasks[0][1] if job.tasks else "", json_object(details)))
+    start = WorkflowStart(
+        project=str(job.project),
+        tasks=tuple(Task(agent, task) for agent, task in job.tasks),
+        task=job.tasks[0][1] if job.tasks else "",
+        agents=tuple(agent for agent, _ in job.tasks),
+        model=model,
+        approve=job.approve,
+        limits=_limits(job),
+        versions={"ai-rails": rails.__version__},
+        handed=job.handed,
+    )
+    log.append(start)
 
 
-def _chosen(job: SessionJob) -> dict[str, Json]:
-    """Return the further bounds that were chosen: a resumed session keeps them."""
-    chosen: dict[str, Json] = {
-        "max_tokens": job.max_tokens,
-        "max_seconds": job.max_seconds,
-        "max_cost": job.max_cost,
-        "escalate": job.escalate if job.escalate != "off" else None,
-        "handoffs": job.handoffs if job.handoffs != "go" else None,
-        "plan": job.plan or None,
-    }
-    return {name: value for name, value in chosen.items() if value is not None}
+def _limits(job: SessionJob) -> SessionLimits:
+    """Return the bounds that were chosen: a resumed session keeps them."""
+    return SessionLimits(
+        max_attempts=job.max_attempts,
+        max_turns=job.max_turns,
+        max_tokens=job.max_tokens,
+        max_seconds=job.max_seconds,
+        max_cost=job.max_cost,
+        escalate=job.escalate if job.escalate != "off" else "",
+        handoffs=job.handoffs if job.handoffs != "go" else "",
+        plan=job.plan,
+    )
 
 
 def facts_of(project: Path) -> dict[str, str]:

@@ -10,16 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from rails.agents.monitor_rules.rules import Alert, watch
-from rails.core import record_fields as d
-from rails.core.events import Record
-from rails.core.json_text import json_object
+from rails.agents.monitor_rules.alert import alert_in_words
+from rails.agents.monitor_rules.rules import watch
+from rails.core.events.record import Record
+from rails.core.events.session import AgentEngage, AgentFinished, Escalation, OverseerAlert
+from rails.core.events.turn import FeedbackSent
 from rails.core.text import printable
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.turn_context import TurnContext
 
 #: Records that show that a turn's alerts were dealt with.
-_ACTED: Final = ("AGENT_ENGAGE", "FEEDBACK_SENT", "ESCALATION", "AGENT_FINISHED")
+_ACTED: Final = (AgentEngage, FeedbackSent, Escalation, AgentFinished)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +44,34 @@ class Monitor:
 
     def restore(self, records: Sequence[Record]) -> None:
         """Restore the alerts published before an interruption; an alert that nothing followed from is raised again."""
-        last = max((n for n, record in enumerate(records) if record.event_type in _ACTED), default=0)
-        told = (record.details for record in records[:last] if record.event_type == "OVERSEER_ALERT")
-        self.alerted = {(d.integer(facts, "seq"), d.text(facts, "description")) for facts in told}
+        last = max((n for n, record in enumerate(records) if isinstance(record.event, _ACTED)), default=0)
+        told = (event for record in records[:last] if isinstance(event := record.event, OverseerAlert))
+        self.alerted = {(alert.seq, alert.description) for alert in told}
 
     def look(self, context: TurnContext, records: Sequence[Record]) -> Steer:
         """Publish what the rules newly find, and return what follows when something of it is critical."""
         fresh = [alert for alert in watch(records) if (alert.seq, alert.description) not in self.alerted]
         self.alerted.update((alert.seq, alert.description) for alert in fresh)
         for alert in fresh:
-            context.say("OVERSEER_ALERT", f"{alert.severity}: {alert.description}", **json_object(alert))
+            context.publish(alert)
         critical = [alert for alert in fresh if alert.severity == "CRITICAL"]
         return self._steered(context, critical) if critical else Steer()
 
-    def _steered(self, context: TurnContext, alerts: Sequence[Alert]) -> Steer:
+    def _steered(self, context: TurnContext, alerts: Sequence[OverseerAlert]) -> Steer:
         first = alerts[0]
         nobody = f"The overseer stopped the run, as nobody is asked: {first.description}"
         if self.human is None:
             return Steer("" if self.attended else nobody)
-        said = ask(self.human, context.say, _question(alerts))
+        said = ask(self.human, context.publish, _question(alerts))
         if said.answer == "stop":
             return Steer(nobody if said.by == "headless" else f"you stopped it at an alert: {first.description}")
         return Steer(words={"prompt": first.prompt, "feedback": said.text}.get(said.answer, ""))
 
 
-def _question(alerts: Sequence[Alert]) -> UserQuestion:
+def _question(alerts: Sequence[OverseerAlert]) -> UserQuestion:
     choices = {"s": ("stop", "stop the agent"), "f": ("feedback", "tell it something: f and your words")}
     if prompt := alerts[0].prompt:
         choices["p"] = ("prompt", f"send it: {prompt}")
     choices["g"] = ("go", "go on")
-    told = (f"  {line}" for alert in alerts for line in printable(alert.text()).splitlines())
+    told = (f"  {line}" for alert in alerts for line in printable(alert_in_words(alert)).splitlines())
     return UserQuestion("alert", ("── The overseer asks you to look ".ljust(78, "─"), *told), choices, "stop")

@@ -12,16 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from rails.agents.acceptance import untrusted_agent_error
 from rails.agents.output import json_of
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver
 from rails.config.prices import Price
 from rails.core import paths
-from rails.core import record_fields as d
 from rails.core.errors import UsageError
-from rails.core.events import Event, EventType, Record
-from rails.core.json_text import json_object
+from rails.core.events.base import Event
+from rails.core.events.record import Record
+from rails.core.events.session import AgentFinished, ErrorEvent, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
 from rails.edits.apply import read_file, recover
 from rails.edits.checkpoints import History
@@ -39,7 +40,6 @@ from rails.session.monitor import Monitor
 from rails.session.resume import ResumeState, content_digest, resume_state
 from rails.session.turn_context import TurnContext
 from rails.tools.loader import Registry
-from rails.trust.agents import untrusted_agent_error
 
 __all__ = ["Ending", "Session", "SessionJob", "SessionOutcome", "log_session_start", "where"]
 
@@ -82,7 +82,7 @@ class Session:
     def open(self) -> Iterator[None]:
         """Recover what an interruption left, start the gate, and close it in the end."""
         for note in recover(self.job.project):
-            self.publish("ERROR", note, error=note, recovered=True)
+            self.publish(ErrorEvent(note, note, recovered=True))
         self.history = History(self.job.project)
         self.gate = self.gate or Gate(self.job.project)
         with self.gate:
@@ -95,7 +95,7 @@ class Session:
         with self.open():
             ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
         if ending.outcome not in PAUSED:
-            self.publish("WORKFLOW_END", ending.message, outcome=ending.outcome)
+            self.publish(WorkflowEnd(ending.message, ending.outcome))
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
 
     def _chain(self, at: ResumeState) -> Ending:
@@ -145,16 +145,16 @@ class Session:
         ending = work.work()
         if ending.outcome not in PAUSED:
             kept = ending.outcome == "done" and (len(self.job.tasks) > 1 or self.job.plan)
-            more = {"result": ending.message} if kept else {}
-            context.say("AGENT_FINISHED", ending.message, agent=agent_role, outcome=ending.outcome, **more)
+            result = ending.message if kept else None
+            context.publish(AgentFinished(ending.message, agent_role, ending.outcome, result))
         return ending
 
     # -- hand-offs ---------------------------------------------------------------------------------
 
     def _result(self) -> str:
         """Return the last agent's result as the log has it: what is written to a file is masked as the log is."""
-        over = (record for record in reversed(self.state.records) if record.event_type == "AGENT_FINISHED")
-        return next((d.text(r.details, "result") for r in over if r.details.get("outcome") == "done"), "")
+        over = (event for record in reversed(self.state.records) if isinstance(event := record.event, AgentFinished))
+        return next((event.result or "" for event in over if event.outcome == "done"), "")
 
     def _hand_over(self, step: int, result: str, offered: str) -> str | None:
         """Write the hand-off after ``step`` and let the human look at it; ``None`` when it waits for them.
@@ -172,9 +172,8 @@ class Session:
             offered = files.write(
                 handoffs.next_name(step, receiver), handoffs.text_for(sender, receiver, result, changed)
             )
-            words, contract = f"{sender.name} hands over to {receiver}: {offered}", handoffs.contract_of(sender)
-            facts = {"sender": sender.name, "receiver": receiver, "file": offered, "contract": contract}
-            self.publish("HANDOFF", words, **facts, sha256=sha256(files.read(offered).encode()))
+            digest = sha256(files.read(offered).encode())
+            self.publish(Handoff(sender.name, receiver, offered, handoffs.contract_of(sender), digest))
         return self._passed(sender, receiver, offered)
 
     def _hand_over_last(self, result: str) -> None:
@@ -183,8 +182,8 @@ class Session:
         sender = named(self.agents, self.job.tasks[step][0])
         text = result if sender.schema is None else json_of(result)
         file = self.state.handoffs.write(handoffs.output_name(step, sender), text)
-        facts = {"sender": sender.name, "receiver": "human", "file": file, "contract": handoffs.contract_of(sender)}
-        self.publish("HANDOFF", f"{sender.name} hands over to you: {file}", **facts, sha256=sha256(text.encode()))
+        digest = sha256(text.encode())
+        self.publish(Handoff(sender.name, "human", file, handoffs.contract_of(sender), digest))
 
     def _passed(self, sender: Agent, receiver: str, file: str) -> str | None:
         """Return the hand-off's text once a human has agreed to it, or ``None``."""
@@ -192,8 +191,7 @@ class Session:
         if self.job.handoffs == "ask" and self.human is not None:
             said = self.human.answer(self._question(sender, receiver, file))
             if said.answer != "go":
-                words = f"stopped at the hand-off by {said.by}"
-                self.publish("HUMAN_STEERED", words, about="handoff", answer="stop", by=said.by)
+                self.publish(HumanSteered("handoff", "stop", said.by))
                 return None
             by = said.by
         else:
@@ -204,12 +202,11 @@ class Session:
                 f"{files.relative(file)} is no result of {sender.name}, so it was not handed on:\n{wrong}\n"
                 f"Correct the file, then: ai-rails run --resume {self.log.session_id}"
             )
-        written = next(r for r in reversed(self.state.records) if r.event_type == "HANDOFF").details.get("sha256")
-        edited = sha256(text.encode()) != written
-        words = f"handed over{f' by {by}' if by else ''}{', edited' if edited else ''}"
-        self.publish("HUMAN_STEERED", words, about="handoff", answer="go", by=by, edited=edited, file=file, text=text)
+        written = next(event for record in reversed(self.state.records) if isinstance(event := record.event, Handoff))
+        edited = sha256(text.encode()) != written.sha256
+        kept = self.publish(HumanSteered("handoff", "go", by, edited=edited, file=file, text=text)).event
         # As the log has it: what the next agent receives is masked like everything that is kept.
-        return d.text(self.state.records[-1].details, "text")
+        return kept.text if isinstance(kept, HumanSteered) else ""
 
     def _question(self, sender: Agent, receiver: str, file: str) -> UserQuestion:
         files = self.state.handoffs
@@ -244,13 +241,12 @@ class Session:
 
     # -- what a turn stands on ---------------------------------------------------------------------
 
-    def publish(self, event: EventType, message: str, **details: object) -> None:
-        """Log an event, then show it: nothing is shown that a kill could erase."""
-        self.record(Event(event, message, json_object(details)))
+    def publish(self, event: Event, agent_role: str = "", llm_model_used: str = "") -> Record:
+        """Log an event, then show and return it, with what the log keeps elsewhere put back in.
 
-    def record(self, event: Event) -> Record:
-        """Log a ready-made event, then show and return it, with what the log keeps elsewhere put back in."""
-        record = full(self.log.append(event), self.log.path.parents[2])
+        In this order: nothing is shown that a kill could erase.
+        """
+        record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
         self.state.records.append(record)
         self.watch(record)
         return record
@@ -274,7 +270,7 @@ class Session:
             gate=self.gate,
             approver=self.approver,
             history=self.history,
-            publish=self.record,
+            publish_as=self.publish,
             tools=tool_specs(agent, self.registry),
             correction=self.job.correction,
             dialects=self.job.dialects,

@@ -1,20 +1,36 @@
-"""From what was found in an answer to the requests that may go on, and words about the others."""
+"""From what was found in an answer to the requests that may go on, and words about the others.
+
+Each block of an answer is published exactly once (TOOL_BLOCK), in the order of the answer; its status as soon as
+its tool is known, although the block may still be coming.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
+from rails.core.builtin_tools import status_verb
 from rails.core.conversation import ModelAnswer
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
-from rails.core.tool_request import RawRequest, ToolRequest
-from rails.parsing.results import ParsedAnswer
+from rails.core.events.turn import (
+    BlockIgnored,
+    CorrectionEvent,
+    McpRequestFormulated,
+    ToolBlock,
+    ToolRequestValidated,
+    ToolRequestValidationFailed,
+    ToolStatus,
+)
+from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
+from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session import feedback
-from rails.session import publish as tell
 from rails.session.correction import correct
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 from rails.tools import validate
+
+BlockVerdict = Literal["passed", "corrected", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,36 +43,88 @@ class CheckedCalls:
 
 def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> CheckedCalls:
     """Validate every request of an answer, in its order; correct where that is switched on."""
-    tell.ignored(context, found)
+    for block in found.ignored:
+        context.publish(BlockIgnored(block.start, block.end, block.reason))
     requests: list[ToolRequest] = []
     outcomes: list[RequestResult] = []
     items: list[RawRequest | Refusal] = [*found.requests, *found.refusals]
     for item in sorted(items, key=lambda item: _place(found, item)):
         request_id, refusals = _judge(context, item)
         place = found.blocks.get(request_id)
-        block = _quote(answer, found, request_id)
+        quote = _quote(answer, found, request_id)
         if isinstance(refusals, ToolRequest):
-            tell.valid(context, refusals)
-            tell.block(context, item, place, "corrected" if refusals.raw and refusals.raw.repairs else "passed")
+            context.publish(ToolRequestValidated(refusals.id, refusals.tool_name, refusals.coerced))
+            repaired = refusals.raw and refusals.raw.repairs
+            context.publish(_block(item, place, "corrected" if repaired else "passed"))
             requests.append(refusals)
             continue
-        corrected = _corrected(context, request_id, block, refusals)
-        tell.block(context, item, place, "corrected" if corrected else "failed")
+        corrected = _corrected(context, request_id, quote, refusals)
+        context.publish(_block(item, place, "corrected" if corrected else "failed"))
         if corrected:
             requests.append(corrected)
             continue
-        tell.refused(context, request_id, refusals)
+        context.publish(ToolRequestValidationFailed(request_id, tuple(refusals)))
         if isinstance(item, Refusal):
-            outcomes.append(feedback.unread(item) if item.code == "unread" else feedback.syntax(item, block))
+            outcomes.append(feedback.unread(item) if item.code == "unread" else feedback.syntax(item, quote))
         else:
             outcomes.append(feedback.schema(request_id, refusals))
     return CheckedCalls(tuple(requests), tuple(outcomes))
 
 
+def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
+    """Publish the status of requests whose tool and path are known, although their block may still be coming.
+
+    Where the paths stand inside a list (``edits[]``), they are only known once the block is complete; then
+    the status is told again, with the first file and how many more there are.
+    """
+    for signal in signals:
+        if isinstance(signal, CallStarted):
+            context.publish(_status(signal.id, signal.tool_name, (signal.path,) if signal.path else ()))
+            continue
+        found = signal.outcome if isinstance(signal, CallFound) else None
+        if isinstance(found, RawRequest) and (paths := _inner_paths(found)):
+            context.publish(_status(signal.id, found.tool_name, paths))
+
+
+def _status(request_id: str, tool: str, paths: Sequence[str]) -> ToolStatus:
+    words = f"{status_verb(tool)}..."
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    message, path = (f"{words} {paths[0]}{more}", paths[0]) if paths else (words, "")
+    return ToolStatus(message, request_id, "buffering", tool, path, words)
+
+
+def _inner_paths(raw: RawRequest) -> tuple[str, ...]:
+    """Return the different paths inside the lists of a request that names none itself, in their order."""
+    if any(name in raw.parameters for name in PATH_KEYS):
+        return ()
+    lists = [value for value in raw.parameters.values() if isinstance(value, list)]
+    items = [item for value in lists for item in value if isinstance(item, dict)]
+    named = [next((item[key] for key in PATH_KEYS if key in item), None) for item in items]
+    return tuple(dict.fromkeys(path for path in named if isinstance(path, str) and path))
+
+
+def _block(item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: BlockVerdict) -> ToolBlock:
+    """Return the event of a block that is complete."""
+    known = item if isinstance(item, RawRequest) else None
+    path = next((known.parameters[name] for name in ("file_path", "path") if known and name in known.parameters), "")
+    inner = _inner_paths(known) if known else ()
+    return ToolBlock(
+        id=item.id if isinstance(item, RawRequest) else item.request_id,
+        tool=known.tool_name if known else "",
+        path=path if isinstance(path, str) and path else inner[0] if inner else "",
+        start=place[0] if place else -1,
+        end=place[1] if place else -1,
+        content=known.raw if known and not place else "",
+        passed=verdict == "passed",
+        corrected=verdict == "corrected",
+        verdict=verdict,
+    )
+
+
 def _judge(context: TurnContext, item: RawRequest | Refusal) -> tuple[str, ToolRequest | Sequence[Refusal]]:
     if isinstance(item, Refusal):
         return item.request_id, (item,)
-    tell.formulated(context, item)
+    context.publish(McpRequestFormulated(item))
     if item.repairs and context.correction == "off":
         names = ", ".join(dict.fromkeys(repair.name for repair in item.repairs))
         message = f"The JSON is not valid ({names}), and nothing is repaired here."
@@ -68,7 +136,8 @@ def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequ
     if context.correction != "model" or not block or refusals[0].code == "unread":
         return None  # what was not read may only have been quoted: its author says whether it was meant
     result = correct(context, request_id, block, refusals)
-    tell.corrected(context, request_id, block, result)
+    taken = result.request is not None
+    context.publish(CorrectionEvent(request_id, block, result.answer, taken, result.why, result.drift, result.usage))
     return result.request
 
 

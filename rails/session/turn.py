@@ -5,7 +5,7 @@
 
 Whatever fails on the way becomes an :class:`~rails.session.feedback.RequestResult`, and all outcomes go back to the
 agent as one message: there is one way back. The stages know nothing of the log or of each other; this
-module calls them in order and tells (``rails.session.publish``) what happened.
+module calls them in order and publishes what happened.
 """
 
 from __future__ import annotations
@@ -20,15 +20,26 @@ from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, ModelAnswer, TextDelta
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import ModelError, StaleError, WorkspaceError
+from rails.core.events.changes import (
+    ChangePlanned,
+    ChangeRefused,
+    CheckpointEvent,
+    ExecutionStarted,
+    GateVerdict,
+    ToolExecutionResult,
+    changes_in_words,
+)
+from rails.core.events.session import ErrorEvent
+from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import apply
+from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback, prefetch
-from rails.session import publish as tell
 from rails.session.ask_approval import approval_request_for, ask, ask_batch, plan_with_choices
 from rails.session.feedback import RequestResult
-from rails.session.tool_calls import validate_all
+from rails.session.tool_calls import announce, validate_all
 from rails.session.turn_context import TurnContext
 from rails.tools.runners import dispatch
 
@@ -55,12 +66,13 @@ def take_turn(context: TurnContext, number: int, messages: Sequence[Message]) ->
     reader = AnswerParser(
         context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
     )
-    tell.asking(context, len(messages), number)
+    context.publish(LlmCall(f"Asking {context.model.name}", len(messages), number))
     started = time.monotonic()
     answer = _listen(context, reader, messages)
     found = reader.flush(answer.stop_reason, answer.message.calls)
-    tell.begun(context, found.late)
-    tell.answered(context, answer, found, started)
+    announce(context, found.late)
+    words = f"{context.model.name} answered ({answer.stop_reason})"
+    context.publish(LlmResponse.of(words, answer, prose=found.prose, duration_ms=_ms_since(started)))
     return carry_out(context, answer, found)
 
 
@@ -86,7 +98,7 @@ def carry_out(
         lacking = check_output(context.agent, answer.message.text)
         if not lacking or answer.stop_reason == "refusal":
             return Turn(answer, (), None)
-        tell.lacking(context, lacking)
+        context.publish(OutputRefused(tuple(lacking)))
         outcomes.append(feedback.output(lacking))
     return Turn(answer, tuple(outcomes), feedback.compose(answer, outcomes, found.native_ids))
 
@@ -97,7 +109,7 @@ def _listen(context: TurnContext, reader: AnswerParser, messages: Sequence[Messa
         if isinstance(delta, TextDelta):
             context.on_text(delta.text)
             begun = reader.feed(delta.text)
-            tell.begun(context, begun)
+            announce(context, begun)
             prefetch.begin(context, begun)
         else:
             return delta
@@ -110,13 +122,14 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
     requests, planned = plan_with_choices(context, requests)
-    tell.planned(context, ids, planned)
     if planned.refusals:
+        context.publish(ChangeRefused(ids, planned.refusals))
         return feedback.edit(ids, planned.refusals)
+    context.publish(_planned(ids, planned))
 
     started = time.monotonic()
     verdict = context.gate.judge(planned.changes, agent=context.agent.name)
-    tell.judged(context, ids, verdict, started)
+    context.publish(GateVerdict(ids, _ms_since(started), verdict.proposal.diff(), verdict))
     if verdict.status == "fail":
         return feedback.gate(ids, verdict)
 
@@ -141,22 +154,23 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
 
     started = time.monotonic()
     try:
-        applied = apply(approved, context.project, on_intent=lambda: tell.writing(context, ids, asked))
+        intent = ExecutionStarted(ids, asked.digest, asked.changes.files())
+        applied = apply(approved, context.project, on_intent=lambda: context.publish(intent))
     except StaleError as error:
         outcome = feedback.stale(ids, str(error))
-        tell.wrote(context, outcome, ChangeSet(), started)
+        context.publish(_wrote(outcome, ChangeSet(), started))
         return outcome
     written = applied.changes
     for change in written.changes:
         context.saw(str(change.path), change.after_sha256 or "")
     outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
-    tell.wrote(context, outcome, written, started)
-    title = tell.changes_in_words(written) + planned.label
+    context.publish(_wrote(outcome, written, started))
+    title = changes_in_words(written.files()) + planned.label
     try:
         step = context.history.checkpoint(written, session=context.session_id, message=title, folders=applied.folders)
-        tell.checkpointed(context, step, written, title)
+        context.publish(CheckpointEvent(f"step {step}: {title}", step, tuple(str(c.path) for c in written.changes)))
     except WorkspaceError as error:  # the files are written and logged; only undo is poorer by a step
-        context.say("ERROR", "This step cannot be undone with ai-rails undo.", error=str(error))
+        context.publish(ErrorEvent("This step cannot be undone with ai-rails undo.", str(error)))
     return outcome
 
 
@@ -174,7 +188,7 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
         if not still_valid(sign_tool(asked, decision), asked):
             return feedback.stale(ids, "What was approved is not what would be run; it was not run.")
         request, account = asked.tool_request or request, edit_summary(original, asked)
-    tell.running(context, request)
+    context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
     outcome = _run(context, request)
     return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
 
@@ -183,11 +197,41 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
     result = dispatch.run_request(request, definition, context.project, context.registry.runners)
-    tell.ran(context, request, result)
+    context.publish(
+        ToolExecutionResult(
+            ids=(request.id,),
+            ok=result.ok,
+            text=result.text,
+            tool=request.tool_name,
+            facts=result.facts,
+            duration_ms=result.duration_ms,
+        )
+    )
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
     return feedback.result((request.id,), request.tool_name, result)
+
+
+def _planned(ids: tuple[str, ...], plan: Plan) -> ChangePlanned:
+    fuzzy, merged = (tuple(map(str, files)) for files in (plan.fuzzy, plan.merged))
+    return ChangePlanned(ids, plan.changes.files(), plan.notes, fuzzy, merged)
+
+
+def _wrote(outcome: RequestResult, written: ChangeSet, started: float) -> ToolExecutionResult:
+    """Return the result of writing files, or (nothing in ``written``) of not writing them."""
+    return ToolExecutionResult(
+        ids=outcome.ids,
+        ok=outcome.ok,
+        text=outcome.text,
+        changes=written.files(),
+        duration_ms=_ms_since(started),
+    )
+
+
+def _ms_since(started: float) -> float:
+    """Return the milliseconds since ``started`` (``time.monotonic``)."""
+    return round((time.monotonic() - started) * 1000, 3)
 
 
 def _all_ok(outcomes: Sequence[RequestResult]) -> bool:

@@ -13,8 +13,7 @@ from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.conversation import ToolSpec
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import WorkspaceError
-from rails.core.events import Event, EventType
-from rails.core.json_text import json_object
+from rails.core.events.base import Event
 from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import read_file
@@ -47,7 +46,7 @@ class TurnContext:
     gate: Gate
     approver: Approver
     history: History
-    publish: Callable[[Event], object]
+    publish_as: Callable[[Event, str, str], object]
     seen: dict[str, str] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[ToolSpec] = ()
@@ -56,9 +55,9 @@ class TurnContext:
     dialects: Sequence[str] = ()
     on_text: Callable[[str], object] = field(default=lambda _: None)
 
-    def say(self, event: EventType, message: str, **details: object) -> None:
+    def publish(self, event: Event) -> None:
         """Publish an event of this agent and model."""
-        self.publish(Event(event, message, json_object(details), self.agent.name, self.model.name))
+        self.publish_as(event, self.agent.name, self.model.name)
 
     @property
     def known(self) -> KnownFiles:

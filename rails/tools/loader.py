@@ -82,7 +82,7 @@ def load_definitions(
 
     ``roles`` are role names beyond the shipped ones and those of the ``agent_templates`` folder beside
     each folder. ``trusted`` are digests of definitions that a human has read and accepted
-    (:class:`rails.trust.tools.Trust`); ``trusted_folders`` are the user's own, where no agent can write.
+    (``rails.trust.record``); ``trusted_folders`` are the user's own, where no agent can write.
     Definitions elsewhere, except the shipped ones, always ask before they run, and may not replace a
     trusted tool by something that runs elsewhere. A folder that does not exist is skipped.
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from rails.agents.monitor_rules.alert import alert_in_words
 from rails.agents.monitor_rules.rules import watch
-from rails.core.events import Record
+from rails.core.events.record import Record
 
 
 def records(*events):
@@ -149,8 +150,8 @@ def test_a_credential_is_critical_and_not_shown():
     secret = "ghp_" + "a1B2" * 9
     (alert,) = watch(records(("LLM_RESPONSE", {"text": f"Use {secret} here."})))
     assert alert.severity == "CRITICAL"
-    assert secret not in alert.text()
-    assert "ghp_a1B2…, 40 characters" in alert.text()
+    assert secret not in alert_in_words(alert)
+    assert "ghp_a1B2…, 40 characters" in alert_in_words(alert)
 
 
 def test_an_instruction_in_a_result_is_a_warning():
@@ -164,7 +165,7 @@ def test_an_agent_that_says_nothing_is_a_note():
 
 def test_an_alert_has_the_lines_of_the_original():
     (alert,) = watch(records(refused("forbidden_tool", "may not use it")))
-    assert [line.partition(":")[0] for line in alert.text().splitlines()] == [
+    assert [line.partition(":")[0] for line in alert_in_words(alert).splitlines()] == [
         "OVERSEER ALERT",
         "Severity",
         "Agent",

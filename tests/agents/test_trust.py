@@ -2,6 +2,7 @@
 
 import pytest
 
+from rails.agents import acceptance
 from rails.agents.template import load_agents
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.app_dirs import builtin_folder
@@ -10,9 +11,9 @@ from rails.log.writer import SessionLog
 from rails.session.job import SessionJob, log_session_start
 from rails.session.run import Session
 from rails.testing import ScriptedModel
+from rails.tools.acceptance import pending_definitions
 from rails.tools.loader import load_definitions
-from rails.trust import agents as templates
-from rails.trust.tools import Trust
+from rails.trust.record import TrustRecord
 
 SHIPPED = builtin_folder("agent_templates")
 OWN = "---\nname: coder\ndescription: Mine.\ntools: read_file, write_file\nx-rails:\n  model: openai:m\n---\nDo {}.\n"
@@ -26,7 +27,7 @@ def project(tmp_path):
 
 @pytest.fixture
 def trust(tmp_path, project):
-    return Trust(tmp_path / "config", project)
+    return TrustRecord(tmp_path / "config", project)
 
 
 def agents_of(project, trust, text):
@@ -36,8 +37,8 @@ def agents_of(project, trust, text):
 
 def test_the_question_shows_what_it_replaces_its_tools_its_model_and_the_whole_file(project, trust):
     agents = agents_of(project, trust, "as I say")
-    (waiting,) = templates.pending_agents(agents)
-    shown = templates.trust_question(waiting, trust)
+    (waiting,) = acceptance.pending_agents(agents)
+    shown = acceptance.trust_question(waiting, trust)
     assert "It takes the place of the shipped coder." in shown
     assert "Tools it may ask for: read_file, write_file" in shown
     assert "Model: runs on openai:m" in shown
@@ -46,22 +47,22 @@ def test_the_question_shows_what_it_replaces_its_tools_its_model_and_the_whole_f
 
 def test_an_acceptance_holds_for_exactly_that_text_in_that_project(tmp_path, project, trust):
     agent = agents_of(project, trust, "this")["coder"]
-    assert templates.trust_state_of(agent, trust) == "not trusted"
-    templates.accept_agent(agent, trust)
+    assert acceptance.trust_state_of(agent, trust) == "not trusted"
+    acceptance.accept_agent(agent, trust)
     assert agents_of(project, trust, "this")["coder"].trusted
     changed = agents_of(project, trust, "that")["coder"]
     assert not changed.trusted
-    assert templates.trust_state_of(changed, trust) == "changed since trusted"
-    assert "-Do this.\n+Do that." in templates.trust_question(changed, trust)
+    assert acceptance.trust_state_of(changed, trust) == "changed since trusted"
+    assert "-Do this.\n+Do that." in acceptance.trust_question(changed, trust)
     other = tmp_path / "other"
     (other / "agent_templates").mkdir(parents=True)
-    assert not agents_of(other, Trust(tmp_path / "config", other), "this")["coder"].trusted
+    assert not agents_of(other, TrustRecord(tmp_path / "config", other), "this")["coder"].trusted
 
 
 def test_tools_and_templates_share_one_record_and_do_not_mix(project, trust):
-    templates.accept_agent(agents_of(project, trust, "this")["coder"], trust)
+    acceptance.accept_agent(agents_of(project, trust, "this")["coder"], trust)
     registry = load_definitions([builtin_folder("mcp_definitions")], trusted=trust.digests())
-    assert trust.pending(registry) == ()
+    assert pending_definitions(registry, trust) == ()
     assert trust.forget("agent:coder")
     assert not agents_of(project, trust, "this")["coder"].trusted
 

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.approval import diff_view
-from rails.approval.diff_view import file_diff, show
-from rails.approval.terminal.screen import draw, wrap
+from rails.approval.diff_view import file_diff
 from rails.core.changes import unified_diff
 from rails.core.diff import line_diff
+from rails.render.blocks import show
+from rails.render.lines import draw, wrap
 
 
 def styles(diff):

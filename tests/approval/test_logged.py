@@ -4,15 +4,20 @@ import json
 
 import pytest
 
-from rails.approval.audit import audit_of, read_audit
+from rails.approval.audit import audit_of
 from rails.approval.terminal.screen import Look, draw_request
 from rails.core.change_summary import ChangeSummary, SummaryLine
+from rails.core.events.record import event_of
 from rails.core.verdict import Fixed, NotChecked
 
 
 def again(request, **more):
     """Through JSON, as the log does."""
-    return read_audit(json.loads(json.dumps(audit_of(request, **more))))
+    return asked(json.loads(json.dumps(audit_of(request, **more).to_json())))
+
+
+def asked(details):
+    return event_of("APPROVAL_OPENED", "", details)
 
 
 def cases(make):
@@ -46,9 +51,9 @@ def test_what_the_log_has_no_text_of_is_said_with_its_hash(make):
 
 
 def test_a_masked_secret_is_said(make):
-    card = audit_of(make.ask(make.change("a.env", b"", b"KEY=secret\n")))
+    card = audit_of(make.ask(make.change("a.env", b"", b"KEY=secret\n"))).to_json()
     card["files"][0]["after"] = "KEY=***\n"
-    (line,) = read_audit(card).unseen
+    (line,) = asked(card).unseen
     assert line == "A secret is masked in a.env as shown here; the file would hold its real value."
 
 
@@ -56,4 +61,4 @@ def test_a_masked_secret_is_said(make):
     "odd", [{}, {"files": [1, {"path": "../x"}], "verdict": {"status": 3}, "requests": [{"parameters": 1}]}]
 )
 def test_an_odd_record_is_drawn_as_something_empty(odd):
-    assert draw_request(read_audit(odd)).lines
+    assert draw_request(asked(odd)).lines

@@ -295,31 +295,52 @@ MISTAKES = [
     ("[[rule]]\ndecision = 'ask'\nfirst = 9\n", "first does not belong to ask"),
     ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfrom_nth = 9\n", 'from_nth does not belong to allow: use "first"'),
     ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nadjusted = true\n", 'adjusted does not belong to allow: use "clean"'),
-    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfirst = 0\n", "first has to be a number from 1 on"),
+    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nfirst = 0\n", "`first` is 0; it must be at least 1."),
     ("[[rule]]\ndecision = 'deny'\nbetween = '9-17'\n", "between has to be a span of local time"),
     ("[[rule]]\ndecision = 'deny'\nbetween = '24:00-25:00'\n", "between has to be a span of local time"),
-    ("[[rule]]\ndecision = 'deny'\ninteractive = 'no'\n", "interactive has to be true or false"),
-    ("[[rule]]\ndecision = 'deny'\nseverity = 'fatal'\n", "severity 'fatal' is not one of error, warning, info"),
+    (
+        "[[rule]]\ndecision = 'deny'\ninteractive = 'no'\n",
+        '3:1: rule 1: `interactive` is a string ("no"); it must be a boolean.',
+    ),
+    (
+        "[[rule]]\ndecision = 'deny'\nseverity = 'fatal'\n",
+        '`severity` is "fatal", which is not allowed. Allowed: ["error", "warning", "info"].',
+    ),
     ("[[example]]\nexpect = 'ask'\nat = '25:00'\n", "at has to be a local time"),
-    ("[[rule]]\ntool = 'x'\n", "rule 1: decision has to be one of deny, ask, allow"),
-    ("[[rule]]\ndecision = 'Allow'\ntool = 'x'\n", "decision has to be one of"),
-    ("[[rule]]\ndecision = 'allow'\ntols = 'x'\n", "unknown key 'tols', did you mean 'tool'?"),
+    ("[[rule]]\ntool = 'x'\n", 'rule 1: `decision` is missing. Add `decision` (one of ["deny", "ask", "allow"]'),
+    (
+        "[[rule]]\ndecision = 'Allow'\ntool = 'x'\n",
+        '`decision` is "Allow", which is not allowed. Did you mean "allow"?',
+    ),
+    ("[[rule]]\ndecision = 'allow'\ntols = 'x'\n", "3:1: rule 1: `tols` is not known. Did you mean `tool`?"),
     ("[[rule]]\ndecision = 'allow'\n", "an allow rule has to name a tool or a path"),
-    ("[[rule]]\ndecision = 'deny'\ntool = []\n", "empty list, which would match everything"),
-    ("[[rule]]\ndecision = 'deny'\ntool = ['']\n", "none of them empty"),
-    ("[[rule]]\ndecision = 'deny'\ntool = 3\n", "a text or a list of texts"),
-    ("[[rule]]\ndecision = 'deny'\nkind = 'remove'\n", "kind 'remove' is not one of"),
+    (
+        "[[rule]]\ndecision = 'deny'\ntool = []\n",
+        "`tool` is empty. At least 1 item. Globs of tools; leave it out to match all.",
+    ),
+    ("[[rule]]\ndecision = 'deny'\ntool = ['']\n", "`tool 1` is empty. At least 1 character."),
+    ("[[rule]]\ndecision = 'deny'\ntool = 3\n", "`tool` is an integer (3); it must be a string or an array."),
+    (
+        "[[rule]]\ndecision = 'deny'\nkind = 'remove'\n",
+        '`kind` is "remove", which is not allowed. Allowed: ["create", ',
+    ),
     ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nverdict = 'error'\n", "never allowed unasked"),
-    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nmax_lines = -1\n", "max_lines has to be a number"),
-    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nmax_lines = true\n", "max_lines has to be a number"),
-    ("[[rule]]\ndecision = 'deny'\ntool = 'x'\nmax_lines = 9\n", "only belongs to allow"),
-    ("[[rule]]\ndecision = 'deny'\nreason = 3\n", "reason has to be a text"),
-    ("[rule]\ndecision = 'deny'\n", "write [[rule]], with two brackets"),
-    ("rules = 1\n", "unknown key 'rules'"),
-    ("version = 2\n", "version 2 is not known"),
-    ("[[example]]\ntool = 'x'\n", "example 1: expect has to be one of"),
-    ("[[example]]\nexpect = 'ask'\nlines = 'x'\n", "lines has to be a number"),
-    ("[[rule]\n", "Nothing is approved from a policy that cannot be read"),
+    ("[[rule]]\ndecision = 'allow'\ntool = 'x'\nmax_lines = -1\n", "`max_lines` is -1; it must be at least 0."),
+    (
+        "[[rule]]\ndecision = 'allow'\ntool = 'x'\nmax_lines = true\n",
+        "`max_lines` is a boolean (true); it must be an integer.",
+    ),
+    (
+        "[[rule]]\ndecision = 'deny'\ntool = 'x'\nmax_lines = 9\n",
+        "max_lines does not belong to deny: larger changes are asked about anyway.",
+    ),
+    ("[[rule]]\ndecision = 'deny'\nreason = 3\n", "`reason` is an integer (3); it must be a string."),
+    ("[rule]\ndecision = 'deny'\n", "Write [[rule]], with two brackets."),
+    ("rules = 1\n", "`rules` is not known. Did you mean `rule`?"),
+    ("version = 2\n", "`version` is 2; it must be 1. Write 1."),
+    ("[[example]]\ntool = 'x'\n", "1:3: example 1: `expect` is missing. Add `expect` (one of"),
+    ("[[example]]\nexpect = 'ask'\nlines = 'x'\n", '`lines` is a string ("x"); it must be an integer.'),
+    ("[[rule]\n", "policy.toml:1:7: it is not valid TOML: Expected"),
 ]
 
 
@@ -328,7 +349,8 @@ def test_a_mistake_in_the_file_stops_everything_and_is_named(policy, text, said)
     with pytest.raises(UsageError) as error:
         policy(text)
     assert said in str(error.value)
-    assert "policy.toml" in str(error.value)
+    assert "policy.toml:" in str(error.value)
+    assert "Nothing is approved from it." in str(error.value)
 
 
 def test_all_mistakes_are_told_at_once(policy):

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rails.approval.answer import PageAnswer, read_answer
 from rails.approval.decision import Decision, sign, still_valid
@@ -15,7 +16,7 @@ from rails.approval.policy.grants import Grants, as_toml, propose
 from rails.approval.queue import IN_PAGE, ApprovalQueue
 from rails.approval.terminal.approver import TerminalApprover
 from rails.core.errors import UnansweredError, UsageError
-from rails.core.events import Record
+from rails.core.events.record import Record
 
 
 class Box:
@@ -48,8 +49,9 @@ class Desk:
         self.queue.here = here
         self.queue.open(self.box, self.publish)
 
-    def publish(self, event):
-        record = Record(len(self.records) + 1, "t", "s", "coder", "m", event.type, event.message, event.details, "", "")
+    def publish(self, event, agent_role=""):
+        details = event.to_json()
+        record = Record(len(self.records) + 1, "t", "s", agent_role, "m", event.type, event.message, details, "", "")
         self.records.append(record)
         if event.type == "APPROVAL_OPENED":
             self.on_open(record)
@@ -181,10 +183,9 @@ def test_a_file_with_a_masked_secret_is_not_edited_in_the_page(make):
     desk = Desk(judge=judge_of(make)).answers(("edit", {"files": {"src/app.py": "key = '«secret»'\n"}}), ("deny", {}))
     publish = desk.publish
 
-    def masking(event):
-        for file in event.details["files"]:
-            file["after"] = file["after"].replace("2", "«secret»")
-        return publish(event)
+    def masking(event, agent_role):
+        files = tuple(replace(file, after=file.after.replace("2", "«secret»")) for file in event.files)
+        return publish(replace(event, files=files), agent_role)
 
     desk.queue.open(desk.box, masking)
     desk.queue.decide(make.ask())

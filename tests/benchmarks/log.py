@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log import event_codec
 from rails.log.index.index import Index
 from rails.log.reader import Tail, read_lenient, verify
@@ -33,8 +33,9 @@ def say(name, figure):
 
 def event(chance, kind="TOOL_STATUS"):
     """Make an event of about the size of a real one (some 400 bytes as a line)."""
-    return Event(
-        kind, "status of a request", {"id": f"t{chance.randrange(99)}.1", "text": chance.choice(WORDS)}, "coder"
+    return (
+        UnknownEvent(kind, "status of a request", {"id": f"t{chance.randrange(99)}.1", "text": chance.choice(WORDS)}),
+        "coder",
     )
 
 
@@ -52,7 +53,7 @@ def appends(folder):
             start = time.perf_counter()
             for item in events:
                 begun = time.perf_counter()
-                log.append(item)
+                log.append(*item)
                 times.append(time.perf_counter() - begun)
             took = time.perf_counter() - start
         size = log.path.stat().st_size / count

@@ -29,7 +29,7 @@ from rails.approval.pending import PendingAnswers  # noqa: E402
 from rails.approval.queue import ApprovalQueue  # noqa: E402
 from rails.approval.terminal.screen import draw_request  # noqa: E402
 from rails.core.changes import ChangeSet, FileChange  # noqa: E402
-from rails.core.events import Event  # noqa: E402
+from rails.core.events.base import UnknownEvent  # noqa: E402
 from rails.core.paths import WorkspacePath  # noqa: E402
 from rails.core.verdict import Verdict  # noqa: E402
 from rails.log.reader import read_lenient  # noqa: E402
@@ -80,13 +80,13 @@ def write_log(state, count):
 def _write_log(state, count):
     make = shapes()
     log = SessionLog.create(state)
-    log.append(Event("WORKFLOW_START", "bump a", {"task": "bump a", "project": "/p"}))
+    log.append(UnknownEvent("WORKFLOW_START", "bump a", {"task": "bump a", "project": "/p"}))
     number = 0
     while log_length(number) < count:
         number += 1
         turn = (make.call(number), make.answer(), make.formulated(f"t{number}.1"), make.gate(), make.told())
         for kind, details in turn:
-            log.append(Event(kind, kind, details, "coder", "m"))
+            log.append(UnknownEvent(kind, kind, details), "coder", "m")
     log.close()
     return log
 
@@ -172,7 +172,7 @@ def decision_figures(state, rounds=20):
     def run():
         for _ in range(rounds):
             decision = queue.decide(request)
-            log.append(Event("HUMAN_DECISION", "x", {"id": request.id, "answer": decision.answer}))
+            log.append(UnknownEvent("HUMAN_DECISION", "x", {"id": request.id, "answer": decision.answer}))
 
     thread = threading.Thread(target=run)
     thread.start()

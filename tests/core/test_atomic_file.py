@@ -12,7 +12,7 @@ from rails.testing import RecordingDisk
 def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
     file = tmp_path / "new" / "folders" / "state.json"
     for data in (b"one", b"", b"x" * 100_000):
-        atomic_file.write(file, data)
+        atomic_file.replace_file(file, data)
         assert file.read_bytes() == data
     assert os.listdir(file.parent) == ["state.json"]
     assert file.stat().st_mode & 0o777 == 0o600
@@ -20,12 +20,12 @@ def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path):
 
 def test_permissions_are_those_that_were_asked_for(tmp_path):
     file = tmp_path / "x"
-    atomic_file.write(file, b"", mode=0o666)
+    atomic_file.replace_file(file, b"", mode=0o666)
     assert file.stat().st_mode & 0o777 == 0o666
     file.chmod(0o640)
-    atomic_file.write(file, b"1", keep_mode=True)
+    atomic_file.replace_file(file, b"1", keep_mode=True)
     assert (file.read_bytes(), file.stat().st_mode & 0o777) == (b"1", 0o640)
-    atomic_file.write(tmp_path / "other", b"", keep_mode=True)
+    atomic_file.replace_file(tmp_path / "other", b"", keep_mode=True)
     assert (tmp_path / "other").stat().st_mode & 0o777 == 0o600
 
 
@@ -34,7 +34,7 @@ def test_a_link_in_the_place_of_the_file_is_replaced_and_not_followed(tmp_path):
     target.write_bytes(b"theirs")
     target.chmod(0o644)
     (tmp_path / "link").symlink_to(target)
-    atomic_file.write(tmp_path / "link", b"ours", keep_mode=True)
+    atomic_file.replace_file(tmp_path / "link", b"ours", keep_mode=True)
     assert target.read_bytes() == b"theirs"
     assert not (tmp_path / "link").is_symlink()
     assert (tmp_path / "link").stat().st_mode & 0o777 == 0o600
@@ -45,22 +45,22 @@ def test_a_link_in_the_place_of_the_file_is_replaced_and_not_followed(tmp_path):
 def test_a_fault_at_any_call_leaves_the_old_file_or_the_new_one(tmp_path, error, durable):
     file = tmp_path / "state"
     with RecordingDisk() as disk:
-        atomic_file.write(file, b"old", durable=durable)
+        atomic_file.replace_file(file, b"old", durable=durable)
     names = [operation.name for operation in disk.operations]
     assert ("fdatasync" in names, names.count("fsync")) == (durable, durable)
     for place, name in enumerate(names, 1):
         if name == "mkdir":  # the folder is there already
             continue
-        atomic_file.write(file, b"old")
+        atomic_file.replace_file(file, b"old")
         with RecordingDisk(fail_at=place, error=error), pytest.raises(OSError, match=os.strerror(error)):
-            atomic_file.write(file, b"new", durable=durable)
+            atomic_file.replace_file(file, b"new", durable=durable)
         assert file.read_bytes() in (b"old", b"new")
         assert file.read_bytes() == b"old" or name in ("fsync", "unlink")
 
 
 def test_the_content_is_on_the_disk_before_it_has_its_name_and_the_name_after(tmp_path):
     with RecordingDisk() as disk:
-        atomic_file.write(tmp_path / "x", b"data")
+        atomic_file.replace_file(tmp_path / "x", b"data")
     names = [operation.name for operation in disk.operations]
     assert names.index("write") < names.index("fdatasync") < names.index("rename") < names.index("fsync")
 

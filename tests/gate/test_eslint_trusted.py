@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rails.gate.languages.javascript import node_worker
-from rails.trust import gate
+from rails.gate.support import executed_config
 
 REAL = Path(os.environ.get("AI_RAILS_JAVASCRIPT", node_worker.tool_folder())) / "node_modules"
 pytestmark = [
@@ -25,7 +25,7 @@ def agreed(world):
 
     def configure(text):
         world.put("eslint.config.js", text)
-        gate.give_consent(world.project, b"")
+        executed_config.agree(world.project, b"")
         return world
 
     return configure
@@ -45,7 +45,7 @@ def test_a_changed_configuration_is_a_new_question_and_a_new_answer_counts_at_on
     world.put("eslint.config.js", STRICT.replace("'no-console': 'error'", "'no-console': 'off'"))
     verdict = world.judge(("a.js", "console.log(2);\n"))
     assert "--trust" in verdict.not_checked[0].reason
-    gate.give_consent(world.project, b"")
+    executed_config.agree(world.project, b"")
     assert world.judge(("a.js", "console.log(2);\n")).status == "pass"
 
 

@@ -11,8 +11,8 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.errors import CheckError
 from rails.core.paths import WorkspacePath
 from rails.gate.gate import Gate
+from rails.gate.support import executed_config
 from rails.gate.support import settings as options
-from rails.trust import gate as consent
 
 BAD = "print(undefined)\n"
 LINTER = """import pathlib
@@ -93,17 +93,27 @@ def test_no_mode_by_path_excuses_what_is_done_to_the_gate(world):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ('[[gate.mode]]\nmode = "lax"\npath = "a"\n', "blocking, retry, advisory"),
+        (
+            '[[gate.mode]]\nmode = "lax"\npath = "a"\n',
+            '2:1: gate.mode 1: `mode` is "lax", which is not allowed. Allowed: ["blocking", "retry", "advisory"].',
+        ),
         ('[[gate.mode]]\nmode = "advisory"\n', "for which path, agent or rule"),
         ('[gate.mode]\nmode = "advisory"\n', "two brackets"),
-        ('[[gate.modes]]\nmode = "advisory"\n', "modes is not known"),
-        ('[[gate.mode]]\nmode = "retry"\npath = "a"\nattempts = 0\n', "from 1 to 3600"),
+        ('[[gate.modes]]\nmode = "advisory"\n', "1:3: gate: `modes` is not known. Did you mean `mode`?"),
+        (
+            '[[gate.mode]]\nmode = "retry"\npath = "a"\nattempts = 0\n',
+            "`attempts` is 0; it must be at least 1. With retry: how often it goes back to the agent.",
+        ),
         ('[[gate.command]]\nname = "x"\n', "it needs run"),
         ('[[gate.command]]\nname = "x"\nrun = ["python"]\npattern = "("\n', "not a regular expression"),
         ('[[gate.command]]\nname = "x"\nrun = ["python"]\npattern = "x"\n', "(?P<path>"),
-        ('[[gate.headings]]\npath = "a.md"\n', "path and headings"),
+        ('[[gate.headings]]\npath = "a.md"\n', "`headings` is missing. Add `headings`"),
         ('[[gate.schema]]\nschema = "a.json"\n', "path or url"),
-        ("[gate\n", "not valid TOML"),
+        ("[gate\n", ".rails.toml:1:6: it is not valid TOML"),
+        ("[gates]\n", "`gates` is not known. Did you mean `gate`?"),
+        ("gate = 1\n", "`gate` is an integer (1); it must be a table."),
+        ('[[gate.mode]]\npath = "a"\nproject = "/p"\n', "3:1: gate.mode 1: `project` is not known."),
+        ("[[gate.mode]]\npath = 3\n[[gate.mode]]\nagent = 4\n", "(1 more in the file.)"),
     ],
 )
 def test_a_mistake_in_the_settings_is_named_and_never_a_pass(world, text, words):
@@ -146,7 +156,7 @@ def test_a_projects_command_runs_only_after_a_human_agreed_to_it_as_it_is(world)
     verdict = judged(world, "a.txt", "bad\n")
     assert verdict.status == "error"
     assert "ai-rails gate --trust" in verdict.not_checked[0].reason
-    consent.give_consent(world.project, (world.project / ".rails.toml").read_bytes())
+    executed_config.agree(world.project, (world.project / ".rails.toml").read_bytes())
     assert [f.message for f in judged(world, "a.txt", "bad\n").findings] == ["bad word"]
     world.put(".rails.toml", COMMAND.replace("words.py", "other.py"))
     assert judged(world, "a.txt", "bad\n").status == "error"
@@ -155,7 +165,7 @@ def test_a_projects_command_runs_only_after_a_human_agreed_to_it_as_it_is(world)
 def test_agreement_is_for_one_project(world, tmp_path, pool):
     world.put("words.py", LINTER)
     settings(world, COMMAND)
-    consent.give_consent(world.project, COMMAND.encode())
+    executed_config.agree(world.project, COMMAND.encode())
     other = tmp_path / "other"
     other.mkdir()
     (other / ".rails.toml").write_text(COMMAND)

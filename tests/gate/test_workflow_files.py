@@ -127,3 +127,20 @@ def test_a_warning_is_called_one(world):
     lone = flow(node("Start", "manualTrigger"))
     lone["nodes"].append(node("Lone"))
     assert "N8N037 warning: No trigger leads to" in render(world.judge(("flow.json", text(lone))), "text")
+
+
+@pytest.mark.parametrize("value", [{"nodes": {}}, {"nodes": None, "connections": {}}, {"name": "x", "nodes": []}])
+def test_what_should_be_a_workflow_is_judged_as_one(world, value):
+    verdict = world.judge(("flows/digest.json", text(value)))
+    assert verdict.status == "fail"
+    assert {rule[:3] for rule, _ in errors(verdict)} == {"N8N"}
+
+
+def test_a_schema_of_the_users_is_applied_to_a_workflow_too(world):
+    world.put(".rails.toml", '[[gate.schema]]\npath = "flows/*.json"\nschema = "schemas/flow.json"\n')
+    world.put("schemas/flow.json", text({"properties": {"name": {"pattern": "^[a-z]+$"}}, "required": ["tags"]}))
+    verdict = world.judge(("flows/digest.json", text(SOUND)))
+    assert [(rule, place) for rule, place in errors(verdict) if not rule.startswith("N8N")] != []
+    assert world.judge(("other/digest.json", text(SOUND))).status == "pass"
+    sound = {**SOUND, "name": "digest", "tags": []}
+    assert errors(world.judge(("flows/digest.json", text(sound)))) == []

@@ -7,7 +7,7 @@ import pytest
 
 from rails.approval.pending import PendingAnswers, answer_key, is_being_written
 from rails.core.errors import LogError
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
 
 KEY = b"k" * 32
@@ -17,7 +17,7 @@ YES = {"do": "approve", "digest": "d" * 64}
 @pytest.fixture
 def log(tmp_path):
     with SessionLog.create(tmp_path / ".rails") as log:
-        log.append(Event("WORKFLOW_START", "x"))
+        log.append(UnknownEvent("WORKFLOW_START", "x"))
         yield log
 
 

@@ -17,12 +17,12 @@ from rails.core.conversation import (
     answer_to_json,
     message_to_json,
 )
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log.reader import read_strict
 from rails.log.writer import SessionLog
 from rails.models.providers import open_model
+from rails.render.markdown import fenced_block, inline
 from rails.review.export.formats import FORMATS, to_recording
-from rails.review.export.markdown import fenced_block, inline
 
 HOSTILE = "`` ` ```</details><script>alert(1)</script> | [x](javascript:y) @octocat #1 \x1b[31m\u202e ```\n# big\n| a |"
 
@@ -33,12 +33,15 @@ def answer(*parts, stop="end_turn", **more):
 
 def said(given, role="coder"):
     details = {"text": given.message.text, "prose": "", **answer_to_json(given)}
-    return Event("LLM_RESPONSE", "answered", details, role, "claude-test")
+    return (UnknownEvent("LLM_RESPONSE", "answered", details), role, "claude-test")
 
 
 def told(*parts):
     reply = Message("user", parts)
-    return Event("FEEDBACK_SENT", "results", {"text": "the feedback", "reply": message_to_json(reply)}, "coder")
+    return (
+        UnknownEvent("FEEDBACK_SENT", "results", {"text": "the feedback", "reply": message_to_json(reply)}),
+        "coder",
+    )
 
 
 @pytest.fixture
@@ -46,11 +49,14 @@ def records(tmp_path):
     finding = {"path": "a.py", "line": 3, "column": 1, "rule": "F821", "message": f"Undefined {HOSTILE}", "new": True}
     request = {"id": "t1.1", "tool_name": "write_file", "parameters": {"file_path": "a.py"}, "explanation": HOSTILE}
     events = [
-        Event("WORKFLOW_START", "add a flag", {"task": HOSTILE, "project": "/p"}),
-        Event(
-            "AGENT_ENGAGE", "coder: x", {"first_message": "Please add a flag.", "system": "You are a coder."}, "coder"
+        UnknownEvent("WORKFLOW_START", "add a flag", {"task": HOSTILE, "project": "/p"}),
+        (
+            UnknownEvent(
+                "AGENT_ENGAGE", "coder: x", {"first_message": "Please add a flag.", "system": "You are a coder."}
+            ),
+            "coder",
         ),
-        Event("LLM_CALL", "Asking", {"messages": 1}, "coder"),
+        (UnknownEvent("LLM_CALL", "Asking", {"messages": 1}), "coder"),
         said(
             answer(
                 Opaque("anthropic", "{}"),
@@ -59,30 +65,33 @@ def records(tmp_path):
                 stop="tool_use",
             )
         ),
-        Event(
-            "MCP_REQUEST_FORMULATED",
-            "write_file",
-            {**request, "dialect": "native", "repairs": [{"name": "comma"}]},
+        (
+            UnknownEvent(
+                "MCP_REQUEST_FORMULATED", "write_file", {**request, "dialect": "native", "repairs": [{"name": "comma"}]}
+            ),
             "coder",
         ),
-        Event(
+        UnknownEvent(
             "TOOL_REQUEST_VALIDATION_FAILED",
             "no such field",
             {"id": "t1.9", "refusals": [{"message": "m", "hint": "h"}]},
         ),
-        Event(
-            "GATE_VERDICT",
-            "gate: fail",
-            {
-                "status": "fail",
-                "ids": ["t1.1"],
-                "findings": [finding],
-                "fixed": [{"rule": "E1"}],
-                "not_checked": [{"path": "b.js", "check": "eslint", "reason": "missing"}],
-            },
+        (
+            UnknownEvent(
+                "GATE_VERDICT",
+                "gate: fail",
+                {
+                    "status": "fail",
+                    "ids": ["t1.1"],
+                    "findings": [finding],
+                    "fixed": [{"rule": "E1"}],
+                    "not_checked": [{"path": "b.js", "check": "eslint", "reason": "missing"}],
+                },
+            ),
             "coder",
         ),
         told(NativeResult("c1", "refused", True), TextPart("Correct it.")),
+        (UnknownEvent("LLM_CALL", "Asking", {"messages": 3}), "coder"),
         said(
             answer(
                 TextPart("again"),
@@ -91,18 +100,24 @@ def records(tmp_path):
                 note="the answer was cut",
             )
         ),
-        Event("APPROVAL_REQUESTED", "write_file by coder", {"diff": f"--- a\n+++ b\n+{HOSTILE}"}, "coder"),
-        Event("HUMAN_DECISION", f"deny by human: {HOSTILE}", {"answer": "deny", "by": "human"}, "coder"),
-        Event("HUMAN_DECISION", "approve by human", {"answer": "approve", "by": "human"}, "coder"),
-        Event("TOOL_EXECUTION_RESULT", "Created a.py", {"ids": ["t1.1"], "ok": True, "text": "Created a.py"}, "coder"),
-        Event("LLM_ERROR", "overloaded", {"error": "overloaded"}, "coder"),
+        (UnknownEvent("APPROVAL_REQUESTED", "write_file by coder", {"diff": f"--- a\n+++ b\n+{HOSTILE}"}), "coder"),
+        (UnknownEvent("HUMAN_DECISION", f"deny by human: {HOSTILE}", {"answer": "deny", "by": "human"}), "coder"),
+        (UnknownEvent("HUMAN_DECISION", "approve by human", {"answer": "approve", "by": "human"}), "coder"),
+        (
+            UnknownEvent(
+                "TOOL_EXECUTION_RESULT", "Created a.py", {"ids": ["t1.1"], "ok": True, "text": "Created a.py"}
+            ),
+            "coder",
+        ),
+        (UnknownEvent("LLM_ERROR", "overloaded", {"error": "overloaded"}), "coder"),
         told(TextPart("done")),
+        (UnknownEvent("LLM_CALL", "Asking", {"messages": 1}), "reviewer"),
         said(answer(TextPart("x" * 30_000)), role="reviewer"),
-        Event("WORKFLOW_END", "Done.", {"outcome": "done"}),
+        UnknownEvent("WORKFLOW_END", "Done.", {"outcome": "done"}),
     ]
     with SessionLog.create(tmp_path / ".rails", session_id="s") as log:
         for event in events:
-            log.append(event)
+            log.append(*(event if isinstance(event, tuple) else (event,)))
     return read_strict(log.path)
 
 
@@ -142,7 +157,7 @@ def test_an_export_takes_records_whose_details_have_any_form(name, tmp_path):
             "AGENT_ENGAGE",
         ):
             for value in odd:
-                log.append(Event(kind, "m", dict.fromkeys(keys, value)))
+                log.append(UnknownEvent(kind, "m", dict.fromkeys(keys, value)))
     FORMATS[name](read_strict(log.path))
 
 
@@ -227,13 +242,14 @@ def test_markdown_tells_the_story(records):
         "| Decisions | 1 approved, 1 denied |",
         "| Tokens | 450 in, 60 out |",
         "## Turn 2, `coder`",
-        "- Request `write_file` (repaired: `comma`): ",
-        "- Gate: `fail`, fixed: `E1`",
+        "- Request `write_file` `a.py` (repaired: `comma",
+        "- Gate: `fail`",
+        "- Fixed for the agent: `",
         "| `a.py` | 3 | `F821` |",
-        "- Not checked: `b.js` by `eslint`, `missing`",
+        "- Not checked: `b.js by eslint: missing`",
         "- ⛔ Decision: `",
         "- ✅ Decision: `approve by human`",
-        "- ⚠ `the answer was cut`",
+        "the answer was cut`",
     ):
         assert words in text, words
 

@@ -6,16 +6,16 @@ import errno
 import pytest
 
 from rails.core.errors import LogError
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log.reader import read_strict, verify
 from rails.log.writer import SessionLog
 from rails.testing import RecordingDisk
 
 EVENTS = [
-    Event("WORKFLOW_START", "start", {"task": "x"}),
-    Event("TOOL_STATUS", "plain"),
-    Event("LLM_RESPONSE", "large", {"text": "y" * 9_000}),
-    Event("EXECUTION_STARTED", "durable"),
+    UnknownEvent("WORKFLOW_START", "start", {"task": "x"}),
+    UnknownEvent("TOOL_STATUS", "plain"),
+    UnknownEvent("LLM_RESPONSE", "large", {"text": "y" * 9_000}),
+    UnknownEvent("EXECUTION_STARTED", "durable"),
 ]
 
 
@@ -25,7 +25,7 @@ def work(state, promised):
         for event in EVENTS:
             promised.append(log.append(event).message)
     with SessionLog.reopen(state, "s") as log:
-        promised.append(log.append(Event("HUMAN_DECISION", "after")).message)
+        promised.append(log.append(UnknownEvent("HUMAN_DECISION", "after")).message)
 
 
 def outcome_of(work, *given):
@@ -67,7 +67,7 @@ def test_nothing_durable_is_acknowledged_before_it_is_on_the_disk(tmp_path):
     with RecordingDisk() as disk, SessionLog.create(tmp_path / "s") as log:
         log.group_s = 3_600
         before = len(disk.operations)
-        log.append(Event("LLM_RESPONSE", "large", {"text": "y" * 9_000}))
+        log.append(UnknownEvent("LLM_RESPONSE", "large", {"text": "y" * 9_000}))
         done = [(o.name, o.path.rpartition("/")[2][-9:]) for o in disk.operations[before:]]
     names = [name for name, _ in done]
     assert names[-2:] == ["write", "fdatasync"]

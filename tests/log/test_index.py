@@ -10,7 +10,8 @@ import pytest
 from rails.core import limits, lock
 from rails.core.conversation import NativeCall
 from rails.core.errors import UsageError
-from rails.core.events import Event, Record
+from rails.core.events.base import UnknownEvent
+from rails.core.events.record import Record
 from rails.core.json_text import json_object
 from rails.log.index import feed
 from rails.log.index import index as index_module
@@ -25,26 +26,28 @@ FINDING = {"path": "src/todo.py", "line": 3, "rule": "E501", "message": "line to
 def fill(state, session_id, *, extra=()):
     """Write a session that has something for every field of the search line."""
     with SessionLog.create(state, session_id=session_id) as log:
-        log.append(Event("WORKFLOW_START", "add a flag", {"task": "add a --json flag", "project": "/p"}))
+        log.append(UnknownEvent("WORKFLOW_START", "add a flag", {"task": "add a --json flag", "project": "/p"}))
         usage = {"input_tokens": 100, "output_tokens": 20, "cache_read_tokens": 5}
         calls = json_object({"calls": [NativeCall("c1", "edit_file", "{}")]})["calls"]
         answer = {"text": "I will edit the WorkspacePath in Café 漢字のテスト.", "usage": usage, "calls": calls}
-        log.append(Event("LLM_RESPONSE", "claude answered", answer, "coder", "claude-sonnet-5-5"))
+        log.append(UnknownEvent("LLM_RESPONSE", "claude answered", answer), "coder", "claude-sonnet-5-5")
         request = {"tool_name": "edit_file", "parameters": {"file_path": "src/todo.py"}, "repairs": [{"name": "comma"}]}
-        log.append(Event("MCP_REQUEST_FORMULATED", "edit_file: say why", request, "coder", "claude-sonnet-5-5"))
+        log.append(UnknownEvent("MCP_REQUEST_FORMULATED", "edit_file: say why", request), "coder", "claude-sonnet-5-5")
         log.append(
-            Event("TOOL_REQUEST_VALIDATION_FAILED", "no such field", {"refusals": [{"code": "schema"}]}, "coder")
+            UnknownEvent("TOOL_REQUEST_VALIDATION_FAILED", "no such field", {"refusals": [{"code": "schema"}]}), "coder"
         )
         verdict = {"status": "fail", "findings": [FINDING] * 2 + [{**FINDING, "rule": "W291", "new": False}]}
-        log.append(Event("GATE_VERDICT", "gate: fail", verdict, "coder"))
-        log.append(Event("GATE_VERDICT", "gate: pass", {"status": "pass", "findings": []}, "coder"))
-        log.append(Event("HUMAN_DECISION", "deny by human: no", {"answer": "deny", "by": "human", "reason": "no"}))
-        log.append(Event("HUMAN_DECISION", "approve by human", {"answer": "approve", "by": "policy: rule 3"}))
-        log.append(Event("CHECKPOINT", "step 1", {"step": 1, "paths": ["src/todo.py", "README.md"]}))
-        log.append(Event("LLM_RESPONSE", "long", {"text": "needle_in_the_blob " + "straw " * 3_000}, "reviewer"))
+        log.append(UnknownEvent("GATE_VERDICT", "gate: fail", verdict), "coder")
+        log.append(UnknownEvent("GATE_VERDICT", "gate: pass", {"status": "pass", "findings": []}), "coder")
+        log.append(
+            UnknownEvent("HUMAN_DECISION", "deny by human: no", {"answer": "deny", "by": "human", "reason": "no"})
+        )
+        log.append(UnknownEvent("HUMAN_DECISION", "approve by human", {"answer": "approve", "by": "policy: rule 3"}))
+        log.append(UnknownEvent("CHECKPOINT", "step 1", {"step": 1, "paths": ["src/todo.py", "README.md"]}))
+        log.append(UnknownEvent("LLM_RESPONSE", "long", {"text": "needle_in_the_blob " + "straw " * 3_000}), "reviewer")
         for event in extra:
-            log.append(event)
-        log.append(Event("WORKFLOW_END", "done: 2 files", {"outcome": "done"}))
+            log.append(*event)
+        log.append(UnknownEvent("WORKFLOW_END", "done: 2 files", {"outcome": "done"}))
     return log
 
 
@@ -52,7 +55,7 @@ def fill(state, session_id, *, extra=()):
 def state(tmp_path):
     state = tmp_path / ".rails"
     fill(state, "20261121-100000-aaaa")
-    fill(state, "20261121-110000-bbbb", extra=[Event("ERROR", "the disk is full", {"path": "a/b"}, "coder")])
+    fill(state, "20261121-110000-bbbb", extra=[(UnknownEvent("ERROR", "the disk is full", {"path": "a/b"}), "coder")])
     return state
 
 
@@ -178,9 +181,9 @@ def test_what_is_new_is_found_at_once_and_only_it_is_read(state, monkeypatch):
             lambda record, load, real=feed.searchable_words: read.append(record) or real(record, load),
         )
         with SessionLog.create(state, session_id="20261121-120000-cccc") as log:
-            log.append(Event("ERROR", "zebra one"))
+            log.append(UnknownEvent("ERROR", "zebra one"))
             assert len(index.search("zebra").hits) == 1
-            log.append(Event("ERROR", "zebra two"))
+            log.append(UnknownEvent("ERROR", "zebra two"))
             assert len(index.search("zebra").hits) == 2
         assert [record.message for record in read] == ["zebra one", "zebra two"]
 
@@ -332,7 +335,7 @@ def test_what_is_not_taken_in_yet_is_shown_from_the_log(state):
         assert (oldest.message, oldest.turns) == ("done: 2 files", 0)
         index.refresh()
         with SessionLog.reopen(state, "20261121-110000-bbbb") as log:
-            log.append(Event("SESSION_RESUMED", "again"))
+            log.append(UnknownEvent("SESSION_RESUMED", "again"))
         assert [hit.record.seq for hit in index.window("20261121-110000-bbbb", 11, 5)] == [11, 12, 13]
         assert index.window("../20261121-110000-bbbb", 1) == ()
 
@@ -464,7 +467,7 @@ def test_a_record_of_one_endless_word_is_taken_in_quickly(state):
 
 def test_many_open_a_new_index_at_once_and_all_can_use_it(state):
     with SessionLog.create(state) as log:
-        log.append(Event("ERROR", "needle", {}))
+        log.append(UnknownEvent("ERROR", "needle", {}))
     gate, found, wrong = threading.Barrier(8), [], []
 
     def open_and_look():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rails.core import limits
 from rails.core.errors import LogError
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log.reader import Damage, LogRow, Position, Tail, read_lenient, read_strict, sessions, verify
 from rails.log.writer import SessionLog
 
@@ -22,7 +22,7 @@ def state(tmp_path):
 def write(state, count=5, session_id="s"):
     with SessionLog.create(state, session_id=session_id) as log:
         for number in range(1, count + 1):
-            log.append(Event("TOOL_STATUS", f"event {number}", {"n": number, "text": "Grüße\u2028"}))
+            log.append(UnknownEvent("TOOL_STATUS", f"event {number}", {"n": number, "text": "Grüße\u2028"}))
     return log.path
 
 
@@ -46,7 +46,7 @@ def test_every_prefix_of_a_log_is_readable_and_can_be_gone_on_with(state, tmp_pa
         assert messages(read_strict(path)) == [f"event {n}" for n in range(1, complete + 1)]
         assert read_lenient(path)[1] == ()
         with SessionLog.reopen(state, "s") as log:
-            log.append(Event("TOOL_STATUS", "after"))
+            log.append(UnknownEvent("TOOL_STATUS", "after"))
         kept = complete + (cut + 1 < len(whole) + 1 and whole[cut : cut + 1] == b"\n")
         records = read_strict(path)
         assert messages(records) == [*(f"event {n}" for n in range(1, kept + 1)), "after"]
@@ -67,7 +67,7 @@ def test_a_crash_during_recovery_is_recovered_from(state):
     with pytest.raises(LogError, match="line 3"):
         read_strict(path)
     with SessionLog.reopen(state, "s") as log:
-        log.append(Event("TOOL_STATUS", "after"))
+        log.append(UnknownEvent("TOOL_STATUS", "after"))
     assert messages(read_strict(path)) == ["event 1", "event 2", "after"]
     assert len(verify(path).recovered) == 1
 
@@ -77,7 +77,7 @@ def test_a_run_of_nul_bytes_at_the_end_is_kept_and_marked(state):
     path.write_bytes(path.read_bytes() + b"\0" * 5_000)
     assert messages(read_strict(path)) == ["event 1", "event 2", "event 3"]
     with SessionLog.reopen(state, "s") as log:
-        log.append(Event("TOOL_STATUS", "after"))
+        log.append(UnknownEvent("TOOL_STATUS", "after"))
     assert messages(read_strict(path)) == ["event 1", "event 2", "event 3", "after"]
     assert "5000 NUL bytes" in verify(path).recovered[0].reason
 
@@ -197,14 +197,14 @@ def test_a_follower_gets_what_has_come_and_waits_for_a_line_in_flight(state):
     with SessionLog.create(state) as log:
         tail = Tail(log.path)
         assert list(tail.read()) == []
-        log.append(Event("TOOL_STATUS", "one"))
-        log.append(Event("TOOL_STATUS", "two"))
+        log.append(UnknownEvent("TOOL_STATUS", "one"))
+        log.append(UnknownEvent("TOOL_STATUS", "two"))
         (first,) = tail.read(limit=1)
         assert (first.offset, first.record.message) == (0, "one")
         assert [row.record.message for row in tail.read()] == ["two"]
         assert list(tail.read()) == []
         resumed = Tail(log.path, tail.position)
-        log.append(Event("TOOL_STATUS", "three"))
+        log.append(UnknownEvent("TOOL_STATUS", "three"))
         (row,) = resumed.read()
         with log.path.open("rb") as file:
             file.seek(row.offset)
@@ -250,8 +250,8 @@ def test_a_verification_is_true_only_for_a_whole_log_and_says_what_is_wrong(stat
 def test_the_list_of_sessions_reads_only_the_ends(state):
     write(state, 2, "a")
     with SessionLog.create(state, session_id="b") as log:
-        log.append(Event("WORKFLOW_START", "Start", {"task": "add a flag"}))
-        log.append(Event("WORKFLOW_END", "done: 1 file changed"))
+        log.append(UnknownEvent("WORKFLOW_START", "Start", {"task": "add a flag"}))
+        log.append(UnknownEvent("WORKFLOW_END", "done: 1 file changed"))
     (state / "sessions" / "empty").mkdir()
     (state / "sessions" / "file").write_text("")
     (state / "sessions" / "link").symlink_to(state / "sessions" / "a")

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log.masking import Masker, of_environment
 from rails.log.writer import SessionLog
 
@@ -116,7 +116,7 @@ def test_a_mark_is_the_same_in_a_project_and_another_in_the_next(tmp_path):
     marks = []
     for project in ("a", "a", "b"):
         with SessionLog.create(tmp_path / project) as log:
-            marks.append(log.append(Event("ERROR", SHAPED["github"])).message)
+            marks.append(log.append(UnknownEvent("ERROR", SHAPED["github"])).message)
     assert marks[0] == marks[1] != marks[2]
 
 
@@ -126,13 +126,13 @@ def test_no_secret_reaches_any_file_of_the_log(tmp_path):
     with SessionLog.create(state, secrets=[canary]) as log:
         for size in (0, 20_000):
             filler = "x" * size
-            event = Event(
+            event = UnknownEvent(
                 "LLM_RESPONSE",
                 f"said {canary}",
                 {canary: 1, "a": [{"b": f"{filler}{canary}{filler}"}], "raw": json.dumps({"k": json.dumps(canary)})},
             )
             log.append(event)
-        log.append(Event("ERROR", "x", {"many": [canary] * 3_000, "key": SHAPED["anthropic"], "pem": PEM}))
+        log.append(UnknownEvent("ERROR", "x", {"many": [canary] * 3_000, "key": SHAPED["anthropic"], "pem": PEM}))
         log.blob(f"# -*- text\nkey = '{canary}'\n".encode())
         log.blob(b"\xff\xfe" + canary.encode() + b"\x00")
     files = [path for path in state.rglob("*") if path.is_file()]
@@ -170,7 +170,7 @@ def test_masking_takes_time_in_proportion_to_the_text(masker, cpu_seconds):
 def test_variables_with_a_secret_name_are_registered_without_being_asked(tmp_path, monkeypatch):
     monkeypatch.setenv("SHOP_API_TOKEN", "plain-words-token")
     with SessionLog.create(tmp_path / "s") as log:
-        record = log.append(Event("ERROR", "x", {"env": "SHOP_API_TOKEN=plain-words-token"}))
+        record = log.append(UnknownEvent("ERROR", "x", {"env": "SHOP_API_TOKEN=plain-words-token"}))
     assert MASK.sub("*", record.details["env"]) == "SHOP_API_TOKEN=*"
 
 

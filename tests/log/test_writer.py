@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from rails.core import atomic_file, limits
 from rails.core.errors import LogError
-from rails.core.events import DURABLE, Event
+from rails.core.events.base import UnknownEvent
+from rails.core.events.record import DURABLE
 from rails.log import blobs, event_codec
 from rails.log.reader import read_strict, sessions, verify
 from rails.log.writer import SessionLog
@@ -28,12 +29,14 @@ def state(tmp_path):
 
 
 def note(text="x", /, **details):
-    return Event("TOOL_STATUS", text, details)
+    return UnknownEvent("TOOL_STATUS", text, details)
 
 
 def test_a_record_has_the_documented_fields_and_is_one_line(state):
     with SessionLog.create(state) as log:
-        written = log.append(Event("WORKFLOW_START", "Begin", {"task": "a\nb\u2028c", "n": 1}, "coder", "claude"))
+        written = log.append(
+            UnknownEvent("WORKFLOW_START", "Begin", {"task": "a\nb\u2028c", "n": 1}), "coder", "claude"
+        )
         log.append(note())
     first, second = (json.loads(line) for line in log.path.read_bytes().split(b"\n")[:2])
     assert set(first) == {
@@ -307,7 +310,7 @@ def test_a_failing_sync_stops_the_log(state, monkeypatch):
     disk = Disk(monkeypatch)
     disk.fail_sync = True
     with pytest.raises(LogError, match="Input/output error"):
-        log.append(Event("EXECUTION_STARTED", "x"))
+        log.append(UnknownEvent("EXECUTION_STARTED", "x"))
     disk.fail_sync = False
     with pytest.raises(LogError, match="can no longer be written"):
         log.append(note())
@@ -330,7 +333,7 @@ def test_a_durable_record_is_on_the_disk_when_append_returns(state, monkeypatch,
     disk = Disk(monkeypatch)
     log.append(note())
     assert disk.synced == 0
-    log.append(Event(kind, "x"))
+    log.append(UnknownEvent(kind, "x"))
     assert disk.synced == 1
     log.close()
 

@@ -19,7 +19,8 @@ from rails.log.writer import SessionLog
 WRITER = """
 import random, sys
 from pathlib import Path
-from rails.core.events import DURABLE, Event
+from rails.core.events.base import UnknownEvent
+from rails.core.events.record import DURABLE
 from rails.log.writer import SessionLog
 
 state, session_id, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -29,7 +30,7 @@ begun = (state / "sessions" / session_id / "log.jsonl").exists()
 log = SessionLog.reopen(state, session_id) if begun else SessionLog.create(state, session_id=session_id)
 while True:
     size = chance.choice([10, 300, 3_000, 7_500, 7_500, 20_000])
-    record = log.append(Event(chance.choice(kinds), "event", {"text": "x" * size}))
+    record = log.append(UnknownEvent(chance.choice(kinds), "event", {"text": "x" * size}))
     sys.stdout.write(f"{record.seq}\\n")
     sys.stdout.flush()
 """

@@ -1,7 +1,7 @@
 """What each profile asks for and blocks."""
 
 import pytest
-from n8n_workflows import chain, errors, node, rules, the_one, workflow
+from n8n_workflows import chain, errors, findings, node, rules, the_one, workflow
 
 from rails.core.errors import UsageError
 from rails.gate.checks.n8n import check_workflow
@@ -86,3 +86,24 @@ def test_pinned_data_of_no_node_and_unknown_error_handling_are_warnings():
     assert (found.severity, found.json_path) == ("warning", "nodes[1].onError")
     value["nodes"][1]["onError"] = "continueRegularOutput"
     assert "N8N046" not in rules(value)
+
+
+def test_a_manual_trigger_before_a_node_with_a_webhook_is_a_warning_at_publish():
+    value = chain("Hold")
+    value["nodes"][1]["type"] = "n8n-nodes-base.wait"
+    assert the_one(value, "N8N082", "publish").severity == "warning"
+    assert the_one(chain("A"), "N8N082", "publish").severity == "error"
+
+
+def test_profiles_are_joined_and_the_strictest_decides():
+    value = chain("A") | {"extra": 1}
+    api, publish, both = (set(errors(value, profile)) for profile in ("api", "publish", "api,publish"))
+    assert both == api | publish
+    assert api != publish
+    found = [(one.rule, one.json_path, one.message) for one in findings(value, "api,publish")]
+    assert len(found) == len(set(found))
+
+
+def test_an_unknown_profile_among_several_is_named():
+    with pytest.raises(UsageError, match="'deploy'"):
+        findings(chain("A"), "api,deploy")

@@ -17,13 +17,14 @@ def with_value(value, name="field", type="n8n-nodes-base.noOp"):
 # What n8n's own splitter and parser accept (measured with n8n-workflow 2.41 and tournament).
 VALID = [
     "={{ $json.a }}", "=text", "= {{ $json.a }} and {{ $json.b }}", "={{ a; b }}", "={{ {a:1} }}", "={{ $json.a",
-    "={{ () => { return 1 } }}", "={{ await x }}", "={{ `a${b}` }}", "={{ $json?.['a'] ?? 'x' }}", "={{ a\n b }}",
+    "={{ (() => { return 1 })() }}", "={{ `a${b}` }}", "={{ $json?.['a'] ?? 'x' }}", "={{ a\n b }}",
     "={{ {...$json, a: 1} }}", "={{ $json.items.map(i => ({a: i})) }}", "={{ 'it\u2019s' }}", "=\\{{ not code }}",
     "={{ /}/.test('a') }}", "={{ $json['a b'].c }}", "={{ $if(true, 1, 2) }}", "={{ DateTime.now().toISO() }}",
 ]  # fmt: skip
 INVALID = [
     "={{ }}", "={{ $json.a + }}", "={{ $json.first name }}", "={{ if (a) b }}", "={{ return 1 }}", "={{ let a = 1 }}",
     "={{ {a:{b:1}} }}", "={{ $json. }}", "={{ (a }}", "={{ a) }}", "={{ 'a }}", "={{ a ? b }}", "={{ \u201cx\u201d }}",
+    "={{ () => { return 1 } }}", "={{ await x }}",
     "={{ {{ $json.a }} }}", "={{ $json.a }} and {{ b + }}", "={{ // a comment }}", "={{ [1, 2 }}", "={{ a = = b }}",
 ]  # fmt: skip
 

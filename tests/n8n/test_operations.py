@@ -136,3 +136,66 @@ def test_broken_neighbours_do_no_harm():
     assert made["connections"] == {"Start": None}
     assert refused(value, {"op": "connect", "source": "Start", "target": "A"}).code == "workflow"
     assert node("x")
+
+
+def test_a_node_s_settings_are_set_and_taken_away():
+    made = done(
+        chain("A"),
+        {"op": "set_node", "name": "A", "values": {"credentials": {"slackApi": {"id": "1", "name": "Team"}}}},
+        {"op": "set_node", "name": "A", "values": {"credentials": {"otherApi": {"id": "2"}}, "typeVersion": 1.5}},
+        {"op": "set_node", "name": "A", "values": {"onError": "continueErrorOutput", "retryOnFail": True}},
+        {"op": "set_node", "name": "A", "values": {"retryOnFail": None, "position": [10, 20.5], "notes": "why"}},
+    )
+    node = made["nodes"][1]
+    assert node["credentials"] == {"slackApi": {"id": "1", "name": "Team"}, "otherApi": {"id": "2"}}
+    assert (node["typeVersion"], node["onError"], node["position"]) == (1.5, "continueErrorOutput", [10, 20.5])
+    assert "retryOnFail" not in node
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({}, "must be an object"),
+        ({"onErorr": "stopWorkflow"}, "onError"),
+        ({"onError": "stop"}, "continueRegularOutput"),
+        ({"position": [1]}, "[x, y]"),
+        ({"disabled": "yes"}, "true or false"),
+        ({"typeVersion": True}, "a number"),
+        ({"parameters": {}}, "set_parameter"),
+    ],
+)
+def test_a_setting_that_is_none_is_refused_with_what_it_looks_like(values, text):
+    assert text in str(refused(chain("A"), {"op": "set_node", "name": "A", "values": values}))
+
+
+def test_a_node_is_replaced_and_keeps_its_name_place_and_connections():
+    before = chain("A", "B")
+    new = {"type": "n8n-nodes-base.set", "typeVersion": 3.4, "parameters": {"options": {}}}
+    made = done(before, {"op": "replace_node", "name": "A", "node": new})
+    assert made["connections"] == before["connections"]
+    kept = {key: before["nodes"][1][key] for key in ("id", "name", "position")}
+    assert made["nodes"][1] == {**new, **kept}
+    assert "rename_node" in str(refused(before, {"op": "replace_node", "name": "A", "node": {**new, "name": "C"}}))
+
+
+def test_a_part_is_duplicated_with_the_connections_and_references_in_it():
+    before = chain("A", "B", "C")
+    before["nodes"][2]["parameters"] = {"x": "={{ $('A').item.json.x + $('Start').item.json.y }}"}
+    made = done(before, {"op": "duplicate_nodes", "names": ["A", "B"]})
+    assert [one["name"] for one in made["nodes"][-2:]] == ["A copy", "B copy"]
+    assert made["connections"]["A copy"] == {"main": [[to("B copy")]]}
+    assert "B copy" not in made["connections"]
+    assert made["nodes"][-1]["parameters"]["x"] == "={{ $('A copy').item.json.x + $('Start').item.json.y }}"
+    assert made["nodes"][:4] == before["nodes"]
+    assert len({one["id"] for one in made["nodes"]}) == 6
+    again = {"op": "duplicate_nodes", "names": ["A"]}
+    assert "already" in str(refused(made, again))
+
+
+def test_the_workflow_gets_a_name_and_settings():
+    made = done(
+        chain("A", settings={"timezone": "UTC", "executionTimeout": 5}),
+        {"op": "set_workflow", "values": {"name": "New", "settings": {"executionOrder": "v1", "timezone": None}}},
+    )
+    assert (made["name"], made["settings"]) == ("New", {"executionTimeout": 5, "executionOrder": "v1"})
+    assert "name" in str(refused(chain("A"), {"op": "set_workflow", "values": {"name": None}}))

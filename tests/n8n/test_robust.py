@@ -183,10 +183,31 @@ def test_five_thousand_nodes_take_time_in_proportion(make, cpu_seconds):
         ([], False),
         (None, False),
         ("nodes connections", False),
+        ({"nodes": None, "connections": {}}, True),
+        ({"nodes": {}, "connections": None}, True),
+        ({"nodes": {}}, False),
+        ({"name": "x", "nodes": []}, False),
     ],
 )
 def test_a_workflow_is_recognised_sound_or_broken(value, is_one):
     assert looks_like_workflow(value) is is_one
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "is_one"),
+    [
+        ({"nodes": {}}, "flow.json", True),
+        ({"name": "x", "nodes": []}, "flows/digest.json", True),
+        ({"name": "x", "nodes": None}, "n8n/Digest.json", True),
+        ([{"nodes": {}}], "my-workflow.json", True),
+        ({"nodes": [], "edges": []}, "flows/graph.json", False),
+        ({"nodes": [{"id": 1}]}, "flows/graph.json", False),
+        ({"nodes": {}}, "overflow.json", False),
+        ({"name": "x"}, "flow.json", False),
+    ],
+)
+def test_nodes_without_any_node_are_a_workflow_in_a_file_that_says_so(value, path, is_one):
+    assert looks_like_workflow(value, path) is is_one
 
 
 def test_the_table_lists_exactly_the_rules_that_the_code_uses():

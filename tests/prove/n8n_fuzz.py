@@ -140,8 +140,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     from rails.gate.checks.n8n import check_workflow
-    from rails.n8n import formatting
-    from rails.n8n.compare import summary
+    from rails.n8n import formatting, summary
     from rails.n8n.draw import picture
     from rails.n8n.recognise import looks_like_workflow
     from rails.n8n.rules.destination import PROFILES

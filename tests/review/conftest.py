@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from rails.approval.pending import PendingAnswers
-from rails.core.events import Record
+from rails.core.events.record import Record
 
 from .running import KEY as BOX_KEY
 from .running import Run

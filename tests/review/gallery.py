@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass, field
 
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
 
 MODELS = ("anthropic:claude-sonnet-5-5", "openai:qwen3-coder")
@@ -69,7 +69,7 @@ class Story:
         self.say("AGENT_ENGAGE", self.task, agent=self.agent, task=self.task, system=self.prompt)
 
     def say(self, event, message, /, **details):
-        self.log.append(Event(event, message, details, self.agent, self.model))
+        self.log.append(UnknownEvent(event, message, details), self.agent, self.model)
 
     @property
     def id(self):

@@ -58,7 +58,7 @@ class Run:
     def _run(self):
         box = PendingAnswers(self.state, self.id, KEY)
         box.listen()
-        self.queue.open(box, self.session.record)
+        self.queue.open(box, self.session.publish)
         with self.log:
             self.ending = self.session.run(self.resumed)
 

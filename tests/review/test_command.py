@@ -92,7 +92,7 @@ def test_prices_that_are_wrong_are_said_and_right_ones_are_used(review, tmp_path
     prices.write_text("[models.x]\ninput = 1\n")
     code, _, err = review("--models")
     assert code == 2
-    assert "the price of x must have input and output" in err
+    assert "models.x: `output` is missing. Add `output` (number: Money for a million tokens" in err
 
 
 def test_the_session_file_shows_attempts_drift_and_decisions(review, tmp_path):

@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rails.core.events.record import event_of
 from rails.projections.session import session_view
 from rails.projections.turn import correction_of
 from rails.render.table import table_as_text
 from rails.review.reports.repair_drift import difference, drift_report, drift_tables
+
+
+def seen(details):
+    return correction_of(event_of("CORRECTION", "", details))
 
 
 def block(value, *, raw=None):
@@ -17,7 +22,7 @@ def block(value, *, raw=None):
 
 
 def changes(before, after, **more):
-    found = correction_of({"id": "t1.1", "before": before, "after": after, "taken": True, "why": "", **more})
+    found = seen({"id": "t1.1", "before": before, "after": after, "taken": True, "why": "", **more})
     return [(change.place, change.old, change.new) for change in found.changes]
 
 
@@ -78,7 +83,7 @@ def test_a_request_corrected_to_itself_never_changed(value):
 
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_anything_at_all_can_be_read(before, after):
-    correction_of({"before": before, "after": after, "drift": [before, 3], "taken": "yes"})
+    seen({"before": before, "after": after, "drift": [before, 3], "taken": "yes"})
 
 
 def test_the_report_counts_by_model_and_lists_every_changed_value(log):

@@ -65,7 +65,7 @@ def test_old_findings_are_left_out_and_what_was_not_checked_is_said(log):
     st.text(max_size=5), st.lists(st.dictionaries(st.sampled_from(["path", "rule", "line", "severity", "new"]),
     st.one_of(st.text(max_size=5), st.integers(), st.booleans()))))))  # fmt: skip
 def test_no_record_however_odd_breaks_the_export(details):
-    from rails.core.events import Record
+    from rails.core.events.record import Record
 
     record = Record(1, "2026-11-21T23:00:00.000000Z", "s", "a", "m", "GATE_VERDICT", "gate", details, "", "")
     json.loads(to_sarif([record]))

@@ -4,18 +4,18 @@ import base64
 import hashlib
 import re
 import subprocess
-from dataclasses import replace
 from html.parser import HTMLParser
 from importlib import resources
 
 import pytest
+from msgspec.structs import replace
 
 from rails.n8n.draw import picture
 from rails.projections.session import session_view
-from rails.review.diffs import read_diff
+from rails.render.diffs import read_diff
+from rails.render.html_page.blocks import TEXT_CHARS
+from rails.render.html_page.markup import el, html_text, join
 from rails.review.html import render_html
-from rails.review.html_turns import TEXT_CHARS
-from rails.review.markup import el, html_text, join
 
 
 class Outline(HTMLParser):

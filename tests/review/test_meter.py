@@ -5,7 +5,7 @@ import pytest
 from rails.config.prices import Price, Prices
 from rails.core.conversation import Usage
 from rails.log.session_stats import SessionStats
-from rails.projections.progress import session_usage
+from rails.review.reports.usage import session_usage
 
 PRICES = Prices({"sonnet": Price(3.0, 15.0, 0.3)}, "USD", "2026-11")
 LIMITS = {"max_tokens": 10_000, "max_seconds": 900.0, "max_cost": 0.5}

@@ -122,7 +122,7 @@ def test_tokens_cost_what_the_users_table_says(tmp_path, log):
 def test_prices_that_are_none_are_refused_by_name(tmp_path, text):
     file = tmp_path / "prices.toml"
     file.write_text(text)
-    with pytest.raises(UsageError, match=r"prices\.toml.*No cost can be worked out"):
+    with pytest.raises(UsageError, match=r"No cost can be worked out\. .*prices\.toml:"):
         load_price_file(file)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.core.events import EVENT_TYPES
+from rails.core.events.record import BY_TYPE
 from rails.projections.session import session_as_json, session_view
 
 
@@ -151,7 +151,7 @@ def test_what_the_log_stores_elsewhere_is_shown_by_its_beginning_or_loaded(log):
     text = session_view(record).turns[0].text
     assert text.startswith("first words\n[… 90000 bytes, stored as ffffffffffff")
 
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     def load(item):
         return replace(item, details={**item.details, "text": "all of it"}) if "text" in item.details else item
@@ -275,7 +275,7 @@ JSON = st.recursive(
 )
 
 
-EVENTS = st.tuples(st.sampled_from([*sorted(EVENT_TYPES), "OTHER"]), st.dictionaries(st.sampled_from(KEYS), JSON))
+EVENTS = st.tuples(st.sampled_from([*sorted(BY_TYPE), "OTHER"]), st.dictionaries(st.sampled_from(KEYS), JSON))
 
 
 @settings(max_examples=120, deadline=None)

@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import msgspec
 import pytest
 
 from rails.core.errors import UsageError
 from rails.log.session_stats import SessionStats
 from rails.projections.session import session_view
-from rails.render.table import Cell, Table, cells, table_as_text
+from rails.render.blocks import Cell, Table, cells
+from rails.render.table import table_as_text
 from rails.review.reports.decisions import decisions, decisions_table
 from rails.review.reports.report_list import REPORTS
 from rails.review.reports.rules import heat_map, heat_table
@@ -163,7 +165,9 @@ def test_no_text_of_a_log_reaches_the_terminal_raw(log, evil):
     correction = ("CORRECTION", {"id": "t1.1", "before": '{"a": "b"}', "after": '{"a": "c"}', "taken": True})
     records = [*log.demo(), *log.records(log.call(9), correction)]
     bad = [
-        replace(r, details=poisoned(dict(r.details)), agent_role=evil, llm_model_used=evil, session_id=evil)
+        msgspec.structs.replace(
+            r, details=poisoned(dict(r.details)), agent_role=evil, llm_model_used=evil, session_id=evil
+        )
         for r in records
     ]
     for report in REPORTS.values():

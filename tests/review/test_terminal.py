@@ -73,7 +73,7 @@ def test_no_text_of_the_log_reaches_the_terminal_raw(log, evil):
             return [poisoned(item) for item in value]
         return {key: poisoned(item) for key, item in value.items()} if isinstance(value, dict) else value
 
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     records = [
         replace(record, details=poisoned(dict(record.details)), agent_role=evil, llm_model_used=evil, session_id=evil)
@@ -84,15 +84,15 @@ def test_no_text_of_the_log_reaches_the_terminal_raw(log, evil):
 
 
 def test_a_session_from_a_real_log(tmp_path):
-    from rails.core.events import Event
+    from rails.core.events.base import UnknownEvent
     from rails.log.reader import full, read_lenient
     from rails.log.writer import SessionLog
 
     log = SessionLog.create(tmp_path / ".rails")
-    log.append(Event("WORKFLOW_START", "bump a", {"task": "bump a"}))
-    log.append(Event("LLM_CALL", "asking", {"turn": 1}, "coder", "m"))
-    log.append(Event("LLM_RESPONSE", "answer", {"text": "x" * 50_000, "stop_reason": "end_turn"}, "coder", "m"))
-    log.append(Event("WORKFLOW_END", "Done.", {"outcome": "done"}))
+    log.append(UnknownEvent("WORKFLOW_START", "bump a", {"task": "bump a"}))
+    log.append(UnknownEvent("LLM_CALL", "asking", {"turn": 1}), "coder", "m")
+    log.append(UnknownEvent("LLM_RESPONSE", "answer", {"text": "x" * 50_000, "stop_reason": "end_turn"}), "coder", "m")
+    log.append(UnknownEvent("WORKFLOW_END", "Done.", {"outcome": "done"}))
     log.close()
     records, damage = read_lenient(log.path)
     view = session_view(records, damage, load=lambda record: full(record, tmp_path / ".rails"))

@@ -7,7 +7,7 @@ import pytest
 
 from rails.core import limits
 from rails.core.conversation import NativeCall
-from rails.core.events import Record
+from rails.core.events.record import Record, event_of
 from rails.session.escalation import answer_text, gather, page
 from rails.testing import ScriptedHuman, ScriptedModel
 
@@ -160,4 +160,4 @@ def test_what_is_saved_is_masked_as_the_log_is(started):
 
 
 def test_an_answer_without_text_or_calls_is_an_empty_line():
-    assert answer_text({}) == "\n"
+    assert answer_text(event_of("LLM_RESPONSE", "", {})) == "\n"

@@ -2,7 +2,7 @@
 
 import json
 
-from rails.trust import gate
+from rails.gate.support import executed_config
 
 COMMAND = '[[gate.command]]\nname = "words"\nrun = ["python", "-c", "print(\'a.txt:1: never ship this\')"]\n'
 
@@ -16,7 +16,7 @@ def write(path, content):
 def test_what_a_command_finds_in_the_proposal_goes_back_to_the_agent(work, tmp_path, monkeypatch):
     monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path / "config"))
     (work.project / ".rails.toml").write_text(COMMAND)
-    gate.give_consent(work.project, COMMAND.encode())
+    executed_config.agree(work.project, COMMAND.encode())
     done = work(write("a.txt", "x\n"), "I give up.")
     assert "a.txt:1" in done.told[0]
     assert "never ship this" in done.told[0]

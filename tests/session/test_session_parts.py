@@ -5,7 +5,7 @@ import pytest
 from rails.config.prices import Price, price_of, read_prices
 from rails.core.conversation import Message, NativeResult, TextPart, Usage, message_to_json
 from rails.core.errors import UsageError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.messages import language, say
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.resume import resume_state
@@ -192,12 +192,20 @@ def test_usage_and_worked_time_are_read_from_the_log_and_a_pause_is_not_work():
         ("", None),
         ('currency = "EUR"\n[models.m]\ninput = 3\noutput = 15\n', None),
         ('[models."openai:m"]\ninput = 3\noutput = 15\ncached = 3\n', None),
-        ("[models.m]\ninput = 3\n", "must have input and output"),
-        ("[models.m]\ninput = 3\noutput = 15\nprompt = 1\n", "must have input and output"),
-        ("[models.m]\ninput = -3\noutput = 15\n", "money for a million tokens"),
-        ('[models.m]\ninput = "3"\noutput = 15\n', "money for a million tokens"),
-        ("m = ", "prices.toml"),
-        ("models = 3", "stand in tables"),
+        (
+            "[models.m]\ninput = 3\n",
+            "1:2: models.m: `output` is missing. Add `output` .number: Money for a million tokens",
+        ),
+        (
+            "[models.m]\ninput = 3\noutput = 15\nprompt = 1\n",
+            "4:1: models.m: `prompt` is not known. Allowed: `input`, `output`, `cached`.",
+        ),
+        ("[models.m]\ninput = -3\noutput = 15\n", "`input` is -3; it must be at least 0. Money for a million tokens"),
+        ('[models.m]\ninput = "3"\noutput = 15\n', "2:1: models.m: `input` is a string .*; it must be a number. Money"),
+        ("m = ", "No cost can be worked out. .*prices.toml: it is not valid TOML: Invalid value"),
+        ("modles = 3", "`modles` is not known. Did you mean `models`?"),
+        ("as_of = 2026-11-21\n[models.m]\ninput = 3\noutput = 15\ncached = 3\n", None),
+        ("models = 3", "`models` is an integer .3.; it must be a table. Prices by the model's name"),
     ],
 )
 def test_prices_are_read_from_the_users_own_file(tmp_path, text, said):

@@ -7,8 +7,9 @@ import pytest
 
 from rails.core.app_dirs import builtin_folder
 from rails.core.errors import UsageError
+from rails.tools.acceptance import accept_definition, pending_definitions
 from rails.tools.loader import load_definitions
-from rails.trust.tools import Trust
+from rails.trust.record import TrustRecord
 
 
 @pytest.fixture
@@ -36,25 +37,25 @@ def open_registry(project, trust):
 
 def test_a_new_definition_waits_and_runs_freely_once_accepted(tmp_path, project):
     write(project)
-    trust = Trust(tmp_path / "config", project)
+    trust = TrustRecord(tmp_path / "config", project)
     registry = open_registry(project, trust)
     assert registry.get("count").access_of("coder") == "ask"
-    (pending,) = trust.pending(registry)
+    (pending,) = pending_definitions(registry, trust)
     assert 'runs ["wc"]' in pending.question()
     assert '"tool_name": "count"' in pending.question()
-    trust.accept(pending.definition)
+    accept_definition(pending.definition, trust)
     registry = open_registry(project, trust)
-    assert trust.pending(registry) == ()
+    assert pending_definitions(registry, trust) == ()
     assert registry.get("count").access_of("coder") == "free"
 
 
 def test_a_changed_definition_waits_again_and_the_change_is_shown(tmp_path, project):
     write(project)
-    trust = Trust(tmp_path / "config", project)
-    trust.accept(open_registry(project, trust).get("count"))
+    trust = TrustRecord(tmp_path / "config", project)
+    accept_definition(open_registry(project, trust).get("count"), trust)
     write(project, transport={"type": "command", "command": ["rm", "-rf", "."]})
     registry = open_registry(project, trust)
-    (pending,) = trust.pending(registry)
+    (pending,) = pending_definitions(registry, trust)
     assert registry.get("count").access_of("coder") == "ask"
     assert '+   "rm",' in pending.question()
     assert '-   "wc"' in pending.question()
@@ -62,18 +63,18 @@ def test_a_changed_definition_waits_again_and_the_change_is_shown(tmp_path, proj
 
 def test_layout_alone_is_not_a_change(tmp_path, project):
     write(project)
-    trust = Trust(tmp_path / "config", project)
-    trust.accept(open_registry(project, trust).get("count"))
+    trust = TrustRecord(tmp_path / "config", project)
+    accept_definition(open_registry(project, trust).get("count"), trust)
     file = project / "mcp_definitions" / "count.json"
     file.write_text(json.dumps(json.loads(file.read_text())))
-    assert trust.pending(open_registry(project, trust)) == ()
+    assert pending_definitions(open_registry(project, trust), trust) == ()
 
 
 def test_acceptance_is_for_one_project_and_can_be_taken_back(tmp_path, project):
     write(project)
-    trust = Trust(tmp_path / "config", project)
-    trust.accept(open_registry(project, trust).get("count"))
-    assert Trust(tmp_path / "config", tmp_path / "other").digests() == frozenset()
+    trust = TrustRecord(tmp_path / "config", project)
+    accept_definition(open_registry(project, trust).get("count"), trust)
+    assert TrustRecord(tmp_path / "config", tmp_path / "other").digests() == frozenset()
     assert trust.forget("count") is True
     assert trust.forget("count") is False
     assert trust.digests() == frozenset()
@@ -81,8 +82,8 @@ def test_acceptance_is_for_one_project_and_can_be_taken_back(tmp_path, project):
 
 def test_the_record_is_private_and_whole(tmp_path, project):
     write(project)
-    trust = Trust(tmp_path / "config", project)
-    trust.accept(open_registry(project, trust).get("count"))
+    trust = TrustRecord(tmp_path / "config", project)
+    accept_definition(open_registry(project, trust).get("count"), trust)
     files = list((tmp_path / "config").iterdir())
     assert [file.name for file in files] == ["trust.json"]
     assert stat.S_IMODE(files[0].stat().st_mode) == 0o600
@@ -93,7 +94,7 @@ def test_a_damaged_record_is_an_error_and_not_an_acceptance(tmp_path, project, t
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "trust.json").write_text(text)
     with pytest.raises(UsageError, match=r"trust\.json"):
-        Trust(tmp_path / "config", project).digests()
+        TrustRecord(tmp_path / "config", project).digests()
 
 
 def test_the_users_own_folder_is_trusted_as_a_whole(tmp_path, project):

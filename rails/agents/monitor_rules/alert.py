@@ -1,4 +1,4 @@
-"""What the overseer says: one alert, with the fields of the original AI-Rails."""
+"""What the overseer says: alerts about records, with the fields of the original AI-Rails."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
-from rails.core.dataclass import dataclass
-from rails.core.events import Record
+from rails.core.events.record import Record
+from rails.core.events.session import OverseerAlert
 from rails.core.text import one_line
 from rails.core.tool_request import Json
 
@@ -15,33 +15,19 @@ AlertSeverity = Literal["INFO", "WARNING", "CRITICAL"]
 IssueType = Literal["Boundary Violation", "Security Risk", "Quality Issue", "Other"]
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
-    """One reason for a human to look. ``seq`` is the record that shows it; ``prompt`` may be sent to the agent."""
-
-    severity: AlertSeverity
-    agent: str
-    timestamp: str
-    issue_type: IssueType
-    description: str
-    evidence: str
-    recommendation: str
-    seq: int
-    prompt: str = ""
-
-    def text(self) -> str:
-        """Return the alert in the form of the original AI-Rails."""
-        lines = [
-            "OVERSEER ALERT",
-            f"Severity: {self.severity}",
-            f"Agent: {self.agent}",
-            f"Timestamp: {self.timestamp}",
-            f"Issue Type: {self.issue_type}",
-            f"Description: {self.description}",
-            f"Evidence: {self.evidence} (record {self.seq})",
-            f"Recommendation: {self.recommendation}",
-        ]
-        return "\n".join([*lines, f"Suggested interruption prompt: {self.prompt}"] if self.prompt else lines)
+def alert_in_words(alert: OverseerAlert) -> str:
+    """Return the alert in the form of the original AI-Rails."""
+    lines = [
+        "OVERSEER ALERT",
+        f"Severity: {alert.severity}",
+        f"Agent: {alert.agent}",
+        f"Timestamp: {alert.timestamp}",
+        f"Issue Type: {alert.issue_type}",
+        f"Description: {alert.description}",
+        f"Evidence: {alert.evidence} (record {alert.seq})",
+        f"Recommendation: {alert.recommendation}",
+    ]
+    return "\n".join([*lines, f"Suggested interruption prompt: {alert.prompt}"] if alert.prompt else lines)
 
 
 def alert(
@@ -53,9 +39,9 @@ def alert(
     evidence: str,
     recommendation: str,
     prompt: str = "",
-) -> Alert:
+) -> OverseerAlert:
     """Return an alert about ``record``; its evidence is cut to a line."""
-    return Alert(
+    return OverseerAlert(
         severity,
         record.agent_role,
         record.timestamp,

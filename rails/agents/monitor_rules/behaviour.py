@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import AFRESH, REPEATS, Alert, alert, asked_of, records_of_type, refusals
-from rails.core.events import Record
+from rails.agents.monitor_rules.alert import AFRESH, REPEATS, alert, asked_of, records_of_type, refusals
+from rails.core.events.record import Record
+from rails.core.events.session import OverseerAlert
 
 _MANY: Final = 5
 #: Answers without one thing that worked; the attempts of each kind have bounds of their own.
@@ -18,7 +19,7 @@ _CYCLE: Final = 3
 _FAILURES: Final = ("TOOL_REQUEST_VALIDATION_FAILED", "CHANGE_REFUSED", "OUTPUT_REFUSED", "GATE_VERDICT")
 
 
-def repeated_failures(records: Sequence[Record]) -> Iterator[Alert]:
+def repeated_failures(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """The same refusal or finding again: one alert when it becomes a habit, one when it is a loop.
 
     An agent that restarts, with a page of what failed, is counted again.
@@ -52,7 +53,7 @@ def _failure_texts(record: Record) -> Iterator[str]:
             yield f"{finding.get('path')}: {finding.get('rule')} {finding.get('message')}"
 
 
-def repeated_requests(records: Sequence[Record]) -> Iterator[Alert]:
+def repeated_requests(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """The same request again although nothing was changed since: after a change, looking again makes sense."""
     counts: Counter[tuple[str, str]] = Counter()
     for record in records_of_type(records, "MCP_REQUEST_FORMULATED", "TOOL_EXECUTION_RESULT", *AFRESH):
@@ -76,7 +77,7 @@ def repeated_requests(records: Sequence[Record]) -> Iterator[Alert]:
                 )
 
 
-def denied_again(records: Sequence[Record]) -> Iterator[Alert]:
+def denied_again(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """What a human denied is asked for again, word for word."""
     asked: dict[str, str] = {}
     denied: set[tuple[str, str]] = set()
@@ -99,7 +100,7 @@ def denied_again(records: Sequence[Record]) -> Iterator[Alert]:
             )
 
 
-def oscillation(records: Sequence[Record]) -> Iterator[Alert]:
+def oscillation(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A file that goes A, B, A, B (or A, B, C twice): fixes undo each other. What it was at first counts too."""
     states: dict[str, list[str]] = defaultdict(list)
     for record in records_of_type(records, "EXECUTION_STARTED"):
@@ -131,7 +132,7 @@ def _cycles(history: Sequence[str]) -> bool:
     )
 
 
-def made_up_tools(records: Sequence[Record]) -> Iterator[Alert]:
+def made_up_tools(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """Tools that do not exist, again and again."""
     counts: Counter[str] = Counter()
     for record in records_of_type(records, "TOOL_REQUEST_VALIDATION_FAILED"):
@@ -151,7 +152,7 @@ def made_up_tools(records: Sequence[Record]) -> Iterator[Alert]:
                 )
 
 
-def invented_results(records: Sequence[Record]) -> Iterator[Alert]:
+def invented_results(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A tool's result that stands in the agent's own answer."""
     for record in records_of_type(records, "LLM_RESPONSE"):
         found = patterns.invented(str(record.details.get("text", "")))
@@ -167,7 +168,7 @@ def invented_results(records: Sequence[Record]) -> Iterator[Alert]:
             )
 
 
-def stalling(records: Sequence[Record]) -> Iterator[Alert]:
+def stalling(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """Answer after answer, and nothing that worked."""
     since: defaultdict[str, list[int]] = defaultdict(list)
     for record in records_of_type(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT", *AFRESH):
@@ -188,7 +189,7 @@ def stalling(records: Sequence[Record]) -> Iterator[Alert]:
             answers.clear()
 
 
-def empty_answers(records: Sequence[Record]) -> Iterator[Alert]:
+def empty_answers(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """An end without a word."""
     for record in records_of_type(records, "AGENT_FINISHED"):
         if record.details.get("outcome") == "done" and len(record.message.strip()) < 3:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import behaviour, safety
-from rails.agents.monitor_rules.alert import Alert
-from rails.core.events import Record
+from rails.core.events.record import Record
+from rails.core.events.session import OverseerAlert
 from rails.core.text import one_line
 
-RULES: Final[Mapping[str, Callable[[Sequence[Record]], Iterator[Alert]]]] = {
+RULES: Final[Mapping[str, Callable[[Sequence[Record]], Iterator[OverseerAlert]]]] = {
     "repeated failures": behaviour.repeated_failures,
     "repeated requests": behaviour.repeated_requests,
     "denied again": behaviour.denied_again,
@@ -34,12 +34,9 @@ RULES: Final[Mapping[str, Callable[[Sequence[Record]], Iterator[Alert]]]] = {
 }
 
 
-__all__ = ["Alert", "watch"]
-
-
-def watch(records: Sequence[Record]) -> tuple[Alert, ...]:
+def watch(records: Sequence[Record]) -> tuple[OverseerAlert, ...]:
     """Return every alert that the rules find in a session, in the order of the records that show them."""
-    found: list[Alert] = []
+    found: list[OverseerAlert] = []
     for name, rule in RULES.items():
         try:
             found += rule(records)
@@ -49,9 +46,9 @@ def watch(records: Sequence[Record]) -> tuple[Alert, ...]:
     return tuple(sorted(found, key=lambda alert: alert.seq))
 
 
-def _broken(name: str, error: Exception, records: Sequence[Record]) -> Alert:
+def _broken(name: str, error: Exception, records: Sequence[Record]) -> OverseerAlert:
     last = records[-1] if records else None
-    return Alert(
+    return OverseerAlert(
         "CRITICAL",
         "",
         last.timestamp if last else "",
@@ -60,4 +57,5 @@ def _broken(name: str, error: Exception, records: Sequence[Record]) -> Alert:
         one_line(f"{type(error).__name__}: {error}", 200),
         "Read the log yourself before you trust it.",
         last.seq if last else 0,
+        "",
     )

@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import REPEATS, Alert, alert, records_of_type, refusals, texts_of
+from rails.agents.monitor_rules.alert import REPEATS, alert, records_of_type, refusals, texts_of
 from rails.core import paths
 from rails.core.builtin_tools import BUILTIN_TOOLS
-from rails.core.events import Record
+from rails.core.events.record import Record
+from rails.core.events.session import OverseerAlert
 
 #: Tools whose parameters are text for files, where a dangerous word is no command.
 _FILE_TOOLS: Final = frozenset(tool.name for tool in BUILTIN_TOOLS.values() if tool.on_files)
@@ -25,7 +26,7 @@ _RUN_BY_OTHERS: Final = re.compile(
 )
 
 
-def out_of_role(records: Sequence[Record]) -> Iterator[Alert]:
+def out_of_role(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """Tools that the role may not use: a warning each, and critical when it is a habit."""
     counts: Counter[str] = Counter()
     for record in records_of_type(records, "TOOL_REQUEST_VALIDATION_FAILED"):
@@ -44,7 +45,7 @@ def out_of_role(records: Sequence[Record]) -> Iterator[Alert]:
             )
 
 
-def forbidden_places(records: Sequence[Record]) -> Iterator[Alert]:
+def forbidden_places(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A path that leads out of the project, or to secrets and keys; each path once."""
     told: set[tuple[str, str]] = set()
     for record in records_of_type(records, "MCP_REQUEST_FORMULATED"):
@@ -74,7 +75,7 @@ def _place_of(raw: str) -> str:
     return _OUTSIDE if outside else ""
 
 
-def dangerous_commands(records: Sequence[Record]) -> Iterator[Alert]:
+def dangerous_commands(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A command that does damage, in what a tool is to run; or a text too long to be looked at."""
     for record in records_of_type(records, "MCP_REQUEST_FORMULATED"):
         if record.details.get("tool_name") in _FILE_TOOLS:
@@ -102,7 +103,7 @@ def dangerous_commands(records: Sequence[Record]) -> Iterator[Alert]:
             )
 
 
-def _dangerous_files(record: Record) -> Iterator[Alert]:
+def _dangerous_files(record: Record) -> Iterator[OverseerAlert]:
     """In most files a dangerous word is text; in one that something else runs it is a command."""
     parameters = record.details.get("parameters")
     values = parameters if isinstance(parameters, dict) else {}
@@ -120,7 +121,7 @@ def _dangerous_files(record: Record) -> Iterator[Alert]:
         )
 
 
-def credentials(records: Sequence[Record]) -> Iterator[Alert]:
+def credentials(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """Only the beginning is shown, or the log's mark: an alert must not spread what it warns of."""
     for record in records_of_type(records, "LLM_RESPONSE", "TOOL_EXECUTION_RESULT"):
         own = record.event_type == "LLM_RESPONSE"
@@ -137,7 +138,7 @@ def credentials(records: Sequence[Record]) -> Iterator[Alert]:
             )
 
 
-def instructions_in_results(records: Sequence[Record]) -> Iterator[Alert]:
+def instructions_in_results(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     """A text from outside that speaks to the agent."""
     for record in records_of_type(records, "TOOL_EXECUTION_RESULT"):
         found = patterns.instruction(str(record.details.get("text", "")))

@@ -60,7 +60,7 @@ class GrantsFile:
                 self._revoked.unlink(missing_ok=True)  # of an earlier process with this number
                 self._up = True
             shown = json.dumps([{"number": n, "words": words} for n, words in grants.items()])
-            atomic_file.write(self._own, shown.encode(), durable=False)
+            atomic_file.replace_file(self._own, shown.encode(), durable=False)
 
     def revoked(self) -> tuple[str, ...]:
         """Return what others asked to revoke: numbers, or "all"."""

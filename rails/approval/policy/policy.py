@@ -28,16 +28,14 @@ from __future__ import annotations
 import os
 import stat
 import time
-import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, cast
 
-from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, Choice, Chooser, Decision
-from rails.approval.policy.file import Example, read_tables
+from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Choice, Chooser, Decision
+from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
 from rails.approval.policy.rules import Circumstances, Judgement, Policy, PolicyRule, items_of, minute_of
-from rails.approval.terminal.batch import BatchApprover
 from rails.core.app_dirs import config_folder
 from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import dataclass, field
@@ -139,17 +137,18 @@ def load_policy(project: Path | None = None, *, folder: Path | None = None) -> P
     examples that the rules don't fulfil.
     """
     file = (folder or config_folder()) / POLICY_NAME
-    rules, examples, mistakes = read_tables(_toml(file), str(file))
+    mine = read_policy(_content(file), str(file))
+    mistakes, rules, examples = [*mine.mistakes], mine.rules, mine.examples
     if project is not None:
-        own = _toml(project / PROJECT_NAME).get("policy", {})
-        more, more_examples, more_mistakes = read_tables(own, str(project / PROJECT_NAME), first=len(rules) + 1)
-        mistakes += [f"{rule.source}: {rule} allows; a project can only deny or ask" for rule in _allowing(more)]
-        rules, examples = rules + more, examples + more_examples
-        mistakes += more_mistakes
-    policy = Policy(tuple(rules))
+        place = project / PROJECT_NAME
+        more = read_policy(_content(place), str(place), first=len(rules) + 1, project=True)
+        mistakes += [f"{rule.source}: {rule} allows; a project can only deny or ask" for rule in _allowing(more.rules)]
+        mistakes += more.mistakes
+        rules, examples = rules + more.rules, examples + more.examples
+    policy = Policy(rules)
     mistakes += [wrong for example in examples if (wrong := _check(policy, example))]
     if mistakes:
-        raise UsageError("\n".join(("The approval policy cannot be used.", *mistakes)))
+        raise UsageError("\n".join(("The approval policy cannot be used. Nothing is approved from it.", *mistakes)))
     return policy
 
 
@@ -157,15 +156,15 @@ def _allowing(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     return [rule for rule in rules if rule.decision == "allow"]
 
 
-def _toml(file: Path) -> dict[str, object]:
+def _content(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:
             if os.name == "posix" and os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:
                 raise UsageError(f"{file}: anyone on this machine can write it. Run: chmod o-w {file}")
-            return tomllib.load(stream)
+            return stream.read()
     except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return b""
+    except OSError as error:
         raise UsageError(f"{file}: {error}. Nothing is approved from a policy that cannot be read.") from error
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Final, TextIO, Unpack
 
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Choice, Decision
-from rails.approval.diff_view import file_diff, show
+from rails.approval.diff_view import file_diff
 from rails.approval.edit import (
     Contents,
     Editor,
@@ -25,12 +25,14 @@ from rails.approval.policy.grants import EVERY, MINUTES, USES, Grants, as_toml, 
 from rails.approval.policy.rules import PolicyRule
 from rails.approval.terminal.batch import decide_batch
 from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer
-from rails.approval.terminal.screen import Look, draw, styled, wrap
+from rails.approval.terminal.screen import Look
 from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.dataclass import dataclass
 from rails.core.errors import RailsError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line
+from rails.render.blocks import show
+from rails.render.lines import draw, styled, wrap
 
 #: Nobody has to sit and wait: after this long the agent is asked to correct itself, as without a human.
 WAIT_S: Final = 60.0

@@ -10,27 +10,19 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.terminal.console import Console, NoAnswer
-from rails.approval.terminal.screen import Look, field, styled, wrap
+from rails.approval.terminal.screen import Look, field
 from rails.core.dataclass import replace
 from rails.core.text import one_line
+from rails.render.lines import styled, wrap
 
 #: Runs in one question: a list that a person reads to its end.
 MOST: Final = 20
 _TRIES: Final = 20
 _LINE: Final = 200
-
-
-@runtime_checkable
-class BatchApprover(Protocol):
-    """An approver that can answer several questions about the same tool at once."""
-
-    def decide_batch(self, requests: Sequence[ApprovalRequest]) -> Sequence[Decision | None]:
-        """Answer each of ``requests``, in order; ``None``: to be asked about by itself."""
-        ...
 
 
 def alike(one: ApprovalRequest, other: ApprovalRequest) -> bool:

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from typing import Final, TextIO, TypedDict
 
 from rails.approval.decision import ApprovalRequest
-from rails.approval.terminal.screen import Look, draw_request, styled
+from rails.approval.terminal.screen import Look, draw_request
 from rails.core.errors import RailsError
+from rails.render.lines import styled
 
 #: Longer lines are no answer.
 MAX_LINE: int = 4_096

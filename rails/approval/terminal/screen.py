@@ -8,118 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rails.approval.audit import LoggedCall, LoggedRequest
 from rails.approval.decision import ApprovalRequest
-from rails.approval.diff_view import FILE_LINES, DiffLine, DiffStyle, FileDiff, file_diff, show
-from rails.core.change_summary import ChangeSummary, SummaryStyle
+from rails.approval.diff_view import FILE_LINES, file_diff
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
+from rails.core.events.approval import ApprovalOpened, AskedRequest
 from rails.core.paths import protected
 from rails.core.text import one_line
 from rails.core.tool_request import Json, ToolRequest
 from rails.core.verdict import Verdict
+from rails.render.blocks import Diff, show
+from rails.render.lines import draw, draw_summary, styled, wrap
 
-_MARKS: Final[dict[DiffStyle, str]] = {
-    "add": "+ ",
-    "remove": "- ",
-    "tool_add": "+~",
-    "tool_remove": "-~",
-    "finding": "^ ",
-}
-_OUTLINE_MARKS: Final[dict[SummaryStyle, str]] = {"add": "+", "remove": "-", "change": "~", "note": " "}
-#: Select Graphic Rendition codes (ECMA-48).
-SGR: Final[dict[str, str]] = {
-    "add": "32",
-    "remove": "31",
-    "change": "33",
-    "tool_add": "36",
-    "tool_remove": "35",
-    "hunk": "2",
-    "note": "2",
-    "cut": "7",
-    "finding": "1;33",
-    "title": "1",
-    "risk": "1;31",
-    "good": "32",
-    "dim": "2",
-}
 LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
-_GUTTER: Final = 9
-_MIN_WIDTH: Final = 20
-
-
-def styled(text: str, style: str, colour: bool) -> str:
-    """Return ``text`` in the colours of ``style``; unchanged without ``colour``."""
-    code = SGR.get(style) if colour else None
-    return f"\x1b[{code}m{text}\x1b[0m" if code else text
-
-
-def draw(diff: FileDiff, *, colour: bool = False, width: int = 100) -> list[str]:
-    """Return a file's diff as terminal lines of at most ``width`` columns."""
-    return [
-        *(styled(piece, "title", colour) for piece in wrap(diff.title, width)),
-        *draw_lines(diff.lines, colour, width),
-    ]
-
-
-def draw_lines(lines: Iterable[DiffLine], colour: bool = False, width: int = 100) -> list[str]:
-    """Return diff lines with their gutters: line number, mark, text."""
-    return [drawn for line in lines for drawn in _drawn(line, colour, width)]
-
-
-def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100) -> list[str]:
-    """Return what a change means as terminal lines: a title, then each thing with its details set in."""
-    title = f"{one_line(outline.path, 1000)}: {one_line(outline.title, 300)}"
-    lines = [styled(piece, "title", colour) for piece in wrap(title, width)]
-    for line in outline.lines:
-        lead = " " * (2 + 3 * line.indent) if line.indent else f"  {_OUTLINE_MARKS[line.style]} "
-        for piece in wrap(show(line.text), max(_MIN_WIDTH, width - len(lead))):
-            lines.append(styled(f"{lead}{piece}".rstrip(), line.style, colour))
-            lead = " " * len(lead)
-    if outline.hidden:
-        lines.append(styled(f"    [… {outline.hidden} lines not shown …]", "cut", colour))
-    return lines
-
-
-def _drawn(line: DiffLine, colour: bool, width: int) -> Iterator[str]:
-    number = str(line.new or line.old or "")
-    first = f"{'' if line.style == 'finding' else number:>5} {_MARKS.get(line.style, '  ')} "
-    for position, piece in enumerate(wrap(line.text.expandtabs(4), max(_MIN_WIDTH, width - _GUTTER))):
-        gutter = first if position == 0 else " " * (_GUTTER - 3) + "⤷  "
-        yield styled(f"{gutter}{piece}".rstrip(), line.style, colour)
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
-
-    Cuts after a space where there is one near the end; the pieces joined are ``text``.
-    """
-    if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
-        return [text]
-    pieces = []
-    start = used = 0
-    for position, char in enumerate(text):
-        cells = _cells(char)
-        if used + cells > width:
-            space = text.rfind(" ", start + (position - start) * 2 // 3, position)
-            cut = space + 1 if space >= 0 else position
-            pieces.append(text[start:cut])
-            used = sum(map(_cells, text[cut:position]))
-            start = cut
-        used += cells
-    return [*pieces, text[start:]]
-
-
-def _cells(char: str) -> int:
-    if unicodedata.combining(char):
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
-
-
 #: Diff lines of one request that are shown unless the reader asks for all; every file gets a share.
 REQUEST_LINES: Final = 1_200
 _LEAST_LINES: Final = 12
@@ -152,7 +56,7 @@ class ApprovalScreen:
 
 
 def draw_request(
-    request: ApprovalRequest | LoggedRequest, look: Look | None = None, *, full: bool = False
+    request: ApprovalRequest | ApprovalOpened, look: Look | None = None, *, full: bool = False
 ) -> ApprovalScreen:
     """Draw ``request``. ``full`` leaves nothing out and adds the parameters as the agent sent them."""
     look = look or Look()
@@ -174,7 +78,7 @@ def draw_request(
     return ApprovalScreen(tuple(lines), hidden)
 
 
-def _diffs(request: ApprovalRequest | LoggedRequest, full: bool) -> list[FileDiff]:
+def _diffs(request: ApprovalRequest | ApprovalOpened, full: bool) -> list[Diff]:
     changes = sorted(request.changes.changes, key=_danger)
     share = None if full else min(FILE_LINES, max(_LEAST_LINES, REQUEST_LINES // max(1, len(changes))))
     findings = request.verdict.findings if request.verdict else ()
@@ -186,7 +90,7 @@ def _danger(change: FileChange) -> tuple[int, str]:
     return rank, str(change.path)
 
 
-def _head(request: ApprovalRequest | LoggedRequest, look: Look) -> Iterator[str]:
+def _head(request: ApprovalRequest | ApprovalOpened, look: Look) -> Iterator[str]:
     title = "Change these files?" if request.kind == "changes" else "Run this tool?"
     rule = title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─")
     yield styled(rule, "title", look.colour)
@@ -222,7 +126,7 @@ def _listed(name: str, lines: Sequence[str], look: Look, style: str = "") -> Ite
     yield from field(name, [*lines[:_LISTED], *([f"[… {more} more …]"] if more > 0 else [])], look, style)
 
 
-def _parameters(request: ToolRequest | LoggedCall, look: Look, full: bool) -> tuple[list[str], int]:
+def _parameters(request: ToolRequest | AskedRequest, look: Look, full: bool) -> tuple[list[str], int]:
     lines = _json_lines(request.parameters)
     hidden = 0 if full else max(0, len(lines) - _PARAMETER_LINES)
     if hidden:

@@ -13,8 +13,9 @@ from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.data_formats import positions
 from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
-from rails.gate.checks.text import cause
+from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
+from rails.gate.support.parse_hints import cause
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -120,11 +121,23 @@ def _json_file(
     value, findings = parse_json(path, source)
     if not commented and _may_be_workflow(value):
         found, missing = _n8n(path, data, value, context.profile, workflows)
-        if missing or path in workflows:
+        if missing:
             return found or findings, missing
+        if path in workflows:
+            return _with_schema(path, text, value, found or findings, context)
     if findings:
         return findings, None
     return _schema(path, text, value, context, lambda: positions.in_json(source))
+
+
+def _with_schema(
+    path: str, text: str, value: object, findings: Sequence[Finding], context: CheckContext
+) -> tuple[Sequence[Finding], _Missing | None]:
+    """Add what the user's own schema says of a workflow. One that the workflow itself names is not looked at."""
+    if not any(settings.matches(path, pattern) for entry in context.options.schemas for pattern in entry.path):
+        return findings, None
+    more, missing = _schema(path, text, value, context, lambda: positions.in_json(text))
+    return [*findings, *more], missing
 
 
 def _has_schema(text: str, context: CheckContext) -> bool:
@@ -180,7 +193,7 @@ def _n8n(
         from rails.gate.checks import n8n
     except ImportError as error:
         return (), _Missing(f"the n8n checks cannot be loaded: {error}")
-    if not n8n.looks_like_workflow(value):
+    if not n8n.looks_like_workflow(value, path):
         return (), None
     workflows.add(path)
     return list(n8n.check_workflow(data, path, profile)), None

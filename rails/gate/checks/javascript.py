@@ -9,17 +9,19 @@ from rails.gate.languages.javascript import config as jssettings
 from rails.gate.languages.javascript.biome import BiomeTools
 from rails.gate.languages.javascript.node_tools import NodeTools
 from rails.gate.languages.python import config as settings
+from rails.gate.support import executed_config
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport
 from rails.gate.support.fix_and_lint import FixAndLint
 from rails.gate.support.settings import PROJECT_FILE
-from rails.trust import gate
 
 
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Check all files. Raises CheckError when Node.js is missing or configuration is unreadable."""
     config = jssettings.read_script_settings(context.project)
     if config.eslint_code and not context.trusted:
-        context.trusted = gate.has_consent(context.project, settings.read_config_file(context.project / PROJECT_FILE))
+        context.trusted = executed_config.may_execute(
+            context.project, settings.read_config_file(context.project / PROJECT_FILE)
+        )
     tools = BiomeTools(context, config) if config.biome else NodeTools(context, config)
     clocks: dict[str, list[float]] = {}
     outcomes = tuple(FixAndLint(job, tools, context, clocks).outcome() for job in jobs)

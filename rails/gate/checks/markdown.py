@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from rails.core.text import one_line
+from rails.core.text import one_line, plain_text
 from rails.core.verdict import CheckRun, Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.checks.text import marker_findings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
-from rails.gate.support.diagnostics import plain_text
 from rails.gate.support.settings import PROJECT_FILE, matches
 
 _FENCE: Final = re.compile(r"\s*(`{3,}|~{3,})")

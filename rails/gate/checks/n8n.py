@@ -20,6 +20,7 @@ a node type, ``catalogue_build`` and ``packages`` make the catalogue from the us
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any, Final
 
 from rails.core.dataclass import replace
@@ -52,6 +53,7 @@ from rails.n8n.rules.all_rules import RULES, WorkflowRule
 from rails.n8n.rules.destination import PROFILES
 
 TOOL: Final = "n8n"
+_SEVERITIES: Final = ("error", "warning", "info")
 
 _Span = tuple[int, int, int, int]
 
@@ -147,19 +149,32 @@ def check_workflow(
 ) -> Iterable[Finding]:
     """Return the findings on one workflow file, in the order of their places in it.
 
-    ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one of ``PROFILES``,
+    ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one or several of ``PROFILES``,
+    with commas: what one of them refuses is an error,
     ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships).
     Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
     """
-    if profile not in PROFILES:
-        raise UsageError(f"Unknown n8n profile {profile!r}: use one of {', '.join(PROFILES)}.")
+    profiles = tuple(dict.fromkeys(profile.split(",")))
+    if unknown := next((one for one in profiles if one not in PROFILES), None):
+        raise UsageError(f"Unknown n8n profile {unknown!r}: use one of {', '.join(PROFILES)}.")
     read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable):
         return [at_offset(read, path)]
     known = known or catalogue.current()
-    issues = list(destination.weigh(_issues(read.value, profile, known), profile))
+    issues = _joined([destination.weigh(_issues(read.value, one, known), one) for one in profiles])
     placed = placed_findings(read, path, issues)
     return sorted(placed, key=lambda finding: (finding.line, finding.column))
+
+
+def _joined(judged: list[Iterator[Issue]]) -> list[Issue]:
+    """Return the issues of all profiles, each once and as severe as the strictest of them has it."""
+    worst: dict[tuple[str, JsonPath, str, int], Issue] = {}
+    for issue in chain.from_iterable(judged):
+        key = (issue.rule, issue.path, issue.message, issue.start)
+        known = worst.get(key)
+        if known is None or _SEVERITIES.index(issue.severity) < _SEVERITIES.index(known.severity):
+            worst[key] = issue
+    return list(worst.values())
 
 
 def version() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import re
 from collections.abc import Sequence
 from itertools import accumulate
@@ -37,19 +36,6 @@ _LINE_END: Final = re.compile(r"\r\n|\r|\n")
 
 
 SYNTAX: Final = "invalid-syntax"
-
-
-def plain_text(data: bytes) -> str | None:
-    """Return the text of ``data`` without a byte-order mark, or ``None`` when it is not text.
-
-    The same answer as :func:`rails.core.text.decode_text` gives, without the census of line endings.
-    """
-    if b"\0" in data:
-        return None
-    try:
-        return data.removeprefix(codecs.BOM_UTF8).decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def apply_fixes(text: str, chosen: Sequence[Diagnostic]) -> tuple[str, list[Diagnostic]]:

@@ -22,45 +22,42 @@ folder, where each entry may name the ``project`` it is for::
     run = ["python", "tools/words.py"]
 
 Read from disk, which is the last approved state while a change is judged. Commands execute something: those
-of a project run only after a human has agreed to them as they are (``rails.trust.gate``).
+of a project run only after a human has agreed to them as they are (``rails.gate.support.executed_config``).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
-from rails.core.text import one_line
 from rails.gate.languages.python import config
-from rails.trust import gate
+from rails.gate.support import executed_config
 
 if TYPE_CHECKING:
-    from rails.core.tool_request import Json
+    from rails.config.settings_file import SettingsFile
+    from rails.config.tables import (
+        CommandTable,
+        GateTables,
+        HeadingsTable,
+        ModeTable,
+        SchemaTable,
+        UserGateTables,
+    )
     from rails.core.verdict import Finding
-    from rails.gate.command_checks import CheckCommand, OutputFormat
+    from rails.gate.command_checks import CheckCommand
 
 PROJECT_FILE: Final = ".rails.toml"
 USER_FILE: Final = "gate.toml"
 Enforcement = Literal["blocking", "retry", "advisory"]
-_KINDS: Final = ("blocking", "retry", "advisory")
-_KEYS: Final[Mapping[str, frozenset[str]]] = {
-    "mode": frozenset({"mode", "path", "agent", "rule", "attempts"}),
-    "schema": frozenset({"path", "url", "schema"}),
-    "headings": frozenset({"path", "headings"}),
-    "command": frozenset(
-        {"name", "run", "reads", "pattern", "report", "files", "ok_codes", "mode", "timeout", "environment"}
-    ),
-}
-#: Entries of one kind in one file.
-_MOST: Final = 200
 
 T = TypeVar("T")
+Table = TypeVar("Table")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ def read_gate_settings(project: Path) -> GateSettings:
     if not own and not users:
         return _NOTHING
     mine, theirs = _parsed(own, PROJECT_FILE, str(project)), _parsed(users, USER_FILE, str(project))
-    agreed = not mine.commands or gate.has_consent(project, own)
+    agreed = not mine.commands or executed_config.may_execute(project, own)
     return GateSettings(
         (*mine.modes, *theirs.modes),
         (*theirs.schemas, *mine.schemas),
@@ -147,118 +144,99 @@ def commands_of(project: Path) -> tuple[CheckCommand, ...]:
 
 @lru_cache(maxsize=32)
 def _parsed(data: bytes, name: str, project: str) -> GateSettings:
-    whole = config.parse_toml(data, name)
-    tables = config.table(whole, "gate") if name == PROJECT_FILE else whole
-    if unknown := sorted(set(tables) - set(_KEYS)):
-        raise CheckError(f"{name}: {one_line(unknown[0])} is not known; there are {', '.join(_KEYS)}.")
-    reader = _Reader(name, Path(project))
-    return GateSettings(
-        tuple(reader.each(tables, "mode", _mode)),
-        tuple(reader.each(tables, "schema", _schema)),
-        tuple(reader.each(tables, "headings", _headings)),
-        tuple(reader.each(tables, "command", _command)),
-    )
+    if not data.strip():
+        return _NOTHING
+    from rails.config.settings_file import SettingsError, parse_settings
+    from rails.config.tables import ProjectTables, UserGateTables
+
+    try:
+        if name == PROJECT_FILE:
+            file = parse_settings(data, name, "rails")
+            return _Reader(file, Path(project), ("gate",)).settings(file.tables(ProjectTables, only="gate").gate)
+        file = parse_settings(data, name, "gate")
+        return _Reader(file, Path(project), ()).settings(file.tables(UserGateTables))
+    except SettingsError as error:
+        more = len(error.mistakes) - 1
+        raise CheckError(error.mistakes[0] + (f" ({more} more in the file.)" if more else "")) from None
 
 
 class _Mistake(Exception):
-    pass
+    """What is wrong with one table, beyond its shape."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    name: str
+    file: SettingsFile
     project: Path
+    around: tuple[str, ...]
 
-    def each(self, tables: Mapping[str, Json], kind: str, make: Callable[[Mapping[str, Json], Path], T]) -> Iterator[T]:
-        """Make a value of each entry that is for this project. Raises CheckError for the first mistake."""
-        entries = tables.get(kind, [])
-        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-            raise CheckError(f"{self.name}: write [[{self._title(kind)}]], with two brackets.")
-        if len(entries) > _MOST:
-            raise CheckError(f"{self.name}: more than {_MOST} entries of {self._title(kind)}.")
-        for number, entry in enumerate(cast("Sequence[Mapping[str, Json]]", entries), 1):
+    def settings(self, tables: GateTables | UserGateTables) -> GateSettings:
+        """Return what the tables that are for this project mean. Raises SettingsError for the first mistake."""
+        return GateSettings(
+            tuple(self._each("mode", tables.mode, _mode)),
+            tuple(self._each("schema", tables.schema, _schema)),
+            tuple(self._each("headings", tables.headings, _headings)),
+            tuple(self._each("command", tables.command, lambda table: _command(table, self.project))),
+        )
+
+    def _each(self, name: str, tables: Sequence[Table], make: Callable[[Table], T]) -> Iterator[T]:
+        from rails.config.settings_file import SettingsError
+
+        for index, table in enumerate(tables):
             try:
-                if self._is_for_us(entry):
-                    yield make(self._known(entry, kind), self.project)
+                if self._is_for_us(getattr(table, "project", None)):
+                    yield make(table)
             except _Mistake as mistake:
-                raise CheckError(f"{self.name}: {self._title(kind)} {number}: {mistake}.") from None
+                raise SettingsError(self.file.mistake((*self.around, name, index), f"{mistake}.")) from None
 
-    def _title(self, kind: str) -> str:
-        return f"gate.{kind}" if self.name == PROJECT_FILE else kind
-
-    def _is_for_us(self, entry: Mapping[str, Json]) -> bool:
-        if self.name == PROJECT_FILE or "project" not in entry:
-            return True
-        named = Path(_text(entry, "project")).expanduser()
-        return named == self.project or named in self.project.parents
-
-    def _known(self, entry: Mapping[str, Json], kind: str) -> Mapping[str, Json]:
-        allowed = _KEYS[kind] if self.name == PROJECT_FILE else _KEYS[kind] | {"project"}
-        if unknown := sorted(set(entry) - allowed):
-            raise _Mistake(f"{one_line(unknown[0])} is not known; there are {', '.join(sorted(allowed))}")
-        return entry
+    def _is_for_us(self, named: str | None) -> bool:
+        place = Path(named).expanduser() if named else self.project
+        return place == self.project or place in self.project.parents
 
 
-def _mode(entry: Mapping[str, Json], _project: Path) -> Mode:
-    attempts = _number(entry, "attempts", 2)
-    path, agent, rule = (_texts(entry, key) for key in ("path", "agent", "rule"))
-    if not (path or agent or rule):
+def _mode(table: ModeTable) -> Mode:
+    made = Mode(table.mode, _words(table.path), _words(table.agent), _words(table.rule), table.attempts)
+    if not (made.path or made.agent or made.rule):
         raise _Mistake("say for which path, agent or rule; a mode for everything would be no gate")
-    return Mode(_kind(entry), path, agent, rule, attempts)
-
-
-def _kind(entry: Mapping[str, Json]) -> Enforcement:
-    kind = entry.get("mode", "blocking")
-    if kind not in _KINDS:
-        raise _Mistake(f"mode is one of {', '.join(_KINDS)}, not {one_line(repr(kind), 40)}")
-    return cast("Enforcement", kind)
-
-
-def _schema(entry: Mapping[str, Json], _project: Path) -> FileSchema:
-    schema = FileSchema(_text(entry, "schema"), _texts(entry, "path"), _text(entry, "url", ""))
-    if not (schema.path or schema.url):
-        raise _Mistake("say for which path or url it is")
-    return schema
-
-
-def _headings(entry: Mapping[str, Json], _project: Path) -> Headings:
-    made = Headings(_texts(entry, "path"), _texts(entry, "headings"))
-    if not made.path or not made.headings:
-        raise _Mistake("it needs path and headings")
     return made
 
 
-def _command(entry: Mapping[str, Json], project: Path) -> CheckCommand:
+def _schema(table: SchemaTable) -> FileSchema:
+    made = FileSchema(table.schema, _words(table.path), table.url)
+    if not (made.path or made.url):
+        raise _Mistake("say for which path or url it is")
+    return made
+
+
+def _headings(table: HeadingsTable) -> Headings:
+    return Headings(_words(table.path), _words(table.headings))
+
+
+def _command(table: CommandTable, project: Path) -> CheckCommand:
     from rails.gate import command_checks
 
-    name, run = _text(entry, "name"), _texts(entry, "run")
+    run = _words(table.run)
     if run:
-        command = command_checks.CheckCommand(name, (command_checks.program(run[0], project), *run[1:]))
-    elif name in command_checks.SHIPPED:
-        command = command_checks.SHIPPED[name](command_checks.program("python", project))
+        command = command_checks.CheckCommand(table.name, (command_checks.program(run[0], project), *run[1:]))
+    elif table.name in command_checks.SHIPPED:
+        command = command_checks.SHIPPED[table.name](command_checks.program("python", project))
     else:
         raise _Mistake(f"it needs run; without it there are {', '.join(command_checks.SHIPPED)}")
-    reads = entry.get("reads", command.reads)
-    if reads not in ("regex", "sarif", "junit"):
-        raise _Mistake("reads is one of regex, sarif, junit")
-    if _kind(entry) == "retry":
-        raise _Mistake('a command is "blocking" or "advisory"')
-    codes, environment = entry.get("ok_codes", sorted(command.ok_codes)), entry.get("environment", {})
-    if not isinstance(codes, list) or not all(type(code) is int for code in codes):
-        raise _Mistake("ok_codes is a list of numbers")
-    if not isinstance(environment, dict) or not all(isinstance(value, str) for value in environment.values()):
-        raise _Mistake("environment is a table of texts")
     return replace(
         command,
-        reads=cast("OutputFormat", reads),
-        pattern=_pattern(_text(entry, "pattern", command.pattern)),
-        report=_text(entry, "report", command.report),
-        ok_codes=frozenset(cast("list[int]", codes)),
-        endings=_texts(entry, "files") or command.endings,
-        blocking=_kind(entry) == "blocking",
-        timeout_s=_number(entry, "timeout", int(command.timeout_s)),
-        environment=cast("dict[str, str]", environment),
+        reads=table.reads or command.reads,
+        pattern=_pattern(command.pattern if table.pattern is None else table.pattern),
+        report=command.report if table.report is None else table.report,
+        ok_codes=command.ok_codes if table.ok_codes is None else frozenset(table.ok_codes),
+        endings=_words(table.files) or command.endings,
+        blocking=table.mode == "blocking",
+        timeout_s=table.timeout or int(command.timeout_s),
+        environment=table.environment,
     )
+
+
+def _words(value: str | list[str]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _pattern(text: str) -> str:
@@ -269,28 +247,6 @@ def _pattern(text: str) -> str:
     if "path" not in groups:
         raise _Mistake("pattern needs the group (?P<path>…); line, column, rule and message are known too")
     return text
-
-
-def _text(entry: Mapping[str, Json], key: str, default: str | None = None) -> str:
-    value = entry.get(key, default)
-    if not isinstance(value, str) or (default is None and not value):
-        raise _Mistake(f"{key} is a text")
-    return value
-
-
-def _texts(entry: Mapping[str, Json], key: str) -> tuple[str, ...]:
-    value = entry.get(key, [])
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(one, str) and one for one in values):
-        raise _Mistake(f"{key} is a text or a list of texts")
-    return tuple(cast("list[str]", values))
-
-
-def _number(entry: Mapping[str, Json], key: str, default: int) -> int:
-    value = entry.get(key, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= 3_600:
-        raise _Mistake(f"{key} is a number from 1 to 3600")
-    return value
 
 
 def matches(path: str, pattern: str) -> bool:

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from rails.core.text import one_line
+from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
-from rails.gate.support.diagnostics import plain_text
 
 _PYTHON: Final = (
     r"#\s*(?:(?:ruff|flake8)\s*:\s*(?:noqa|disable|ignore|enable)|noqa\b|type:\s*ignore|ty:\s*ignore|mypy:\s*(?:ignore|disable)"

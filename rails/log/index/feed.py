@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from rails.core.dataclass import dataclass, replace
+import msgspec
+
+from rails.core.dataclass import dataclass
 from rails.core.errors import LogError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.log import blobs, files
 from rails.log.index.matching import blob_text
 from rails.log.index.query import EVERY_RECORD, facet_word
@@ -197,7 +199,7 @@ class _Feeder:
             details = blobs.expand(dict(record.details), self._state)
         except LogError:
             return record
-        return replace(record, details=details) if isinstance(details, dict) else record
+        return msgspec.structs.replace(record, details=details) if isinstance(details, dict) else record
 
 
 def remove(path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from rails.core.dataclass import dataclass, field
-from rails.core.events import Record
+from rails.core.events.record import Record
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rails.core import limits
 from rails.core.errors import LogError
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.log import blobs, event_codec
 from rails.log.index.query import Query
 from rails.log.index.terms import searchable_words

@@ -16,7 +16,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.tool_request import Json
 
 #: Words longer than this are hashes and encoded data; nobody types them.

@@ -9,6 +9,10 @@ comes back as a :class:`~rails.core.errors.Refusal` that says what is there inst
     {"op": "set_parameter", "name", "path", "value"}   path "options.timeout" or "rules.values[0].key"
     {"op": "connect", "source", "target", "type"?, "output"?, "input"?}
     {"op": "disconnect", "source", "target", "type"?, "output"?, "input"?}
+    {"op": "set_node", "name", "values"}               credentials, typeVersion, disabled, notes …
+    {"op": "replace_node", "name", "node"}             another type or version; name, place and connections stay
+    {"op": "duplicate_nodes", "names", "suffix"?}      with the connections and references among them
+    {"op": "set_workflow", "values"}                   its name and settings
 """
 
 from __future__ import annotations
@@ -16,30 +20,22 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rails.core.errors import Refusal
 from rails.core.tool_request import Json
 from rails.n8n import model
+from rails.n8n.edit import node_operations
+from rails.n8n.edit.workflow_parts import MOST, CannotError, buckets, check_free, node_named, number_of, text_of
 from rails.n8n.javascript import expressions
-from rails.n8n.model import Names, listed, shown_value
+from rails.n8n.model import listed, shown_value
 from rails.n8n.rules.expressions import parameter_texts
 
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
 #: Fields that hold code without a leading "=".
 _CODE_FIELDS: Final = frozenset({"jsCode", "functionCode"})
-#: More outputs or list entries than a person means.
-_MOST: Final = 200
-
-
-class _Cannot(Exception):
-    """An operation that cannot be done: message and hint of the refusal to be."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.message, self.hint = message, hint
 
 
 def apply_operations(
@@ -54,7 +50,7 @@ def apply_operations(
     for number, operation in enumerate(operations):
         try:
             _one(made, operation)
-        except _Cannot as cannot:
+        except CannotError as cannot:
             return Refusal("workflow", f"Operation {number}: {cannot.message}", cannot.hint)
     return made
 
@@ -63,45 +59,17 @@ def _one(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     name = operation.get("op") if isinstance(operation, Mapping) else None
     work = _OPERATIONS.get(name) if isinstance(name, str) else None
     if work is None:
-        raise _Cannot(f"there is no operation {shown_value(name)}.", f"The operations are {listed(_OPERATIONS)}.")
+        raise CannotError(f"there is no operation {shown_value(name)}.", f"The operations are {listed(_OPERATIONS)}.")
     work(workflow, operation)
-
-
-def _text(operation: Mapping[str, Json], key: str) -> str:
-    value = operation.get(key)
-    if not isinstance(value, str) or not value:
-        raise _Cannot(f"`{key}` must be a non-empty text.", f'Write "{key}": "…".')
-    return value
-
-
-def _number(operation: Mapping[str, Json], key: str) -> int:
-    value = operation.get(key, 0)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _MOST:
-        raise _Cannot(f"`{key}` must be a whole number from 0 to {_MOST - 1}.", f'Write "{key}": 0.')
-    return value
-
-
-def _find(workflow: dict[str, Any], name: str) -> dict[str, Any]:
-    objects = [node for node in workflow["nodes"] if isinstance(node, dict)]
-    found = next((node for node in objects if node.get("name") == name), None)
-    if found is None:
-        names = Names(str(node.get("name")) for node in objects)
-        raise _Cannot(f"there is no node {shown_value(name)}.", names.hint(name, "nodes"))
-    return found
-
-
-def _free(workflow: dict[str, Any], name: str) -> None:
-    if any(isinstance(node, dict) and node.get("name") == name for node in workflow["nodes"]):
-        raise _Cannot(f"there is a node {shown_value(name)} already.", "Choose another name.")
 
 
 def _add(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     node = operation.get("node")
     if not isinstance(node, dict):
-        raise _Cannot("`node` must be an object.", 'Write "node": {"name": "…", "type": "…", "parameters": {}}.')
-    name = _text(node, "name")
-    _text(node, "type")
-    _free(workflow, name)
+        raise CannotError("`node` must be an object.", 'Write "node": {"name": "…", "type": "…", "parameters": {}}.')
+    name = text_of(node, "name")
+    text_of(node, "type")
+    check_free(workflow, name)
     positions = [n["position"] for n in workflow["nodes"] if isinstance(n, dict) and _has_position(n)]
     right = max((position[0] for position in positions), default=-240)
     level = next((position[1] for position in positions if position[0] == right), 0)
@@ -115,35 +83,31 @@ def _has_position(node: Mapping[str, Any]) -> bool:
 
 
 def _remove(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    name = _text(operation, "name")
-    found = _find(workflow, name)
+    name = text_of(operation, "name")
+    found = node_named(workflow, name)
     workflow["nodes"] = [node for node in workflow["nodes"] if node is not found]
     workflow["connections"].pop(name, None)
-    for bucket in _buckets(workflow):
+    for bucket in buckets(workflow):
         bucket[:] = [target for target in bucket if not (isinstance(target, dict) and target.get("node") == name)]
     if isinstance(workflow.get("pinData"), dict):
         workflow["pinData"].pop(name, None)
 
 
-def _buckets(workflow: dict[str, Any]) -> Iterator[list[Any]]:
-    for outputs in workflow["connections"].values():
-        for slots in outputs.values() if isinstance(outputs, dict) else ():
-            yield from (bucket for bucket in (slots if isinstance(slots, list) else ()) if isinstance(bucket, list))
-
-
 def _rename(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    old, new = _text(operation, "name"), _text(operation, "new_name")
-    found = _find(workflow, old)
+    old, new = text_of(operation, "name"), text_of(operation, "new_name")
+    found = node_named(workflow, old)
     if new == old:
         return
     if "}}" in new:
-        raise _Cannot(f'{shown_value(new)} holds "}}}}", which ends an expression.', "Choose a name without braces.")
-    _free(workflow, new)
+        raise CannotError(
+            f'{shown_value(new)} holds "}}}}", which ends an expression.', "Choose a name without braces."
+        )
+    check_free(workflow, new)
     found["name"] = new
     workflow["connections"] = {new if key == old else key: value for key, value in workflow["connections"].items()}
     if isinstance(workflow.get("pinData"), dict):
         workflow["pinData"] = {new if key == old else key: value for key, value in workflow["pinData"].items()}
-    for bucket in _buckets(workflow):
+    for bucket in buckets(workflow):
         for target in bucket:
             if isinstance(target, dict) and target.get("node") == old:
                 target["node"] = new
@@ -194,12 +158,12 @@ def _put(value: Any, path: Sequence[str | int], new: Json) -> None:  # noqa: ANN
 
 
 def _set(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
-    node, written = _find(workflow, _text(operation, "name")), _text(operation, "path")
+    node, written = node_named(workflow, text_of(operation, "name")), text_of(operation, "path")
     if "value" not in operation:
-        raise _Cannot("`value` is missing.", 'Write "value": …; null is a value too.')
+        raise CannotError("`value` is missing.", 'Write "value": …; null is a value too.')
     steps = [int(number) if number else name for number, name in _STEP.findall(written)]
     if not steps or isinstance(steps[0], int):
-        raise _Cannot(f"{shown_value(written)} is no path.", 'Write "url" or "rules.values[0].key".')
+        raise CannotError(f"{shown_value(written)} is no path.", 'Write "url" or "rules.values[0].key".')
     here = node.setdefault("parameters", {})
     for step, following in zip(steps, [*steps[1:], None], strict=True):
         _check_step(here, step, written)
@@ -221,23 +185,25 @@ def _set(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
 
 def _check_step(here: Any, step: str | int, written: str) -> None:  # noqa: ANN401
     if isinstance(step, str) and not isinstance(here, dict):
-        raise _Cannot(f"{shown_value(written)}: there is no object to set `{step}` in.", "Set the whole value instead.")
-    if isinstance(step, int) and (not isinstance(here, list) or step > min(len(here), _MOST)):
-        raise _Cannot(
+        raise CannotError(
+            f"{shown_value(written)}: there is no object to set `{step}` in.", "Set the whole value instead."
+        )
+    if isinstance(step, int) and (not isinstance(here, list) or step > min(len(here), MOST)):
+        raise CannotError(
             f"{shown_value(written)}: there is no list entry {step}.", "List entries start at 0; the next is added."
         )
 
 
 def _ends(workflow: dict[str, Any], operation: Mapping[str, Json]) -> tuple[str, dict[str, Any], str, int]:
-    source, target = _text(operation, "source"), _text(operation, "target")
-    _find(workflow, source)
-    _find(workflow, target)
-    kind = _text(operation, "type") if "type" in operation else "main"
+    source, target = text_of(operation, "source"), text_of(operation, "target")
+    node_named(workflow, source)
+    node_named(workflow, target)
+    kind = text_of(operation, "type") if "type" in operation else "main"
     return (
         source,
-        {"node": target, "type": kind, "index": _number(operation, "input")},
+        {"node": target, "type": kind, "index": number_of(operation, "input")},
         kind,
-        _number(operation, "output"),
+        number_of(operation, "output"),
     )
 
 
@@ -246,7 +212,7 @@ def _connect(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
     outputs = workflow["connections"].setdefault(source, {})
     slots = outputs.setdefault(kind, []) if isinstance(outputs, dict) else None
     if not isinstance(slots, list):
-        raise _Cannot(f"the connections of {shown_value(source)} have the wrong shape.", "Repair them first.")
+        raise CannotError(f"the connections of {shown_value(source)} have the wrong shape.", "Repair them first.")
     slots.extend([] for _ in range(output + 1 - len(slots)))
     bucket = slots[output] if isinstance(slots[output], list) else []
     slots[output] = bucket if target in bucket else [*bucket, target]
@@ -259,17 +225,36 @@ def _disconnect(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None
     bucket = slots[output] if isinstance(slots, list) and output < len(slots) else None
     if not isinstance(bucket, list) or target not in bucket:
         to = f"{shown_value(target['node'])} ({kind}, output {output}, input {target['index']})"
-        raise _Cannot(
+        raise CannotError(
             f"{shown_value(source)} is not connected to {to}.", "Look at `connections` for what is connected."
         )
     bucket.remove(target)
+
+
+def _duplicate(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:
+    """Copy nodes with the connections among them; their references to each other name the copies."""
+    names = node_operations.copy_nodes(workflow, operation)
+    copies = set(names.values())
+    for node in model.build(workflow).nodes:
+        if node.name not in copies:
+            continue
+        for path, text in list(parameter_texts(node)):
+            changed = text
+            for old, new in names.items():
+                changed = renamed(changed, old, new, is_code=path[-1] in _CODE_FIELDS)
+            if changed != text:
+                _put(workflow["nodes"][node.index], path[2:], changed)
 
 
 _OPERATIONS: Final[Mapping[str, Callable[[dict[str, Any], Mapping[str, Json]], None]]] = {
     "add_node": _add,
     "connect": _connect,
     "disconnect": _disconnect,
+    "duplicate_nodes": _duplicate,
     "remove_node": _remove,
     "rename_node": _rename,
+    "replace_node": node_operations.replace_node,
+    "set_node": node_operations.set_node,
     "set_parameter": _set,
+    "set_workflow": node_operations.set_workflow,
 }

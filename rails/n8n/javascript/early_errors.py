@@ -1,14 +1,15 @@
 """Errors that JavaScript has before it runs and the tolerant grammar does not see.
 
 Anchor: ECMAScript's "early errors" (ECMA-262, 17), of them those that people and models write: an argument
-left out, a name declared twice, ``await`` in a function that is not async, an assignment to ``a?.b``, a
-regular expression that does not parse. A cheap look at the text decides whether the tree is searched.
+left out, a name declared twice, ``await`` in a function that is not async, an assignment to ``a?.b`` or to what is
+no place, ``-1 ** 2``, ``a ?? b || c``, a regular expression that does not parse. A cheap look at the text decides
+whether the tree is searched.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,6 +20,16 @@ _NAMED_TWICE: Final = re.compile(r"\b(?:const|let|class)\s+([A-Za-z_$][\w$]*)")
 _FUNCTIONS: Final = frozenset(
     {"arrow_function", "function_declaration", "function_expression", "method_definition", "generator_function"}
 )
+_PLACES: Final = frozenset({"identifier", "member_expression", "subscript_expression", "undefined"})
+_PATTERNS: Final = frozenset({"array_pattern", "object_pattern", "array", "object"})
+_LOWEST: Final = frozenset({"assignment_expression", "augmented_assignment_expression", "arrow_function"})
+_MIXED: Final = frozenset({"??", "||", "&&"})
+_LOOPS: Final = frozenset({"for_statement", "for_in_statement", "while_statement", "do_statement"})
+_JSX: Final = ("jsx_element", "jsx_self_closing_element")
+_ESCAPED: Final = re.compile(r"\\(?:u\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|k<[^>]*>|[pP]\{[^}]*\}|.)", re.DOTALL)
+_CLASS: Final = re.compile(r"\[[^\]]*\]")
+_REPEATS_NOTHING: Final = re.compile(r"(?:^|[(|]|\(\?(?:[:=!]|<[=!]|<\w+>))[*+]|(?:^|\|)\?|[*+]\??[*+]")
+_COUNT: Final = re.compile(r"\{(\d{1,9}),(\d{1,9})\}")
 _FLAGS: Final = frozenset("dgimsuvy")
 _MOST_PARENTS: Final = 300
 #: Nodes of one kind that are looked at.
@@ -69,8 +80,8 @@ def _left_out(node: Node) -> Early | None:
 
 
 def _optional_target(node: Node) -> Early | None:
-    left = node.child_by_field_name("left")
-    part = left
+    left = node.child_by_field_name("left") or node.child_by_field_name("argument")
+    part = inside_parentheses(left)
     for _step in range(_MOST_PARENTS):
         if part is None or part.type not in {"member_expression", "subscript_expression"}:
             return None
@@ -80,12 +91,106 @@ def _optional_target(node: Node) -> Early | None:
     return None
 
 
+def no_place(node: Node) -> Early | None:
+    """Return the error of an assignment or of ``++`` whose target is neither a name nor a property."""
+    target = node.child_by_field_name("left") or node.child_by_field_name("argument")
+    bare = inside_parentheses(target)
+    if target is None or bare is None or bare.type in _PLACES or (bare.type in _PATTERNS and bare is target):
+        return _optional_target(node) if node.type == "update_expression" else None
+    return Early(target.start_byte, target.end_byte, "nothing can be assigned to this: it is no name and no property")
+
+
+def _assignment_inside(node: Node) -> Early | None:
+    """An assignment or arrow function as an operand: the grammar takes it, the language needs parentheses."""
+    for child in node.named_children:
+        if child.type in _LOWEST:
+            return Early(child.start_byte, child.end_byte, "an assignment or function needs parentheses here")
+    return None
+
+
+def _operators(node: Node) -> Early | None:
+    """Operators that the language does not let stand side by side without parentheses."""
+    operator = _text(node.child_by_field_name("operator"))
+    if operator not in _MIXED and operator != "**":
+        return _assignment_inside(node)
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if operator == "**" and left is not None and left.type in {"unary_expression", "await_expression"}:
+        return Early(left.start_byte, left.end_byte, "a sign or word before the base of ** needs parentheses")
+    for side in (left, right) if operator != "**" else ():
+        other = _text(side.child_by_field_name("operator")) if side and side.type == "binary_expression" else ""
+        if other in _MIXED and "??" in (operator, other) and other != operator:
+            return Early(node.start_byte, node.end_byte, f"{operator} and {other} need parentheses between them")
+    return _assignment_inside(node)
+
+
+def inside_parentheses(node: Node | None) -> Node | None:
+    """Return what stands in the parentheses that ``node`` is, or ``node``."""
+    for _step in range(_MOST_PARENTS):
+        if node is None or node.type != "parenthesized_expression" or not node.named_children:
+            return node
+        node = next((child for child in node.named_children if child.type != "comment"), node.named_children[0])
+    return node
+
+
+def is_in(node: Node, kinds: Collection[str], until: Collection[str] = ()) -> bool:
+    """Whether something of one of ``kinds`` encloses ``node``, nearer than anything of ``until``."""
+    here = node.parent
+    for _step in range(_MOST_PARENTS):
+        if here is None or here.type in until:
+            return False
+        if here.type in kinds:
+            return True
+        here = here.parent
+    return False
+
+
+def _meta(node: Node) -> Early | None:
+    if _text(node).startswith("new") and is_in(node, _FUNCTIONS - {"arrow_function"} | {"class_body"}):
+        return None
+    return Early(node.start_byte, node.end_byte, f"{_text(node)[:20]} has no meaning here")
+
+
+def _jump(node: Node) -> Early | None:
+    """``break`` and ``continue`` outside a loop. One with a label is left alone."""
+    kinds = _LOOPS | {"switch_statement"} if node.type == "break_statement" else _LOOPS
+    if node.child_by_field_name("label") is not None or is_in(node, kinds, _FUNCTIONS):
+        return None
+    return Early(node.start_byte, node.end_byte, f"{node.type.split('_')[0]} is outside a loop")
+
+
+def _no_value(node: Node) -> Early | None:
+    """``const`` without a value, which only the head of a loop may leave out."""
+    if node.children[0].type != "const" or (node.parent is not None and node.parent.type.startswith("for_")):
+        return None
+    for one in node.named_children:
+        if one.type == "variable_declarator" and one.child_by_field_name("value") is None:
+            return Early(one.start_byte, one.end_byte, "a const needs a value")
+    return None
+
+
+def _rest(node: Node) -> Early | None:
+    for one in node.named_children[:-1]:
+        if one.type == "rest_pattern":
+            return Early(one.start_byte, one.end_byte, "what takes the rest must come last")
+    return None
+
+
+def _new_optional(node: Node) -> Early | None:
+    if "?." not in _text(node.child_by_field_name("constructor")):
+        return None
+    return Early(node.start_byte, node.end_byte, 'what "new" makes cannot be reached through "?."')
+
+
+def _markup(node: Node) -> Early | None:
+    return Early(node.start_byte, node.end_byte, "this is markup (JSX), not JavaScript")
+
+
 def _pattern(node: Node) -> Early | None:
     flags, pattern = node.child_by_field_name("flags"), node.child_by_field_name("pattern")
     letters = _text(flags)
     if set(letters) - _FLAGS or len(set(letters)) < len(letters):
         return Early(node.start_byte, node.end_byte, f"a regular expression has no flags {letters[:20]!r}")
-    said = None if "v" in letters else _unbalanced(_text(pattern))
+    said = None if "v" in letters else _unbalanced(_text(pattern)) or _misplaced(_text(pattern))
     return Early(node.start_byte, node.end_byte, f"the regular expression has {said}") if said else None
 
 
@@ -107,6 +212,26 @@ def _unbalanced(pattern: str) -> str | None:
             if depth < 0:
                 return "a ) without its ("
     return "a ( without its )" if depth else None
+
+
+def _misplaced(pattern: str) -> str | None:
+    """What repeats nothing, counts down, or is a range from a higher to a lower letter."""
+    plain = _ESCAPED.sub("e", pattern)
+    for found in _CLASS.finditer(plain):
+        ends = (
+            pair
+            for pair in re.findall(r"([^\\e])-([^\\e\]])", found.group()[1:-1].removeprefix("^"))
+            if pair[0] > pair[1]
+        )
+        if pair := next(ends, None):
+            return f"a range that counts down: {pair[0]}-{pair[1]}"
+    outside = _CLASS.sub("c", plain)
+    if nothing := _REPEATS_NOTHING.search(outside):
+        return f"{nothing.group()[-1]!r} with nothing before it to repeat"
+    for found in _COUNT.finditer(outside):
+        if int(found[1]) > int(found[2]):
+            return f"a count that goes down: {found.group()}"
+    return None
 
 
 def _waits(node: Node) -> Early | None:
@@ -176,6 +301,20 @@ _RULES: Final[tuple[tuple[Callable[[str], object], tuple[str, ...], _Judge], ...
         _optional_target,
     ),
     (re.compile(r"/.+/").search, ("regex",), _pattern),
+    (re.compile(r"=>|=(?!=)|\*\*|\?\?").search, ("binary_expression",), _operators),
+    (re.compile(r"=>|=(?!=)").search, ("unary_expression",), _assignment_inside),
+    (re.compile(r"[\w\])`'\"]\s*(?:\+\+|--)|(?:\+\+|--)\s*[^\s;)]").search, ("update_expression",), no_place),
+    (
+        re.compile(r"[)\]}]\s*(?:[-+*/%&|^?<>]{1,3}|)=(?![=>])").search,
+        ("assignment_expression", "augmented_assignment_expression"),
+        no_place,
+    ),
+    (re.compile(r"\bnew\s*\.|\bimport\s*\.").search, ("meta_property",), _meta),
+    (re.compile(r"\b(?:break|continue)\b").search, ("break_statement", "continue_statement"), _jump),
+    (re.compile(r"\bconst\b").search, ("lexical_declaration",), _no_value),
+    (re.compile(r"\.\.\.").search, ("formal_parameters",), _rest),
+    (re.compile(r"<[A-Za-z>]").search, _JSX, _markup),
+    (re.compile(r"\bnew\b[^;]*\?\.").search, ("new_expression",), _new_optional),
     (re.compile(r"\bawait\b").search, ("await_expression",), _waits),
     (_names_twice, ("program", "statement_block"), _declared_twice),
 )

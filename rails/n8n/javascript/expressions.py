@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final
 
 from rails.core.dataclass import dataclass
-from rails.n8n.javascript import syntax
+from rails.n8n.javascript import sandbox, syntax
 from rails.n8n.javascript.syntax import JavaScriptFault, ParsedScript
 
 #: Plain reads such as ``$json.a.b[0]`` are most of all expressions and need no parser.
@@ -61,13 +61,14 @@ class Segment:
 class Reference:
     """A node that code names, with the name's character offsets in that code.
 
-    ``caught`` is whether it stands in a ``try`` block that has a ``catch``: then nothing fails if it is missing.
+    ``may_not_fail`` is whether a run can pass it by, or go on without it: it stands behind ``||`` or ``?``, in a
+    branch, or in a ``try`` block that has a ``catch``.
     """
 
     name: str
     start: int
     end: int
-    caught: bool = False
+    may_not_fail: bool = False
 
 
 def segments(text: str) -> Iterator[Segment]:
@@ -98,9 +99,18 @@ def _unescaped(text: str, mark: str, start: int) -> int:
     return -1
 
 
-def syntax_fault(code: str) -> JavaScriptFault | None:
-    """Return why n8n cannot evaluate a segment's code, or ``None``. Needs ``javascript.available``."""
-    if _PLAIN.fullmatch(code):
+def constructor_fault(text: str) -> JavaScriptFault | None:
+    """Return the fault of ``.constructor`` in an expression's text, where n8n refuses it even outside of code."""
+    found = sandbox.constructor_access(text)
+    return JavaScriptFault(*found, '".constructor" may stand nowhere in it', is_syntax=False) if found else None
+
+
+def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
+    """Return why n8n cannot evaluate a segment's code, or ``None``. Needs ``syntax.available``.
+
+    ``alone`` is whether the segment is the whole expression: its value is then not made a text.
+    """
+    if _PLAIN.fullmatch(code) and not sandbox.is_suspicious(code):
         return None
     shift = 1 if code.lstrip().startswith("{") else 0
     parsed = syntax.parse_javascript(f"({code})" if shift else code)
@@ -112,7 +122,11 @@ def syntax_fault(code: str) -> JavaScriptFault | None:
     if parsed.first_statement != "expression_statement":
         what = "there is no expression in it" if not parsed.first_statement else "it is a statement, not an expression"
         return JavaScriptFault(0, len(code), what)
-    return None
+    refused = sandbox.refusal(parsed, alone=alone)
+    if refused is None:
+        return None
+    start, end = (len(parsed.code.encode()[:offset].decode(errors="ignore")) - shift for offset in refused[:2])
+    return JavaScriptFault(max(start, 0), min(end, len(code)), refused.message, is_syntax=False)
 
 
 def node_references(code: str) -> Iterator[Reference]:
@@ -126,14 +140,14 @@ def node_references(code: str) -> Iterator[Reference]:
     for match in islice(_REFERENCE.finditer(code), _MOST_NAMES):
         if parsed is None and syntax.available():
             parsed = syntax.parse_javascript(code)
-        if parsed is not None and not parsed.is_code(match.start(), match.start() + 1):
+        if parsed is not None and not parsed.is_name(match.start(), match.start() + 1):
             continue
         group = "dot" if match["dot"] else "name"
         raw = match[group]
         if match["quote"] == "`" and "${" in raw:
             continue
-        caught = parsed is not None and "try" in code and parsed.is_caught(match.start())
-        yield Reference(_unescape(raw), match.start(group), match.end(group), caught)
+        harmless = parsed is not None and parsed.may_not_fail(match.start())
+        yield Reference(_unescape(raw), match.start(group), match.end(group), harmless)
 
 
 def _unescape(raw: str) -> str:

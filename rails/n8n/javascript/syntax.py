@@ -7,6 +7,7 @@ The parser is fast, tolerant and in two small wheels. Where they are missing, no
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -21,16 +22,48 @@ _MAX_CHARS: Final = 400_000
 #: How far up a look for what encloses a piece of code goes.
 _MOST_PARENTS: Final = 200
 _CURLY: Final = re.compile("[\u2018\u2019\u201c\u201d]")
-_NOT_CODE: Final = frozenset({"comment", "string", "string_fragment", "template_string", "regex", "regex_pattern"})
+#: Letters beyond ASCII, in runs: they are a name, white space as ECMAScript has it, or an error.
+_FOREIGN: Final = re.compile("[^\\x00-\\x7f]+")
+_SPACES: Final = frozenset("\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff") | {
+    chr(one) for one in range(0x2000, 0x200B)
+}
+_JOINERS: Final = str.maketrans("", "", "\u200c\u200d")
+#: What does not hold whenever its code runs: a part of an operator or statement that a condition decides on.
+_BRANCHES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ternary_expression": ("consequence", "alternative"),
+    "if_statement": ("consequence", "alternative"),
+    "for_statement": ("body", "increment"),
+    "for_in_statement": ("body",),
+    "while_statement": ("body",),
+    "augmented_assignment_expression": ("right",),
+    "assignment_pattern": ("right",),
+    "object_assignment_pattern": ("right",),
+    "binary_expression": ("right",),
+}
+_SHORT: Final = frozenset({"&&", "||", "??", "&&=", "||=", "??="})
+_NOT_CODE: Final = frozenset(
+    {
+        "comment",
+        "string",
+        "string_fragment",
+        "template_string",
+        "regex",
+        "regex_pattern",
+        "escape_sequence",
+        "html_comment",
+        "jsx_text",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
 class JavaScriptFault:
-    """A syntax error: character offsets into the code, and what is wrong there."""
+    """A syntax error at character offsets, or (``is_syntax`` is false) JavaScript that n8n refuses."""
 
     start: int
     end: int
     message: str
+    is_syntax: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,30 +77,93 @@ class ParsedScript:
     @property
     def first_statement(self) -> str:
         """The kind of the first statement ("expression_statement", …), empty if there is none."""
-        return next((child.type for child in self.tree.root_node.named_children if child.type != "comment"), "")
+        return next((child.type for child in self.tree.root_node.named_children if "comment" not in child.type), "")
 
     def is_code(self, start: int, end: int) -> bool:
         """Whether the characters from ``start`` to ``end`` are code, not inside a string or comment."""
-        node = self._at(start, end)
+        node = self.node_at(start, end)
         return node is None or node.type not in _NOT_CODE
 
-    def is_caught(self, offset: int) -> bool:
-        """Whether the code at ``offset`` is in a ``try`` block whose errors are caught."""
-        node = self._at(offset, offset + 1)
+    def is_name(self, start: int, end: int) -> bool:
+        """Whether the characters from ``start`` to ``end`` begin a name, not a text or a property."""
+        node = self.node_at(start, end)
+        return node is None or node.type == "identifier" or self.fault is not None
+
+    def may_not_fail(self, offset: int) -> bool:
+        """Whether a run can pass the code at ``offset`` by, or catches what fails there.
+
+        A function's body counts as run: most are called.
+        """
+        node = self.node_at(offset, offset + 1)
         for _ in range(_MOST_PARENTS):
             parent = node.parent if node is not None else None
             if node is None or parent is None:
                 return False
-            if parent.type == "try_statement" and parent.child_by_field_name("body") == node:
-                return parent.child_by_field_name("handler") is not None
+            if _passes_by(parent, node) or _is_caught(parent, node):
+                return True
             node = parent
         return False
 
-    def _at(self, start: int, end: int) -> Node | None:
+    def node_at(self, start: int, end: int) -> Node | None:
         """Return the smallest part of the tree around these characters."""
         if not self.code.isascii():
             start, end = len(self.code[:start].encode()), len(self.code[:end].encode())
         return self.tree.root_node.descendant_for_byte_range(start, end)
+
+
+def _is_caught(parent: Node, node: Node) -> bool:
+    is_tried = parent.type == "try_statement" and parent.child_by_field_name("body") == node
+    return is_tried and parent.child_by_field_name("handler") is not None
+
+
+def _passes_by(parent: Node, node: Node) -> bool:
+    """Whether ``parent`` can be run without its part ``node``."""
+    if node.type in {"else_clause", "switch_case", "switch_default"}:
+        return True
+    if parent.type == "statement_block":
+        return any(one.type in {"return_statement", "throw_statement"} for one in _before(parent, node))
+    if parent.type == "subscript_expression" and parent.child_by_field_name("optional_chain") is not None:
+        return parent.child_by_field_name("index") == node
+    if parent.type in {"expression_statement", "unary_expression"}:
+        return _is_unread(node)
+    if parent.type == "arguments" and parent.parent is not None:
+        is_condition = next(iter(_before(parent, node)), None) is None
+        return _may_end_early(parent.parent, is_condition=is_condition)
+    fields = _BRANCHES.get(parent.type, ())
+    if parent.type in {"binary_expression", "augmented_assignment_expression"}:
+        operator = parent.child_by_field_name("operator")
+        fields = fields if operator is not None and (operator.text or b"").decode() in _SHORT else ()
+    return any(parent.child_by_field_name(field) == node for field in fields)
+
+
+def _is_unread(node: Node) -> bool:
+    """Whether an expression is ``$('A')`` and nothing is read of it: n8n looks for the node only then."""
+    bare = early_errors.inside_parentheses(node)
+    function = bare.child_by_field_name("function") if bare is not None and bare.type == "call_expression" else None
+    return function is not None and function.text == b"$"
+
+
+def _may_end_early(call: Node, *, is_condition: bool) -> bool:
+    """Whether a call is ``$if(…)``, of which one value is used, or its function is reached through ``?.``."""
+    if call.child_by_field_name("optional_chain") is not None:
+        return True
+    here = call.child_by_field_name("function")
+    if here is not None and here.text == b"$if":
+        return not is_condition
+    for _ in range(_MOST_PARENTS):
+        if here is None:
+            return False
+        if here.child_by_field_name("optional_chain") is not None:
+            return True
+        here = here.child_by_field_name("object") or here.child_by_field_name("function")
+    return False
+
+
+def _before(parent: Node, node: Node) -> Iterator[Node]:
+    for child in parent.named_children:
+        if child == node:
+            return
+        yield child
 
 
 @cache
@@ -93,13 +189,14 @@ def parse_javascript(code: str) -> ParsedScript | None:
     """Parse ``code``. Returns ``None`` for code that is too long or cannot be encoded."""
     if len(code) > _MAX_CHARS:
         return None
+    code = code.replace("\ufeff", " ")  # white space to the language, and none to the grammar
     try:
         data = code.encode()
     except UnicodeEncodeError:
         return None
     tree = _parser().parse(data)
     parsed = ParsedScript(code, tree, _fault(code, data, tree) if tree.root_node.has_error else None)
-    return parsed if parsed.fault else replace(parsed, fault=_curly_quote(parsed) or _early(code, data, tree))
+    return parsed if parsed.fault else replace(parsed, fault=_foreign_letter(parsed) or _early(code, data, tree))
 
 
 def _early(code: str, data: bytes, tree: Tree) -> JavaScriptFault | None:
@@ -115,6 +212,18 @@ def _curly_quote(parsed: ParsedScript) -> JavaScriptFault | None:
     for match in _CURLY.finditer(parsed.code):
         if parsed.is_code(match.start(), match.end()):
             return JavaScriptFault(match.start(), match.end(), f"{match.group()} is not a quote in code: write ' or \"")
+    return None
+
+
+def _foreign_letter(parsed: ParsedScript) -> JavaScriptFault | None:
+    """Return the fault of a letter that the grammar takes for a name or white space and the language does not."""
+    if parsed.code.isascii():
+        return None
+    for match in _FOREIGN.finditer(parsed.code):
+        letters = "".join(letter for letter in match.group() if letter not in _SPACES)
+        if letters and not f"a{letters.translate(_JOINERS)}".isidentifier() and parsed.is_code(*match.span()):
+            fault = JavaScriptFault(*match.span(), f"unexpected {match.group()[:20]!r}")
+            return _curly_quote(parsed) or fault
     return None
 
 

@@ -170,7 +170,7 @@ def _info(found: catalogue.Catalogue, file: str) -> CatalogueInfo:
 
 def _write(file: Path, compacted: Mapping[str, Any]) -> None:
     data = json.dumps(compacted, separators=(",", ":"), ensure_ascii=False).encode()
-    atomic_file.write(file, gzip.compress(data, mtime=0), durable=False)
+    atomic_file.replace_file(file, gzip.compress(data, mtime=0), durable=False)
 
 
 # -- reducing to facts -----------------------------------------------------------------------------

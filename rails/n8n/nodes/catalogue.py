@@ -62,6 +62,7 @@ class Description:
     credentials: tuple[Credential, ...]
     properties: tuple[Mapping[str, Any], ...]
     is_trigger: bool = False
+    has_webhook: bool = False
     is_full: bool = True
 
 
@@ -132,7 +133,8 @@ class Catalogue:
             outputs=_ports(group["outputs"]),
             credentials=tuple(Credential(c["name"], c["required"], c["display"]) for c in group["credentials"]),
             properties=tuple(self._property(number) for number in group["properties"]),
-            is_trigger=bool(group.get("trigger")),
+            is_trigger=bool(group.get("trigger")) or bool(group.get("polling")),
+            has_webhook=bool(group.get("webhook")),
         )
 
     def _property(self, number: int) -> Mapping[str, Any]:

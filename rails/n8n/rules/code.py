@@ -140,4 +140,4 @@ def _references(node: Node, code: _Code, workflow: Workflow, names: Names) -> It
 
 
 def _weight(found: expressions.Reference) -> Severity:
-    return "warning" if found.caught else "error"
+    return "warning" if found.may_not_fail else "error"

@@ -10,6 +10,7 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Severity
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.javascript.expressions import Reference, Segment
+from rails.n8n.javascript.syntax import JavaScriptFault
 from rails.n8n.model import Issue, JsonPath, Names, Node, Workflow, shown_value
 from rails.n8n.rules import parameters
 
@@ -98,10 +99,14 @@ class _Checker:
         if not text.startswith("="):
             yield from self._missing_sign(path, text)
             return
-        if "{{" not in text or path[-1] in _CODE_FIELDS:
+        if path[-1] in _CODE_FIELDS:
             return
-        for segment in expressions.segments(text):
-            yield from self._segment(path, segment)
+        if fault := expressions.constructor_fault(text):
+            yield self._fault(path, fault, 0, "Use another name, or a Code node.")
+            return
+        alone = text.startswith("={{") and text.endswith("}}")
+        for segment in expressions.segments(text) if "{{" in text else ():
+            yield from self._segment(path, segment, alone=alone and segment.start == 3 and segment.end == len(text) - 2)
 
     def _missing_sign(self, path: JsonPath, text: str) -> Iterator[Issue]:
         found = _LITERAL.search(text)
@@ -111,15 +116,17 @@ class _Checker:
         remedy = f'Start the value with "=": {shown_value("=" + text[:50])}'
         yield Issue("N8N063", path, message, remedy, "warning", start=found.start(), end=len(text))
 
-    def _segment(self, path: JsonPath, segment: Segment) -> Iterator[Issue]:
-        fault = expressions.syntax_fault(segment.code) if syntax.available() else None
+    def _fault(self, path: JsonPath, fault: JavaScriptFault, shift: int, remedy: str) -> Issue:
+        what = f"the expression in `{path[-1]}`"
+        said = f"{what} is not valid JavaScript" if fault.is_syntax else f"n8n refuses {what}"
+        message = f"{self._node.title}: {said}: {fault.message}"
+        end = max(fault.end, fault.start + 1)
+        return Issue("N8N060", path, message, remedy, start=shift + fault.start, end=shift + end)
+
+    def _segment(self, path: JsonPath, segment: Segment, *, alone: bool) -> Iterator[Issue]:
+        fault = expressions.syntax_fault(segment.code, alone=alone) if syntax.available() else None
         if fault is not None:
-            message = f"{self._node.title}: the expression in `{path[-1]}` is not valid JavaScript: {fault.message}"
-            start = segment.start + fault.start
-            remedy = _remedy(segment)
-            yield Issue(
-                "N8N060", path, message, remedy, start=start, end=segment.start + max(fault.end, fault.start + 1)
-            )
+            yield self._fault(path, fault, segment.start, _remedy(segment))
             return
         if not segment.closed:
             message = f"{self._node.title}: an expression in `{path[-1]}` has no closing braces"
@@ -132,7 +139,7 @@ class _Checker:
     def reference(self, path: JsonPath, found: Reference, shift: int) -> Iterator[Issue]:
         """Yield the issue of a node name, if it has one."""
         start, end = shift + found.start, shift + found.end
-        severity: Severity = "warning" if found.caught else "error"
+        severity: Severity = "warning" if found.may_not_fail else "error"
         if found.name not in self._workflow.by_name:
             message = (
                 f"{self._node.title}: `{path[-1]}` refers to the node {shown_value(found.name)}, which does not exist"

@@ -21,7 +21,10 @@ _LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelec
 _MATCHED_CHARS: Final = 2_000
 _ALPHANUMERIC: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _JWT: Final = re.compile(r"[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_]+\.[A-Za-z0-9\-_.+/=]*")
-_NUMBER: Final = re.compile(r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|Infinity|0[xX][0-9a-fA-F]+)?\s*")
+_TIME: Final = re.compile(r"\d{2}:\d{2}(?::\d{2})?(?:[-+]\d{4})?(?:[-+]\d{1,2}(?::\d{2})?)?", re.ASCII)
+_NUMBER: Final = re.compile(
+    r"\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|Infinity|0[xX][0-9a-fA-F]+)?\s*", re.ASCII
+)
 
 _Path = tuple[str | int, ...]
 
@@ -199,7 +202,7 @@ def _is_number(value: Any) -> bool:  # noqa: ANN401
 def _is_boolean(value: Any) -> bool:  # noqa: ANN401
     if isinstance(value, str):
         return value.lower() in {"true", "false"} or value.strip() in {"0", "1", "0.0", "1.0"}
-    return isinstance(value, int | float) and value in {0, 1}
+    return value == [] or (isinstance(value, int | float) and value in {0, 1})
 
 
 def _parses_as(kind: type, *, quotes: bool = False) -> Any:  # noqa: ANN401
@@ -218,12 +221,13 @@ def _parses_as(kind: type, *, quotes: bool = False) -> Any:  # noqa: ANN401
 
 def _is_object(value: Any) -> bool:  # noqa: ANN401
     # n8n also reads JavaScript object literals here; only what is plainly something else is refused.
-    return isinstance(value, dict) or (isinstance(value, str) and value.strip()[:1] == "{")
+    return isinstance(value, dict) or (isinstance(value, str) and (value.strip()[:1] == "{" or value.strip() == "null"))
 
 
 _TYPES: Final = {
     "number": _is_number,
     "boolean": _is_boolean,
+    "time": lambda value: bool(_TIME.fullmatch(_text(value))),
     "array": _parses_as(list, quotes=True),
     "object": _is_object,
     "string-alphanumeric": lambda value: bool(_ALPHANUMERIC.fullmatch(_text(value))),

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rails.core.verdict import Severity
 from rails.n8n.model import Issue, Node, Workflow, listed, shown_value
-from rails.n8n.nodes.catalogue import Catalogue, Credential, Description
+from rails.n8n.nodes.catalogue import CORE_PACKAGES, Catalogue, Credential, Description
 from rails.n8n.nodes.display import compiled
 from rails.n8n.rules.graph import is_trigger
 
@@ -22,28 +22,48 @@ _ONLY_BY_HAND: Final = frozenset(
 _RESPOND: Final = "n8n-nodes-base.respondToWebhook"
 _WEBHOOK: Final = "n8n-nodes-base.webhook"
 #: Nodes that take a credential of any type by a parameter.
-_TAKES_ANY: Final = ("nodeCredentialType", "genericAuthType", "authentication")
+_TAKES_ANY: Final = ("nodeCredentialType", "genericAuthType")
+_ANY_BY: Final = ("predefinedCredentialType", "genericCredentialType")
+#: Nodes that are no triggers and have a webhook, to wait for an answer: enough for n8n to publish.
+_HAS_WEBHOOK: Final = frozenset(
+    f"n8n-nodes-base.{name}"
+    for name in (
+        *("discord", "emailSend", "form", "github", "gmail", "googleChat", "microsoftOutlook", "microsoftTeams"),
+        *("slack", "telegram", "wait", "whatsApp"),
+    )
+)
 
 
 def check(workflow: Workflow, known: Catalogue, held: Mapping[int, Mapping[str, Any]], profile: str) -> Iterator[Issue]:
     """Yield the issues of triggers and responses, and of credentials where the catalogue knows them."""
     running = [node for node in workflow.nodes if not node.disabled]
-    if profile in {"publish", "strict"}:
+    publishes = profile in {"publish", "strict"}
+    if publishes:
         yield from _publishable(running)
     yield from _responses(running)
-    severity: Severity = "warning" if profile in {"publish", "strict"} else "info"
     for node in running:
         description, values = known.describe(node.type, node.version), held.get(node.index)
         if description is not None and values is not None:
-            yield from _credentials(node, description, values, severity)
+            used = [item for item in description.credentials if item.required and _shows(item, node, values)]
+            severity = _severity(workflow, node, description) if publishes else "info"
+            yield from _lacking(node, used, severity, publishes=publishes)
+            yield from _of_no_use(node, description, values)
 
 
 def _publishable(running: list[Node]) -> Iterator[Issue]:
+    """What is only started by hand. n8n publishes it still where another node has a webhook of its own, as Wait has."""
     triggers = [node for node in running if is_trigger(node)]
     if triggers and all(node.type in _ONLY_BY_HAND for node in triggers):
-        message = "Only started by hand: n8n cannot publish this workflow"
+        waits = any(node.type in _HAS_WEBHOOK or _is_foreign(node) for node in running)
+        message = "Only started by hand: " + (
+            "n8n publishes this workflow and nothing will start it" if waits else "n8n cannot publish this workflow"
+        )
         remedy = "Add a trigger that n8n can wait for: a schedule, a webhook, a form, an app's event."
-        yield Issue("N8N082", triggers[0].path, message, remedy, "warning")
+        yield Issue("N8N082", triggers[0].path, message, remedy, "warning" if waits else "error")
+
+
+def _is_foreign(node: Node) -> bool:
+    return node.type.rpartition(".")[0] not in CORE_PACKAGES and not node.is_sticky
 
 
 def _responses(running: list[Node]) -> Iterator[Issue]:
@@ -63,24 +83,62 @@ def _responses(running: list[Node]) -> Iterator[Issue]:
         yield Issue("N8N083", answers[0].path, message, remedy, "warning")
 
 
-def _credentials(
-    node: Node, description: Description, values: Mapping[str, Any], severity: Severity
-) -> Iterator[Issue]:
+def _severity(workflow: Workflow, node: Node, description: Description) -> Severity:
+    """How much a credential that is not ready weighs at publish: n8n passes by what is connected to nothing."""
+    is_connected = bool(workflow.incoming.get(node.name) or _has_outputs(workflow, node))
+    starts = description.is_trigger or description.has_webhook or is_trigger(node)
+    return "error" if is_connected or (starts and node.type not in _ONLY_BY_HAND) else "info"
+
+
+def _has_outputs(workflow: Workflow, node: Node) -> bool:
+    connections = workflow.raw.get("connections")
+    return isinstance(connections, dict) and bool(connections.get(node.name))
+
+
+def _lacking(node: Node, used: list[Credential], severity: Severity, *, publishes: bool) -> Iterator[Issue]:
+    """Required credentials that are missing or that n8n takes for not configured."""
     given = node.raw.get("credentials")
     names = dict(given) if isinstance(given, dict) else {}
-    active = [item for item in description.credentials if _shows(item, node, values)]
-    missing = [item.name for item in active if item.required and item.name not in names]
-    if missing and not names:
-        message = f"{node.title} has no credential; it needs {listed(missing)}"
+    missing = [item.name for item in used if not _is_truthy(names.get(item.name))]
+    if missing and (publishes or not names):
+        what = f"no credential of type {listed(missing)}" if names else f"no credential; it needs {listed(missing)}"
+        message = f"{node.title} has {what}{', which its settings ask for' if names else ''}"
         yield Issue("N8N092", node.path, message, "Let the user choose one in n8n after the import.", severity)
-    if not description.credentials or any(name in values for name in _TAKES_ANY):
+    for item in used if publishes else ():
+        entry = names.get(item.name)
+        if item.name in missing or (isinstance(entry, dict) and _is_configured(entry)):
+            continue
+        message = (
+            f"{node.title}: its credential {shown_value(item.name)} has no `id`, so n8n takes it for not configured"
+        )
+        remedy = 'Write {"id": "…", "name": "…"} as n8n\'s own export has it, or let the user choose one.'
+        yield Issue("N8N092", (*node.path, "credentials", item.name), message, remedy, severity)
+
+
+def _is_configured(entry: Mapping[str, Any]) -> bool:
+    return _is_truthy(entry.get("id")) or _is_truthy(entry.get("__aiGatewayManaged"))
+
+
+def _is_truthy(value: Any) -> bool:  # noqa: ANN401
+    """Whether JavaScript takes a value for true: an empty object or list is."""
+    return isinstance(value, dict | list) or bool(value)
+
+
+def _of_no_use(node: Node, description: Description, values: Mapping[str, Any]) -> Iterator[Issue]:
+    given = node.raw.get("credentials")
+    if not description.credentials or not isinstance(given, dict) or _takes_any(values):
         return
     possible = {item.name for item in description.credentials}
-    for name in names:
+    for name in given:
         if name not in possible:
             message = f"{node.title} does not use credentials of type {shown_value(name)}"
             remedy = f"It uses {listed(sorted(possible))}."
             yield Issue("N8N093", (*node.path, "credentials", name), message, remedy, "warning", on_key=True)
+
+
+def _takes_any(values: Mapping[str, Any]) -> bool:
+    chosen = values.get("authentication")
+    return chosen in _ANY_BY or any(name in values for name in _TAKES_ANY) or str(chosen).startswith("=")
 
 
 def _shows(item: Credential, node: Node, values: Mapping[str, Any]) -> bool:

@@ -20,10 +20,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from rails.core.dataclass import dataclass, replace
-from rails.core.tool_request import Json, Repair
+from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
-from rails.json_schema.quick_check import PATH_KEYS
 from rails.parsing.call_formats.dialects import Call
 from rails.parsing.coerce import Coercion, entities, json_text
 from rails.parsing.json_progress import JsonProgress

@@ -18,7 +18,7 @@ from typing import Final
 
 import rails
 from rails.core import record_fields as facts
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.tool_request import Json
 
 VERSION: Final = "ATIF-v1.8"

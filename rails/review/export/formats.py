@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from rails.core.conversation import answer_from_json, answer_to_json
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.review.export.atif import to_atif
 from rails.review.export.markdown import to_markdown
 from rails.review.export.transcript import to_transcript

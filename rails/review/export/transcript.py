@@ -15,7 +15,7 @@ from typing import Final
 
 import rails
 from rails.core.conversation import MessagePart, NativeCall, NativeResult, Opaque, TextPart, message_from_json
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import inner, integer, text
 from rails.core.tool_request import Json
 

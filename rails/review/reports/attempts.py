@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from rails.core.dataclass import dataclass, replace
 from rails.core.text import one_line
 from rails.projections.common import ApprovalView, Attempt, TurnView
-from rails.review.diffs import read_diff
+from rails.render.diffs import read_diff
 
 Failures: TypeAlias = frozenset[tuple[str, str, str]]
 Files: TypeAlias = frozenset[tuple[str, str | None]]

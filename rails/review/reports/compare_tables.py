@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from rails.render.table import Cell, CellStyle, Table, cells
+from rails.render.blocks import Cell, CellStyle, Table, cells
 from rails.review.reports.compare import ComparedTurn, Count, Pair, SessionComparison, Side
 
 _ALIKE: Final[dict[str, tuple[str, CellStyle]]] = {

@@ -8,9 +8,9 @@ from typing import Final
 
 from rails.core.dataclass import dataclass
 from rails.projections.common import ApprovalView, SessionView, TurnView
-from rails.render.table import Cell, CellStyle, Table, cells
-from rails.review.diffs import read_diff
-from rails.review.html_turns import seconds_text
+from rails.render.blocks import Cell, CellStyle, Table, cells
+from rails.render.diffs import read_diff
+from rails.render.units import seconds_text
 from rails.review.reports.attempts import REFLEX_LINES, REFLEX_SECONDS
 
 _LISTED: Final = 500

@@ -11,10 +11,11 @@ from datetime import datetime
 from typing import Final, cast
 
 from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyItem, PolicyRule, Ruling, Seen, minute_of
+from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line, sha256
 from rails.core.verdict import Status
-from rails.projections.common import ApprovalView, ChangeView, SessionView, TurnView
+from rails.projections.common import ApprovalView, SessionView, TurnView
 
 _EMPTY: Final = {sha256(b""), sha256(b"\n")}
 _NOT_PEOPLE: Final = ("policy", "grant", "headless", "timeout", "end of input", "error")
@@ -137,7 +138,7 @@ def _minute(at: str) -> int | None:
         return None
 
 
-def _kind(change: ChangeView) -> ItemKind:
+def _kind(change: ChangedFile) -> ItemKind:
     if change.kind in ("create", "modify") and not (change.kind == "modify" and change.after_sha256 in _EMPTY):
         return cast(ItemKind, change.kind)
     return "delete"

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.projections.common import ApprovalView, ChangeView, RequestView, SessionView, TurnView
-from rails.review.diffs import LoggedDiff, read_diff
+from rails.projections.common import ApprovalView, RequestView, SessionView, TurnView
+from rails.render.blocks import Diff
+from rails.render.diffs import read_diff
 
 _ALL_LINES: Final = 10_000_000
 _DOUBT: Final = "The file was also changed outside of these sessions, so this may be another line."
@@ -46,8 +48,8 @@ class LineHistory:
 class _Step:
     view: SessionView
     turn: TurnView
-    change: ChangeView
-    diff: LoggedDiff | None
+    change: ChangedFile
+    diff: Diff | None
     decision: ApprovalView | None
 
 
@@ -108,7 +110,7 @@ def _steps(sessions: Sequence[SessionView], path: str) -> Iterator[_Step]:
                         yield _Step(view, turn, change, *_diff_of(turn, path))
 
 
-def _diff_of(turn: TurnView, path: str) -> tuple[LoggedDiff | None, ApprovalView | None]:
+def _diff_of(turn: TurnView, path: str) -> tuple[Diff | None, ApprovalView | None]:
     for approval in turn.approvals:
         if approval.answer == "approve":
             for diff in read_diff(approval.diff, limit=_ALL_LINES):
@@ -117,7 +119,7 @@ def _diff_of(turn: TurnView, path: str) -> tuple[LoggedDiff | None, ApprovalView
     return None, None
 
 
-def _before(diff: LoggedDiff, number: int) -> int | None:
+def _before(diff: Diff, number: int) -> int | None:
     """Return the number that a line had before the change, or ``None`` if the change wrote it."""
     shift = 0
     for row in diff.lines:

@@ -19,7 +19,7 @@ from rails.config.prices import Prices
 from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass, field
 from rails.projections.common import SessionView, TurnView
-from rails.render.table import Cell, CellStyle, Table, cells
+from rails.render.blocks import Cell, CellStyle, Table, cells
 from rails.review.reports.attempts import failures_of
 
 #: The normal quantile that 95 % of a distribution lie within.

@@ -12,7 +12,7 @@ from typing import Final
 from rails.core.dataclass import dataclass, replace
 from rails.core.text import one_line
 from rails.projections.common import SessionView, TurnView
-from rails.render.table import Cell, Table, cells
+from rails.render.blocks import Cell, Table, cells
 
 _LISTED: Final = 200
 

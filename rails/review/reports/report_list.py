@@ -10,7 +10,7 @@ from rails.core.dataclass import dataclass
 from rails.core.json_text import to_json
 from rails.core.tool_request import Json
 from rails.projections.common import SessionView
-from rails.render.table import Table
+from rails.render.blocks import Table
 from rails.review.reports.decisions import decisions, decisions_table
 from rails.review.reports.models import model_report, models_table
 from rails.review.reports.repair_drift import drift_report, drift_tables

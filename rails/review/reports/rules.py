@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from rails.core.dataclass import dataclass, field
 from rails.projections.common import SessionView, TurnView
-from rails.render.table import Cell, CellStyle, Table, cells
+from rails.render.blocks import Cell, CellStyle, Table, cells
 
 By = Literal["session", "week"]
 _RULES: Final = 30

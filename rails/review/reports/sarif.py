@@ -14,7 +14,7 @@ from typing import Final, cast
 from rails.core import record_fields as d
 from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, field
-from rails.core.events import Record
+from rails.core.events.record import Record
 from rails.core.record_fields import Details
 from rails.core.tool_request import Json
 from rails.core.verdict import CheckRun, Finding, NotChecked, Severity, Verdict

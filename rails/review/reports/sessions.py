@@ -15,7 +15,7 @@ from rails.core.errors import UsageError
 from rails.log.index.query import Facet, Phrase, Query, parse_query
 from rails.log.index.terms import folded_words
 from rails.log.session_stats import SessionStats
-from rails.render.table import Cell, CellStyle, Table, cells
+from rails.render.blocks import Cell, CellStyle, Table, cells
 
 #: Points of the sparkline: a mark for a terminal, a style, and words.
 SPARK: Final[dict[str, tuple[str, CellStyle, str]]] = {

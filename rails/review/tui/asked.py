@@ -15,14 +15,13 @@ from textual.message import Message
 from textual.worker import get_current_worker
 
 from rails.approval.answer import AnswerAction, PageAnswer
-from rails.approval.audit import read_audit
-from rails.approval.terminal.screen import ApprovalScreen, Look, draw_request, styled, wrap
+from rails.approval.terminal.screen import ApprovalScreen, Look, draw_request
 from rails.core import limits
-from rails.core import record_fields as d
 from rails.core.errors import RailsError
-from rails.core.record_fields import Details
+from rails.core.events.approval import ApprovalOpened, GrantOffer
 from rails.core.text import one_line
 from rails.projections.questions import ApprovalQuestion
+from rails.render.lines import styled, wrap
 from rails.review.inbox import AnswerState, Inbox
 from rails.review.tui.dialogs import Ask
 from rails.review.tui.pages import Page
@@ -70,7 +69,7 @@ class QuestionPage(Page):
         super().__init__(f"Waiting for you: session {question.session_id}")
         self.question = question
         self._inbox, self._only_looks = inbox, only_looks
-        self._facts: Details = {}
+        self._opened: ApprovalOpened | None = None
         self._listening = True
         self._sending = self._following = False
         self._outcome: AnswerState | None = None
@@ -114,7 +113,7 @@ class QuestionPage(Page):
         """Approve; where there are risks, once the word is typed."""
         if not self._can_answer():
             return
-        if risks := d.texts(self._facts, "risks"):
+        if risks := self._opened.risks if self._opened else ():
             more = [f"and {len(risks) - _LISTED} more"] if len(risks) > _LISTED else []
             lines = (*(one_line(risk, 300) for risk in risks[:_LISTED]), *more)
             self._typed("approve", "There are risks:", lines, lambda: self._send("approve"))
@@ -136,9 +135,8 @@ class QuestionPage(Page):
         """Show the rule and what it would have let through; approve and give it once the word is typed."""
         if not self._can_answer():
             return
-        grant = d.inner(self._facts, "grant")
-        if not d.text(grant, "rule"):
-            self.say(d.text(grant, "why_not") or "This run gives no grants.")
+        if not self._grant.rule:
+            self.say(self._grant.why_not or "This run gives no grants.")
             return
         self.say("Trying the rule on past sessions …")
         self.run_worker(self._offer, thread=True, group="rule", exclusive=True)
@@ -171,24 +169,27 @@ class QuestionPage(Page):
         worker = get_current_worker()
         width = max(40, self.app.size.width - 2)
         try:
-            facts, lines = self._lines(width)
+            opened, lines = self._lines(width)
             listening = self._inbox.listening(self.about)
         except RailsError as error:
             self.app.call_from_thread(self.say, str(error))
             return
         if not worker.is_cancelled:
-            self.app.call_from_thread(self._show, facts, lines, listening)
+            self.app.call_from_thread(self._show, opened, lines, listening)
 
-    def _lines(self, width: int) -> tuple[Details, list[str]]:
-        facts = self._inbox.facts(self.question)
-        card = read_audit(facts)
-        drawn: ApprovalScreen = draw_request(card, Look(True, width), full=self._full)
+    @property
+    def _grant(self) -> GrantOffer:
+        return (self._opened.grant if self._opened else None) or GrantOffer()
+
+    def _lines(self, width: int) -> tuple[ApprovalOpened, list[str]]:
+        opened = self._inbox.asked(self.question)
+        drawn: ApprovalScreen = draw_request(opened, Look(True, width), full=self._full)
         left_out = [f"{drawn.hidden} lines are not shown: v shows them."] if drawn.hidden else []
-        above = [one_line(line, 600) for line in (d.text(facts, "note"), *left_out, *card.unseen) if line]
-        return facts, [*(styled(piece, "risk", True) for line in above for piece in wrap(line, width)), *drawn.lines]
+        above = [one_line(line, 600) for line in (opened.note, *left_out, *opened.unseen) if line]
+        return opened, [*(styled(piece, "risk", True) for line in above for piece in wrap(line, width)), *drawn.lines]
 
-    def _show(self, facts: Details, lines: list[str], listening: bool) -> None:
-        self._facts, self._listening = facts, listening
+    def _show(self, opened: ApprovalOpened, lines: list[str], listening: bool) -> None:
+        self._opened, self._listening = opened, listening
         self.rows.show_text(lines)
         self.say("" if self._why_not() else _EDITING)
         self._tell()
@@ -243,7 +244,7 @@ class QuestionPage(Page):
     def _can_answer(self) -> bool:
         """Whether an answer can be given now; else say why not."""
         words = self._why_not() or ("Your answer is on its way." if self._sending else "")
-        if not words and not self._facts:
+        if not words and not self._opened:
             words = "What is asked could not be read, so it cannot be answered here."
         if words:
             self.say(words)
@@ -264,7 +265,7 @@ class QuestionPage(Page):
     def _offer(self) -> None:
         worker = get_current_worker()
         try:
-            tried = self._inbox.rule_words(self._facts)
+            tried = self._inbox.rule_words(self._opened) if self._opened else ""
         except RailsError as error:
             tried = str(error)
         if not worker.is_cancelled:
@@ -273,8 +274,7 @@ class QuestionPage(Page):
     def _show_rule(self, tried: str) -> None:
         if not self.is_current or not self._can_answer():
             return
-        grant = d.inner(self._facts, "grant")
-        rule, uses, minutes = d.text(grant, "rule"), d.integer(grant, "uses"), d.integer(grant, "minutes")
+        rule, uses, minutes = self._grant.rule, self._grant.uses, self._grant.minutes
         question = f"Approve, and let this rule hold for {uses} approvals and {minutes} minutes?"
         lines = (*rule.strip().split("\n"), "", *tried.split("\n"))
         send = lambda: self._send("grant", rule=rule, uses=uses, minutes=minutes)  # noqa: E731

@@ -12,13 +12,15 @@ from textual.containers import Container
 from textual.widgets import Footer, Label
 from textual.worker import get_current_worker
 
-from rails.approval.terminal.screen import draw_lines
 from rails.core.errors import RailsError
 from rails.core.text import one_line
 from rails.projections.common import SessionView, TurnView
 from rails.projections.questions import ApprovalQuestion
-from rails.review.diffs import LoggedDiff, read_diff
+from rails.render.blocks import Diff
+from rails.render.diffs import read_diff
+from rails.render.lines import draw_lines
 from rails.review.reports.attempts import causes_of
+from rails.review.reports.turn import OUTCOMES
 from rails.review.session_list import SessionList
 from rails.review.terminal import frame_lines, turn_lines
 from rails.review.tui.pages import INK, Page
@@ -27,12 +29,6 @@ from rails.review.tui.rows import Rows
 #: Terminals narrower than this have the timeline above the turn.
 _NARROW: Final = 110
 _FOLLOWED_BYTES: Final = 4_000_000
-_MARKS: Final = {
-    **dict.fromkeys(("applied", "ran", "answered"), ("✓", "good")),
-    **dict.fromkeys(("refused", "findings", "denied", "failed"), ("✕", "bad")),
-    "aborted": ("■", "bad"),
-    "open": ("…", "open"),
-}
 
 
 class SessionPage(Page):
@@ -131,13 +127,13 @@ class SessionPage(Page):
         if at == 0:
             return Text(f"The session: {self._view.outcome or 'unfinished'}", "bold")
         turn = self._view.turns[at - 1]
-        mark, ink = _MARKS.get(turn.outcome, ("…", "open"))
+        ended = OUTCOMES[turn.outcome]
         asked = ", ".join(dict.fromkeys(request.tool for request in turn.requests)) or "text"
         why = ", ".join(causes_of(turn)) or turn.outcome
         text = Text(f"{turn.number:>4} ")
-        text.append(f"{mark} ", INK[ink])
+        text.append(f"{ended.mark} ", INK[ended.tone])
         text.append(f"{one_line(asked, 22):<14} ")
-        text.append(one_line(why, 40), INK[ink])
+        text.append(one_line(why, 40), INK[ended.tone])
         text.append(f"  {one_line(turn.agent, 30)}", "dim")
         return text
 
@@ -198,7 +194,7 @@ class Diffs(Page):
         Binding("p", "jump('findings', -1)", show=False),
     ]
 
-    def __init__(self, title: str, diffs: tuple[LoggedDiff, ...]) -> None:
+    def __init__(self, title: str, diffs: tuple[Diff, ...]) -> None:
         super().__init__(title)
         self._diffs = diffs
         self._places: dict[str, list[int]] = {"files": [], "hunks": [], "findings": []}

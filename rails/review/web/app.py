@@ -102,7 +102,7 @@ class ReviewPage:
 
     def _waiting(self, _: Request) -> Response:
         waiting = list(self._inbox.waiting())
-        html = waiting_html([(question, self._inbox.facts(question)) for question in waiting])
+        html = waiting_html([(question, self._inbox.asked(question)) for question in waiting])
         return _json({"count": len(waiting), "html": html})
 
     def _window(self, asked: Request) -> Response:
@@ -131,7 +131,7 @@ class ReviewPage:
             decides = "not running"
         else:
             decides = "yes" if asked.scope[DECIDES] else "read"
-        return _json(question_json(question, self._inbox.facts(question), decides, full="full" in asked.query_params))
+        return _json(question_json(question, self._inbox.asked(question), decides, full="full" in asked.query_params))
 
     def _rule(self, asked: Request) -> Response:
         session_id, number = _session(asked), asked.path_params["number"]
@@ -142,7 +142,7 @@ class ReviewPage:
         question = self._inbox.find(session_id, int(number)) if int(number) else self._inbox.open(session_id)
         if question is None:
             return _json({"question": 0})
-        return _json({"words": self._inbox.rule_words(self._inbox.facts(question))})
+        return _json({"words": self._inbox.rule_words(self._inbox.asked(question))})
 
     async def _decide(self, asked: Request) -> Response:
         return await run_in_threadpool(self._take, await asked.body())

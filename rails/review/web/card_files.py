@@ -5,57 +5,58 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.approval.audit import change_of, finding_of, is_masked
-from rails.approval.diff_view import DiffLine, FileDiff, file_diff
+from rails.approval.diff_view import file_diff
 from rails.approval.edit import sides
 from rails.approval.terminal.screen import LEGEND
-from rails.core import record_fields as d
 from rails.core.changes import FileChange
 from rails.core.diff import line_diff
-from rails.core.record_fields import Details
+from rails.core.events.approval import ApprovalOpened, AskedFile
 from rails.core.text import one_line
 from rails.core.verdict import Finding
-from rails.review.markup import Html, el, html_text, join
+from rails.render.blocks import Diff, DiffLine
+from rails.render.html_page.blocks import MARKS, diff_line
+from rails.render.html_page.markup import Html, el, html_text, join
 
 #: Diff lines of one file that a card shows; the rest is counted.
 _FILE_LINES: Final = 1_500
-_MARKS: Final = {"add": "+", "remove": "−", "tool_add": "+", "tool_remove": "−", "finding": "▲"}
 _BY_TOOL: Final = ("tool_add", "tool_remove")
 _CHANGED: Final = ("add", "remove", *_BY_TOOL)
 
 
-def files_html(facts: Details, *, can_edit: bool, full: bool = False) -> Html:
+def files_html(asked: ApprovalOpened, *, can_edit: bool, full: bool = False) -> Html:
     """Return every file of a question, drawn; what cannot be drawn is said. ``full`` leaves nothing out."""
-    findings = [finding_of(one) for one in d.objects(d.inner(facts, "verdict"), "findings")]
-    editable = dict(editable_texts(facts)) if can_edit else {}
-    drawn = [_file(one, findings, editable, can_edit=can_edit, full=full) for one in d.objects(facts, "files")]
-    by_tools = any(isinstance(file.get("proposed"), str) for file in d.objects(facts, "files"))
+    findings = asked.verdict.findings if asked.verdict else ()
+    editable = dict(editable_texts(asked)) if can_edit else {}
+    drawn = [_file(one, findings, editable, can_edit=can_edit, full=full) for one in asked.files]
+    by_tools = any(file.proposed is not None for file in asked.files)
     return join(*drawn, el("p", html_text(LEGEND), class_="meta") if by_tools else None)
 
 
-def editable_texts(facts: Details) -> Iterator[tuple[str, str]]:
+def editable_texts(asked: ApprovalOpened) -> Iterator[tuple[str, str]]:
     """Yield the files whose text can be edited in a page: one kind of line end, and nothing masked."""
-    for file in d.objects(facts, "files"):
-        after = file.get("after")
-        if not isinstance(after, str) or is_masked(file):
+    for file in asked.files:
+        after = file.after
+        if after is None or file.masked:
             continue
         crlf = after.count("\r\n")
         if after.count("\r") == crlf and crlf in (0, after.count("\n")):
-            yield d.text(file, "path"), after.removeprefix("\ufeff")
+            yield file.path, after.removeprefix("\ufeff")
 
 
-def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], *, can_edit: bool, full: bool) -> Html:
-    change = change_of(file)
-    path = one_line(d.text(file, "path"), 300)
+def _file(
+    file: AskedFile, findings: Sequence[Finding], editable: dict[str, str], *, can_edit: bool, full: bool
+) -> Html:
+    change = file.change()
+    path = one_line(file.path, 300)
     if change is None:
-        digest = d.text(file, "after_sha256") or "none"
-        words = f"{path} ({d.text(file, 'kind')}): not text, or too large to show here. SHA-256 after: {digest}"
+        digest = file.after_sha256 or "none"
+        words = f"{path} ({file.kind}): not text, or too large to show here. SHA-256 after: {digest}"
         return el("p", html_text(words), class_="box bad")
     diff = file_diff(change, findings, max_lines=None if full else _FILE_LINES)
     pieces = NumberedPieces(change) if can_edit else None
     counts = f" {diff.kind} +{diff.added} −{diff.removed}"
     counts += f", {diff.by_tools} of these lines by a formatter" if diff.by_tools else ""
-    masked = "A secret is masked here; the file would hold its real value." if is_masked(file) else ""
+    masked = "A secret is masked here; the file would hold its real value." if file.masked else ""
     edit = (
         el("button", html_text("Edit the text"), type="button", data_edit=str(change.path))
         if path in editable
@@ -75,7 +76,7 @@ def _file(file: Details, findings: Sequence[Finding], editable: dict[str, str], 
     )
 
 
-def _hidden(diff: FileDiff) -> Html | None:
+def _hidden(diff: Diff) -> Html | None:
     if not diff.hidden:
         return None
     every = el("button", html_text("Show every line"), type="button", data_do="full")
@@ -117,6 +118,7 @@ class NumberedPieces:
 
 def _row(line: DiffLine, pieces: NumberedPieces | None) -> Html:
     piece = pieces.of(line) if pieces else None
+    old, new, text = diff_line(line)
     tool = (
         el("span", html_text("~"), class_="by-tool", title="by a formatter or fixer")
         if line.style in _BY_TOOL
@@ -127,10 +129,10 @@ def _row(line: DiffLine, pieces: NumberedPieces | None) -> Html:
         el("td", _choice(piece) if pieces.offer(piece) else None, class_="take")
         if pieces and pieces.count > 1
         else None,
-        el("td", html_text(line.old or ""), class_="n"),
-        el("td", html_text(line.new if line.style != "finding" and line.new else ""), class_="n"),
-        el("td", html_text(_MARKS.get(line.style, " ")), tool, class_="mark"),
-        el("td", html_text(line.text), class_="line"),
+        old,
+        new,
+        el("td", html_text(MARKS.get(line.style, " ")), tool, class_="mark"),
+        text,
         class_=line.style,
         data_of=piece,
     )

@@ -12,28 +12,32 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from rails.approval.pending import is_being_written
 from rails.config.prices import Prices, load_price_file
 from rails.core import limits
-from rails.core import record_fields as d
-from rails.core.dataclass import dataclass, replace
+from rails.core.dataclass import dataclass
 from rails.core.errors import LogError, UsageError
-from rails.core.events import Record
-from rails.core.record_fields import Details
+from rails.core.events.approval import ApprovalOpened
+from rails.core.events.record import Record
+from rails.core.events.session import WorkflowEnd, WorkflowStart
+from rails.core.events.turn import LlmCall
 from rails.core.text import excerpt, one_line
 from rails.core.tool_request import Json
 from rails.log.index.index import Index
 from rails.log.index.lines import SearchHit
 from rails.log.reader import LOG_NAME, full
 from rails.log.session_stats import SessionStats
-from rails.projections.progress import SessionUsage, current_step_text, plan_of, session_usage
+from rails.projections.progress import current_step_text, plan_of
 from rails.projections.questions import ApprovalQuestion
 from rails.projections.session import session_view
+from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.units import time_text
 from rails.review.html import header, overview, turn_sections, why
 from rails.review.html_plan import plan_html
-from rails.review.html_turns import time_text
-from rails.review.markup import Html, el, html_text, join
 from rails.review.reports.sessions import outcome_words
+from rails.review.reports.usage import SessionUsage, session_usage
 
 #: Records of a session that are shown at once; the window of a growing session moves by half of it.
 WINDOW: Final = 300
@@ -144,7 +148,7 @@ class Pages:
         records = self._records(session_id, start, wanted - start + WINDOW)
         last = records[-1].seq if records else start
         outside = [*self._records(session_id, 1, 1)[: start > 1], *self._records(session_id, total, 1)[: last < total]]
-        frame = [record for record in outside if record.event_type in ("WORKFLOW_START", "WORKFLOW_END")]
+        frame = [record for record in outside if isinstance(record.event, WorkflowStart | WorkflowEnd)]
         whole = sorted((*records, *frame), key=lambda record: record.seq)
         view = session_view(whole, ("The log has lines that cannot be read.",) if card.damage else ())
         turns = tuple(zip((turn.number for turn in view.turns), turn_sections(view), strict=True))
@@ -194,7 +198,7 @@ class Pages:
         for count in _LOOK_BACK:
             first = max(1, last - count + 1)
             before = self._index.window(session_id, first, last - first + 1)
-            if asked := [hit.record.seq for hit in before if hit.record.event_type == "LLM_CALL"]:
+            if asked := [hit.record.seq for hit in before if isinstance(hit.record.event, LlmCall)]:
                 return asked[-1]
             if first == 1:
                 break
@@ -215,7 +219,7 @@ class Pages:
         try:
             return full(record, self._state)
         except LogError:
-            return replace(record, message=f"{record.message} (a stored value cannot be read)")
+            return msgspec.structs.replace(record, message=f"{record.message} (a stored value cannot be read)")
 
 
 def still_reading(complete: bool) -> Html | None:
@@ -224,18 +228,18 @@ def still_reading(complete: bool) -> Html | None:
     return None if complete else el("p", html_text(words), class_="meta", role="status")
 
 
-def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, Details]]) -> Html:
+def waiting_html(waiting: Sequence[tuple[ApprovalQuestion, ApprovalOpened]]) -> Html:
     """Return what waits for a human, as links to the sessions; nothing where nothing waits."""
     items = [
         el(
             "a",
             el("b", html_text("✋ Waiting for you")),
-            el("span", html_text(one_line(f"{', '.join(d.texts(facts, 'tools'))} by {d.text(facts, 'agent')}", 120))),
-            el("span", html_text(one_line(d.text(facts, "explanation"), 200)), class_="meta"),
+            el("span", html_text(one_line(f"{', '.join(asked.tools)} by {asked.agent}", 120))),
+            el("span", html_text(one_line(asked.explanation, 200)), class_="meta"),
             href=f"#/s/{question.session_id}",
             class_="wait",
         )
-        for question, facts in waiting
+        for question, asked in waiting
     ]
     return join(*items)
 

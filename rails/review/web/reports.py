@@ -23,9 +23,9 @@ from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
 from rails.log.index.index import Index
 from rails.log.session_stats import SessionStats
-from rails.render.table import Cell
+from rails.render.blocks import Cell
+from rails.render.html_page.markup import Html, el, html_text, join
 from rails.review.html_reports import comparison_parts, report_parts
-from rails.review.markup import Html, el, html_text, join
 from rails.review.reports.line_history import line_history_as_text
 from rails.review.reports.report_list import REPORTS
 from rails.review.session_list import SessionList

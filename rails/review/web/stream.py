@@ -21,7 +21,7 @@ from rails.log.index.index import Index
 from rails.log.reader import LogRow
 from rails.log.session_stats import SessionStats
 from rails.projections.live import Live, LiveSignal
-from rails.projections.progress import SessionUsage
+from rails.review.reports.usage import SessionUsage
 
 #: Records that are sent after a reconnection; more are better looked at as a window.
 MOST_BEHIND: Final = 5_000

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
 from rails.review.web.server import ReviewServer
 
@@ -21,7 +21,7 @@ def write(state, records, session_id=None):
 
 def append(log, records):
     for record in records:
-        log.append(Event(record.event_type, record.message, dict(record.details), record.agent_role, "m"))
+        log.append(UnknownEvent(record.event_type, record.message, dict(record.details)), record.agent_role, "m")
 
 
 class Client:

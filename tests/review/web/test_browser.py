@@ -4,9 +4,8 @@ Debian's Chromium is used if it is there, and installed if it is not and we are 
 skipped, loudly; where ``CI`` is set they fail.
 """
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from rails.review.web.server import ReviewServer
 

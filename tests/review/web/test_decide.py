@@ -7,7 +7,7 @@ import time
 import pytest
 
 from rails.approval.pending import PendingAnswers
-from rails.core.events import Event
+from rails.core.events.base import UnknownEvent
 from rails.log.writer import SessionLog
 
 from ..running import KEY, tool
@@ -158,7 +158,7 @@ def test_a_run_that_died_takes_no_answer(served, state):
     log = SessionLog.create(state)
     PendingAnswers(state, log.session_id, KEY).listen()
     facts = {"id": "t1.1", "digest": "d" * 64, "kind": "tool", "requests": [], "files": []}
-    number = log.append(Event("APPROVAL_OPENED", "asked", facts)).seq
+    number = log.append(UnknownEvent("APPROVAL_OPENED", "asked", facts)).seq
     assert served.json(f"/api/session/{log.session_id}/question")["decides"] == "yes"
     log.close()
     assert served.json(f"/api/session/{log.session_id}/question")["decides"] == "not running"

@@ -5,10 +5,10 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
+from msgspec.structs import replace
 
 from rails.core.errors import UsageError
 from rails.review.web.guard import OPEN_PATHS

@@ -19,15 +19,15 @@ from typing import Final
 
 from rails.core.errors import CheckError
 from rails.core.scratch import scratch_folder
-from rails.core.text import one_line
+from rails.core.text import one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
-from rails.gate.checks.text import cause
 from rails.gate.languages.javascript.node_tools import NodeTools
 from rails.gate.languages.python import config
 from rails.gate.languages.python.syntax import RULE
-from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain_text
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.parse_hints import cause
 from rails.processes import programs
 
 _CONFIGS: Final = ("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc")

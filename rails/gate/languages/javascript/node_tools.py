@@ -15,18 +15,18 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, one_line
+from rails.core.text import decode_text, one_line, plain_text
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
 from rails.gate.baseline import split_lines
-from rails.gate.checks.text import cause, wrapping_fence
 from rails.gate.languages.javascript import node_worker
 from rails.gate.languages.javascript.config import ScriptSettings
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python.syntax import RULE
 from rails.gate.support.check import CheckContext
-from rails.gate.support.diagnostics import Diagnostic, FixEdit, plain_text
+from rails.gate.support.diagnostics import Diagnostic, FixEdit
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
+from rails.gate.support.parse_hints import cause, wrapping_fence
 
 #: Breaks rules that nearly every configuration has.
 _LINT_CANARY: Final = (

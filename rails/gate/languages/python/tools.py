@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from rails.core.errors import CheckError
-from rails.core.text import decode_text
+from rails.core.text import decode_text, plain_text
 from rails.core.verdict import Finding
 from rails.gate.languages.python import config as settings
 from rails.gate.languages.python import syntax
@@ -27,7 +27,7 @@ from rails.gate.languages.python.syntax import Compiled, same_statements, still_
 from rails.gate.support import diagnostics, suppressions
 from rails.gate.support.advice import REMEDIES
 from rails.gate.support.check import CheckContext, CheckJob
-from rails.gate.support.diagnostics import SYNTAX, Diagnostic, plain_text
+from rails.gate.support.diagnostics import SYNTAX, Diagnostic
 from rails.gate.support.language import ExcludedError, Findings, NotCheckedError, NotNeededError
 from rails.processes import programs
 from rails.processes.programs import Tool

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from rails.core.text import one_line
-from rails.render.table import Cell, Table
-from rails.review.markup import Html, HtmlText, el, html_text, join
+from rails.render.blocks import Cell, Table
+from rails.render.html_page.markup import Html, HtmlText, el, html_text, join
 
 #: Where a cell about a session leads; ``None``: nowhere.
 Link: TypeAlias = Callable[[Cell], str | None]

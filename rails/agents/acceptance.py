@@ -1,7 +1,7 @@
 """A project's own agent templates are read and accepted by a human before an agent runs with them.
 
 A template decides what a model reads and which tools it may ask for, and a project may come from anywhere. The
-acceptance is bound to the file's bytes and kept where the tool definitions' is (``rails.trust.tools``), under
+acceptance is bound to the file's bytes and kept where the tool definitions' is (``rails.trust.record``), under
 ``agent:NAME``: a changed file is a new question.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from rails.agents.template import Agent
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
-from rails.trust.tools import Trust, file_for_review
+from rails.trust.record import TrustRecord, file_for_review
 
 
 def key_of(agent: Agent) -> str:
@@ -25,7 +25,7 @@ def pending_agents(agents: Mapping[str, Agent]) -> tuple[Agent, ...]:
     return tuple(agents[name] for name in sorted(agents) if not agents[name].trusted)
 
 
-def trust_question(agent: Agent, trust: Trust) -> str:
+def trust_question(agent: Agent, trust: TrustRecord) -> str:
     """Return all that a human should see before accepting: what it replaces, the change, and the whole file."""
     first = [f"The agent {agent.name} as this project wants it ({agent.source})"]
     if agent.replaces:
@@ -38,12 +38,12 @@ def trust_question(agent: Agent, trust: Trust) -> str:
     return printable("\n".join((*first, "", *file_for_review(trust.accepted_text(key_of(agent)), agent.text))))
 
 
-def accept_agent(agent: Agent, trust: Trust) -> None:
+def accept_agent(agent: Agent, trust: TrustRecord) -> None:
     """Record that a human accepted this template as it is now. Raises UsageError when it cannot be recorded."""
-    trust.accept_text(key_of(agent), agent.digest, agent.text)
+    trust.accept(key_of(agent), agent.digest, agent.text)
 
 
-def trust_state_of(agent: Agent, trust: Trust | None = None) -> str:
+def trust_state_of(agent: Agent, trust: TrustRecord | None = None) -> str:
     """Say whether the agent may run: "trusted", "changed since trusted" or "not trusted"."""
     if agent.trusted:
         return "trusted"

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, Protocol
 
-from rails.approval.diff_view import DiffLine, DiffStyle, show
-from rails.core.dataclass import dataclass
 from rails.core.text import one_line
-from rails.projections.common import FindingView
+from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 
 _HUNK: Final = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NO_FILE: Final = "/dev/null"
@@ -18,38 +16,45 @@ _NO_FILE: Final = "/dev/null"
 DIFF_LINES: Final = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class LoggedDiff:
-    """One file of a logged diff. ``hidden`` counts lines left out."""
+class DiffFinding(Protocol):
+    """A finding at its place; ``new`` is whether the change introduced it."""
 
-    path: str
-    kind: str
-    lines: tuple[DiffLine, ...]
-    added: int
-    removed: int
-    hidden: int = 0
+    @property
+    def path(self) -> str: ...  # noqa: D102
+    @property
+    def line(self) -> int: ...  # noqa: D102
+    @property
+    def column(self) -> int: ...  # noqa: D102
+    @property
+    def rule(self) -> str: ...  # noqa: D102
+    @property
+    def message(self) -> str: ...  # noqa: D102
+    @property
+    def tool(self) -> str: ...  # noqa: D102
+    @property
+    def new(self) -> bool: ...  # noqa: D102
 
 
-def read_diff(text: str, findings: Iterable[FindingView] = (), limit: int = DIFF_LINES) -> tuple[LoggedDiff, ...]:
+def read_diff(text: str, findings: Iterable[DiffFinding] = (), limit: int = DIFF_LINES) -> tuple[Diff, ...]:
     """Return the files of a unified diff. What is no diff becomes notes; nothing raises.
 
     New findings stand below their line of the new file, those of other lines at the file's end.
     """
-    by_path: dict[str, list[FindingView]] = defaultdict(list)
+    by_path: dict[str, list[DiffFinding]] = defaultdict(list)
     for finding in findings:
         if finding.new:
             by_path[finding.path].append(finding)
     return tuple(_file(path, kind, lines, by_path.get(path, []), limit) for path, kind, lines in _files(text))
 
 
-def _file(path: str, kind: str, lines: list[DiffLine], findings: list[FindingView], limit: int) -> LoggedDiff:
+def _file(path: str, kind: str, lines: list[DiffLine], findings: list[DiffFinding], limit: int) -> Diff:
     placed = list(_with_findings(lines, findings))
     added, removed = (sum(line.style == style for line in lines) for style in ("add", "remove"))
     hidden = max(0, len(placed) - limit)
     if hidden:
         note = DiffLine("cut", f"[… {hidden} lines not shown …]")
         placed = [*placed[: limit * 2 // 3], note, *placed[-(limit - limit * 2 // 3) :]]
-    return LoggedDiff(path, kind, tuple(placed), added, removed, hidden)
+    return Diff(path, kind, tuple(placed), added, removed, hidden=hidden)
 
 
 def _files(text: str) -> list[tuple[str, str, list[DiffLine]]]:
@@ -113,8 +118,8 @@ def _names(old: str, new: str) -> tuple[str, str]:
     return new.removeprefix("b/"), "modify"
 
 
-def _with_findings(lines: list[DiffLine], findings: list[FindingView]) -> Iterator[DiffLine]:
-    waiting: dict[int, list[FindingView]] = defaultdict(list)
+def _with_findings(lines: list[DiffLine], findings: list[DiffFinding]) -> Iterator[DiffLine]:
+    waiting: dict[int, list[DiffFinding]] = defaultdict(list)
     for finding in findings:
         waiting[finding.line].append(finding)
     for line in lines:
@@ -125,7 +130,7 @@ def _with_findings(lines: list[DiffLine], findings: list[FindingView]) -> Iterat
         yield from (_finding(finding) for finding in rest)
 
 
-def _finding(finding: FindingView) -> DiffLine:
+def _finding(finding: DiffFinding) -> DiffLine:
     place = f"line {finding.line}" + (f", column {finding.column}" if finding.column else "")
     words = f"{one_line(finding.rule, 60)} {one_line(finding.message, 300)}"
     return DiffLine("finding", f"{place}: {words} ({one_line(finding.tool, 30)})", 0, finding.line)

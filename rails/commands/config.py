@@ -1,0 +1,108 @@
+"""``ai-rails config``: every setting, its value and where it comes from; or a schema for an editor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rails.approval.policy.policy import load_policy
+from rails.commands import common
+from rails.commands.options import add_description, add_project
+from rails.config.settings_file import SCHEMAS, SchemaName, schema_text
+from rails.config.sources import ORDER, AllSettings, Setting, all_settings
+from rails.core.app_dirs import config_folder
+from rails.core.errors import EXIT_OK, CheckError, UsageError
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.gate.support.settings import PROJECT_FILE, read_gate_settings
+
+_COMMAND: Final = re.compile(r"gate\.command \d+\.name")
+#: Values that are longer push what stands behind them to the right.
+_VALUE: Final = 44
+_HELD_BACK: Final = "not run: read .rails.toml, then: ai-rails gate --trust"
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    add_description(
+        parser,
+        f"What counts, the first that says something: {ORDER}. With schema: the JSON Schema of a settings file,\n"
+        "which editors such as Even Better TOML take from a first line like: #:schema ./policy.schema.json",
+    )
+    parser.add_argument("action", nargs="?", choices=("show", "schema"), default="show", help="what to do")
+    parser.add_argument("name", nargs="?", help=f"with schema: {', '.join(SCHEMAS)}")
+    parser.add_argument("--json", action="store_true", help="the result as JSON")
+    add_project(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the settings, or a schema. Raises UsageError where a settings file is wrong, after the rest is shown."""
+    if options.action == "schema":
+        print(schema_text(_schema_name(options.name)), end="")
+        return EXIT_OK
+    project = common.project_of(options)
+    found = all_settings(project, config_folder(), os.environ)
+    if options.json:
+        settings: list[Json] = [
+            {"name": one.name, "value": one.value, "source": one.source, "line": one.line} for one in found.settings
+        ]
+        common.print_json({"order": ORDER, "settings": settings, "mistakes": list(found.mistakes)})
+    else:
+        print("\n".join(_as_text(found, project)))
+    if mistakes := found.mistakes or tuple(_beyond_shape(project)):
+        raise UsageError("\n".join(("A settings file cannot be used. Nothing was changed.", *mistakes)))
+    return EXIT_OK
+
+
+def _schema_name(given: str | None) -> SchemaName:
+    for name, file in SCHEMAS.items():
+        if given in (name, file):
+            return name
+    raise UsageError(f"Which schema? There are {', '.join(SCHEMAS)}. For example: ai-rails config schema policy")
+
+
+def _as_text(found: AllSettings, project: Path) -> Iterator[str]:
+    yield f"The first that says something counts: {ORDER}."
+    yield f"your files: {config_folder()}"
+    yield f"project:    {project}"
+    held_back = set(_held_back(project, found))
+    wide = max(len(one.name) for one in found.settings)
+    high = min(_VALUE, max(len(_value(one)) for one in found.settings))
+    for one in found.settings:
+        note = f" ({_HELD_BACK})" if one.name in held_back else ""
+        yield f"  {one.name:{wide}}  {_value(one):{high}}  {_source(one)}{note}"
+
+
+def _value(one: Setting) -> str:
+    in_words = isinstance(one.value, str) and one.source == "default"
+    shown = str(one.value) if in_words else json.dumps(one.value, ensure_ascii=False)
+    return one_line(shown, 200)
+
+
+def _source(one: Setting) -> str:
+    return f"{Path(one.source).name}:{one.line}" if one.line else one.source
+
+
+def _held_back(project: Path, found: AllSettings) -> Iterator[str]:
+    """Yield the settings of the project's commands that nobody has agreed to."""
+    try:
+        held = {command.name for command in read_gate_settings(project).held_back}
+    except CheckError:
+        return
+    for one in found.settings:
+        if _COMMAND.fullmatch(one.name) and one.source.endswith(PROJECT_FILE) and one.value in held:
+            yield one.name
+
+
+def _beyond_shape(project: Path) -> Iterator[str]:
+    """Yield what is wrong with files whose every value is right."""
+    for read in (load_policy, read_gate_settings):
+        try:
+            read(project)
+        except (CheckError, UsageError) as error:
+            yield str(error)

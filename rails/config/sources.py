@@ -1,0 +1,114 @@
+"""Every setting, its value and where it comes from.
+
+One order counts everywhere, the first that says something wins: the command line, the environment, your own file,
+the project's file, the default. A project's file may only tighten: what it would execute waits for a human, it may
+deny and ask, and who approves, which server gets the text and what may be spent are not its to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.config import tables
+from rails.config.settings_file import (
+    SCHEMAS,
+    SchemaName,
+    SettingsError,
+    SettingsFile,
+    parse_settings,
+    schema_value,
+    table_in_words,
+)
+from rails.core.dataclass import dataclass
+from rails.core.tool_request import Json
+from rails.data_formats.positions import JsonPlace
+
+ORDER: Final = "command line, environment, your file, the project's file (which may only tighten), default"
+#: The variables that are settings, and what counts without them; keys are never shown.
+VARIABLES: Final[Mapping[str, str]] = {
+    "AI_RAILS_CONFIG_DIR": "the usual place",
+    "AI_RAILS_MODEL": "what --model says",
+    "AI_RAILS_STRONGER_MODEL": "nobody takes over",
+    "AI_RAILS_STRICT": "only to the provider's own server",
+    "AI_RAILS_KEYRING": "0",
+    "AI_RAILS_LANG": "from the locale",
+    "ANTHROPIC_BASE_URL": "the provider's own server",
+    "NO_COLOR": "colours in a terminal",
+}
+#: The account in an address, which is nobody's to see.
+_ACCOUNT: Final = re.compile(r"//[^/@\s]*@")
+_KINDS: Final[Mapping[SchemaName, type[object]]] = {
+    "rails": tables.ProjectTables,
+    "gate": tables.UserGateTables,
+    "policy": tables.PolicyTables,
+    "prices": tables.PriceTables,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One value. ``source`` is "default", "environment" or a file; ``line`` is 0 where there is none."""
+
+    name: str
+    value: Json
+    source: str = "default"
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AllSettings:
+    """What counts, and the sentences on files that cannot be read."""
+
+    settings: tuple[Setting, ...]
+    mistakes: tuple[str, ...]
+
+
+def all_settings(project: Path, folder: Path, environment: Mapping[str, str]) -> AllSettings:
+    """Return the settings of ``project`` for the user whose configuration ``folder`` it is."""
+    found = list(_of_environment(environment))
+    mistakes: list[str] = []
+    for schema, name in SCHEMAS.items():
+        place = (project if schema == "rails" else folder) / name
+        try:
+            data = place.read_bytes() if place.is_file() else b""
+            file = parse_settings(data, str(place), schema)
+            file.tables(_KINDS[schema])
+            found += _of_file(file)
+        except OSError as error:
+            mistakes.append(f"{place}: {error.strerror or error}.")
+        except SettingsError as error:
+            mistakes += error.mistakes
+    return AllSettings(tuple(found), tuple(mistakes))
+
+
+def _of_environment(environment: Mapping[str, str]) -> Iterator[Setting]:
+    for name, default in VARIABLES.items():
+        given = environment.get(name)
+        yield Setting(name, _ACCOUNT.sub("//", given), "environment") if given else Setting(name, default)
+
+
+def _of_file(file: SettingsFile) -> Iterator[Setting]:
+    prefix = () if file.schema == "rails" else (file.schema,)
+    return _settings(file, prefix, schema_value(file.schema), dict(file.value), ())
+
+
+def _settings(file: SettingsFile, prefix: JsonPlace, schema: Json, value: Json, place: JsonPlace) -> Iterator[Setting]:
+    """Yield what a part of the file says, and what counts in its tables without a word."""
+    if isinstance(value, list) and any(isinstance(entry, dict) for entry in value):
+        items = schema.get("items") if isinstance(schema, dict) else None
+        for index, entry in enumerate(value):
+            yield from _settings(file, prefix, items, entry, (*place, index))
+    elif isinstance(value, dict):
+        known = schema.get("properties", {}) if isinstance(schema, dict) else {}
+        rest = schema.get("additionalProperties") if isinstance(schema, dict) else None
+        for key, part in known.items() if isinstance(known, dict) else ():
+            if key not in value and isinstance(part, dict) and "default" in part:
+                yield Setting(table_in_words((*prefix, *place, key)), part["default"])
+        for key, inner in value.items():
+            part = known.get(key, rest) if isinstance(known, dict) else rest
+            yield from _settings(file, prefix, part, inner, (*place, key))
+    elif place != ("$schema",):
+        yield Setting(table_in_words((*prefix, *place)), value, file.source, file.line(place))

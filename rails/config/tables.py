@@ -1,0 +1,198 @@
+"""The tables of the settings files as values, of the shape that ``schemas/*.schema.json`` describes.
+
+What a value means, and what its description alone cannot say, is decided where it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+#: One text or several, none of them empty; :func:`words` gives them as several.
+Word = Annotated[str, Meta(min_length=1)]
+OneOrMore = Word | list[Word]
+AtLeastOne = Word | Annotated[list[Word], Meta(min_length=1)]
+Count = Annotated[int, Meta(ge=0)]
+FromOne = Annotated[int, Meta(ge=1)]
+UpToAnHour = Annotated[int, Meta(ge=1, le=3600)]
+Money = Annotated[float, Meta(ge=0, lt=1_000_000)]
+
+RulingWord = Literal["deny", "ask", "allow"]
+KindWord = Literal["create", "modify", "delete", "read", "run"]
+StatusWord = Literal["pass", "fail", "error"]
+SeverityWord = Literal["error", "warning", "info"]
+KindWords = KindWord | Annotated[list[KindWord], Meta(min_length=1)]
+StatusWords = StatusWord | Annotated[list[StatusWord], Meta(min_length=1)]
+SeverityWords = SeverityWord | Annotated[list[SeverityWord], Meta(min_length=1)]
+AtMostTables = Meta(max_length=200)
+AtMostRules = Meta(max_length=500)
+
+
+def words(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return one text or several as several; none for ``None``."""
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+class ModeTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``[[gate.mode]]``."""
+
+    mode: Literal["blocking", "retry", "advisory"] = "blocking"
+    path: OneOrMore = []
+    agent: OneOrMore = []
+    rule: OneOrMore = []
+    attempts: UpToAnHour = 2
+
+
+class SchemaTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``[[gate.schema]]``."""
+
+    schema: Word
+    path: OneOrMore = []
+    url: str = ""
+
+
+class HeadingsTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``[[gate.headings]]``."""
+
+    path: AtLeastOne
+    headings: AtLeastOne
+
+
+class CommandTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``[[gate.command]]``; what is not given is as the shipped command of this name has it."""
+
+    name: Word
+    run: OneOrMore = []
+    reads: Literal["regex", "sarif", "junit"] | None = None
+    pattern: str | None = None
+    report: str | None = None
+    files: OneOrMore = []
+    ok_codes: list[int] | None = None
+    mode: Literal["blocking", "advisory"] = "blocking"
+    timeout: UpToAnHour | None = None
+    environment: dict[str, str] = {}
+
+
+class GateTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """``[gate]`` of a project."""
+
+    mode: Annotated[list[ModeTable], AtMostTables] = []
+    schema: Annotated[list[SchemaTable], AtMostTables] = []
+    headings: Annotated[list[HeadingsTable], AtMostTables] = []
+    command: Annotated[list[CommandTable], AtMostTables] = []
+
+
+class UserModeTable(ModeTable, frozen=True, forbid_unknown_fields=True):
+    """One ``[[mode]]`` of the user's."""
+
+    project: Word | None = None
+
+
+class UserSchemaTable(SchemaTable, frozen=True, forbid_unknown_fields=True):
+    """One ``[[schema]]`` of the user's."""
+
+    project: Word | None = None
+
+
+class UserHeadingsTable(HeadingsTable, frozen=True, forbid_unknown_fields=True):
+    """One ``[[headings]]`` of the user's."""
+
+    project: Word | None = None
+
+
+class UserCommandTable(CommandTable, frozen=True, forbid_unknown_fields=True):
+    """One ``[[command]]`` of the user's."""
+
+    project: Word | None = None
+
+
+class UserGateTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """``gate.toml``."""
+
+    mode: Annotated[list[UserModeTable], AtMostTables] = []
+    schema: Annotated[list[UserSchemaTable], AtMostTables] = []
+    headings: Annotated[list[UserHeadingsTable], AtMostTables] = []
+    command: Annotated[list[UserCommandTable], AtMostTables] = []
+    schema_address: str = field(default="", name="$schema")
+
+
+class RuleTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``[[rule]]``."""
+
+    decision: RulingWord
+    name: str = ""
+    reason: str = ""
+    tool: AtLeastOne | None = None
+    path: AtLeastOne | None = None
+    kind: KindWords | None = None
+    verdict: StatusWords | None = None
+    agent: AtLeastOne | None = None
+    max_lines: Count | None = None
+    clean: bool = False
+    model: AtLeastOne | None = None
+    interactive: bool | None = None
+    between: str = ""
+    finding: AtLeastOne | None = None
+    severity: SeverityWords | None = None
+    max_bytes: Count | None = None
+    adjusted: bool | None = None
+    from_nth: FromOne | None = None
+    first: FromOne | None = None
+
+
+class ExampleTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``[[example]]``."""
+
+    expect: RulingWord
+    tool: str = ""
+    path: str = ""
+    kind: KindWord | None = None
+    verdict: StatusWord = "pass"
+    agent: str = ""
+    lines: int = 1
+    bytes: Count = 0
+    finding: str = ""
+    severity: SeverityWord = "error"
+    adjusted: bool = False
+    model: str = ""
+    interactive: bool = True
+    at: str = ""
+    before: Count = 0
+
+
+class PolicyTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """``policy.toml``, and ``[policy]`` of a project."""
+
+    version: Literal[1] = 1
+    rule: Annotated[list[RuleTable], AtMostRules] = []
+    example: Annotated[list[ExampleTable], AtMostRules] = []
+    schema_address: str = field(default="", name="$schema")
+
+
+class ProjectTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """``.rails.toml``."""
+
+    gate: GateTables = GateTables()
+    policy: PolicyTables = PolicyTables()
+    schema_address: str = field(default="", name="$schema")
+
+
+class PriceTable(Struct, frozen=True, forbid_unknown_fields=True):
+    """One ``[models."NAME"]``."""
+
+    input: Money
+    output: Money
+    cached: Money | None = None
+
+
+class PriceTables(Struct, frozen=True, forbid_unknown_fields=True):
+    """``prices.toml``."""
+
+    as_of: str | int | float = ""
+    currency: str = ""
+    models: dict[str, PriceTable] = {}
+    schema_address: str = field(default="", name="$schema")

@@ -1,0 +1,181 @@
+"""What is asked of a human, with everything that is shown, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import msgspec
+
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.events.base import Event, EventWithWords
+from rails.core.events.values import StoredText
+from rails.core.paths import WorkspacePath, parse_path
+from rails.core.text import sha256
+from rails.core.tool_request import Json, Repair
+from rails.core.verdict import Verdict
+
+
+class ApprovalRequested(EventWithWords, frozen=True):
+    """Somebody is asked. ``batch`` names the question where several were put as one."""
+
+    TYPE: ClassVar[str] = "APPROVAL_REQUESTED"
+
+    id: str
+    digest: str
+    kind: str
+    tools: tuple[str, ...]
+    diff: str
+    risks: tuple[str, ...]
+    notes: tuple[str, ...]
+    explanation: str
+    batch: str = ""
+
+
+class AskedRequest(msgspec.Struct, frozen=True):
+    """A tool and the parameters it would be called with, secrets masked, and how it was read."""
+
+    id: str
+    tool_name: str = msgspec.field(name="tool")
+    effect: str
+    parameters: Mapping[str, Json]
+    definition: str
+    from_project: bool
+    dialect: str
+    repairs: tuple[Repair, ...]
+    coerced: tuple[str, ...]
+
+
+class AskedFile(msgspec.Struct, frozen=True):
+    """A file that would change, with its texts; ``None`` for a side that is no text, too large, or not there."""
+
+    path: str
+    kind: str
+    before_sha256: str | None
+    after_sha256: str | None
+    mode: int
+    before: str | None
+    proposed: str | None
+    after: str | None
+
+    @property
+    def masked(self) -> bool:
+        """Whether what the log holds is not what would be written: a secret was masked on the way into it."""
+        return self.after is not None and sha256(self.after.encode("utf-8", "replace")) != (self.after_sha256 or "")
+
+    def change(self) -> FileChange | None:
+        """Return the change as it was logged; ``None`` where the log does not have its texts."""
+        path = parse_path(self.path)
+        sides = (self.before, self.after, self.proposed)
+        missing = (self.before is None and self.before_sha256) or (self.after is None and self.after_sha256)
+        if not isinstance(path, WorkspacePath) or missing or any(isinstance(side, StoredText) for side in sides):
+            return None
+        before, after, proposed = (None if side is None else side.encode("utf-8", "replace") for side in sides)
+        return FileChange(path, before, after, self.mode or 0o644, proposed)
+
+    def unseen(self) -> Iterator[str]:
+        """Say what of the file cannot be shown as it would be written."""
+        if self.change() is None:
+            digest = self.after_sha256 or "none"
+            yield f"{self.path} ({self.kind}): not text, or too large to show here. SHA-256 after: {digest}"
+        elif self.masked:
+            yield f"A secret is masked in {self.path} as shown here; the file would hold its real value."
+
+
+class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The rule that would allow the same again, as a policy file has it and in words; or why there is none."""
+
+    why_not: str = ""
+    rule: str = ""
+    words: str = ""
+    uses: int = 0
+    minutes: int = 0
+
+
+class ApprovalOpened(Event, frozen=True):
+    """A human is asked now, at the terminal and the page: everything that is shown, the texts of the files included.
+
+    ``replaces`` is the number of the question that this one takes the place of, after an edit; ``note`` says what
+    became of that edit. ``expires`` is when the question ends by itself (UTC, ISO 8601).
+    """
+
+    TYPE: ClassVar[str] = "APPROVAL_OPENED"
+    DURABLE: ClassVar[bool] = True
+
+    id: str
+    digest: str
+    kind: str
+    agent: str
+    tools: tuple[str, ...]
+    explanation: str
+    risks: tuple[str, ...]
+    notes: tuple[str, ...]
+    requests: tuple[AskedRequest, ...]
+    files: tuple[AskedFile, ...]
+    verdict: Verdict | None
+    grant: GrantOffer | None
+    can_edit: bool
+    replaces: int
+    note: str
+    expires: str
+
+    @property
+    def message(self) -> str:
+        """That somebody is waited for."""
+        return f"waiting for a human: {self.id}"
+
+    @property
+    def changes(self) -> ChangeSet:
+        """The changes whose texts the log has."""
+        return ChangeSet(tuple(change for file in self.files if (change := file.change())))
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What of the files cannot be shown as it would be written, in sentences."""
+        return tuple(line for file in self.files for line in file.unseen())
+
+
+class ApprovalClosed(EventWithWords, frozen=True):
+    """A question ended without an answer. ``question`` is its number, ``state`` how: expired, withdrawn, stale."""
+
+    TYPE: ClassVar[str] = "APPROVAL_CLOSED"
+
+    id: str
+    digest: str
+    question: int
+    state: str
+
+
+class HumanDecision(Event, frozen=True):
+    """An answer: approve, deny or abort, who, why, after how many seconds. ``account`` says what the human edited."""
+
+    TYPE: ClassVar[str] = "HUMAN_DECISION"
+    DURABLE: ClassVar[bool] = True
+
+    id: str
+    digest: str
+    account: str
+    answer: str
+    reason: str
+    by: str
+    at: str
+    seconds: float
+    scope: str
+    batch: str = ""
+
+    @property
+    def message(self) -> str:
+        """The answer, who gave it, and why."""
+        return f"{self.answer} by {self.by}" + (f": {self.reason}" if self.reason else "")
+
+
+class GrantEvent(EventWithWords, frozen=True):
+    """A human gave a grant or took it back: its rule, for how many uses, and until when (seconds since the epoch)."""
+
+    TYPE: ClassVar[str] = "GRANT"
+
+    what: str
+    number: int
+    rule: Mapping[str, Json]
+    uses: int
+    ends: float

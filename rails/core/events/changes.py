@@ -1,0 +1,168 @@
+"""Proposed files on their way: planned, judged by the gate, written, undone; and what running a tool gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Final
+
+import msgspec
+
+from rails.core.changes import ChangedFile
+from rails.core.errors import Refusal
+from rails.core.events.base import Event, EventWithWords
+from rails.core.events.reading import read_verdict
+from rails.core.events.turn import first_of
+from rails.core.events.values import verdict_to_json
+from rails.core.tool_request import Json
+from rails.core.verdict import Verdict
+
+_DONE: Final = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
+
+
+def changes_in_words(changes: Sequence[ChangedFile]) -> str:
+    """Say what is done to which files."""
+    return ", ".join(f"{_DONE.get(one.kind, one.kind)} {one.path}" for one in changes)
+
+
+class ChangePlanned(Event, frozen=True):
+    """Requests became a change set. ``fuzzy`` and ``merged`` are the files whose place or content took some care."""
+
+    TYPE: ClassVar[str] = "CHANGE_PLANNED"
+
+    ids: tuple[str, ...]
+    changes: tuple[ChangedFile, ...]
+    notes: tuple[str, ...]
+    fuzzy: tuple[str, ...] = ()
+    merged: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What would be done to which files."""
+        return changes_in_words(self.changes)
+
+
+class ChangeRefused(Event, frozen=True):
+    """Requests could not become a change set."""
+
+    TYPE: ClassVar[str] = "CHANGE_REFUSED"
+
+    ids: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def message(self) -> str:
+        """The first refusal."""
+        return first_of(self.refusals)
+
+
+class PlaceChosen(Event, frozen=True):
+    """A human said where a refused edit goes: the place's name, its lines, how alike it is (0 to 1)."""
+
+    TYPE: ClassVar[str] = "PLACE_CHOSEN"
+
+    id: str
+    path: str
+    refusal: str
+    handle: str
+    first_line: int
+    last_line: int
+    likeness: float
+
+    @property
+    def message(self) -> str:
+        """Where it goes."""
+        place = f"lines {self.first_line}–{self.last_line} of {self.path} chosen by the human"
+        return f"{place}: a fuzzy match" if self.likeness < 1 else place
+
+
+class GateVerdict(Event, frozen=True):
+    """What the checks said about a change set, and its unified diff. A verdict that is read back has no proposal."""
+
+    TYPE: ClassVar[str] = "GATE_VERDICT"
+
+    ids: tuple[str, ...]
+    duration_ms: float
+    diff: str
+    verdict: Verdict
+
+    @property
+    def message(self) -> str:
+        """The verdict in a word."""
+        return f"gate: {self.verdict.status}"
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the details of the event's record."""
+        facts = super().to_json()
+        del facts["verdict"]
+        return {**facts, **verdict_to_json(self.verdict)}
+
+    @classmethod
+    def from_json(cls, message: str, details: Mapping[str, Json]) -> GateVerdict:
+        """Return the event of a record."""
+        return msgspec.structs.replace(super().from_json(message, details), verdict=read_verdict(details))
+
+
+class ExecutionStarted(Event, frozen=True):
+    """Files are about to be written, or a tool to run; on the disk before the first byte changes."""
+
+    TYPE: ClassVar[str] = "EXECUTION_STARTED"
+    DURABLE: ClassVar[bool] = True
+
+    ids: tuple[str, ...]
+    digest: str | None = None
+    changes: tuple[ChangedFile, ...] | None = None
+    tool: str = ""
+
+    @property
+    def message(self) -> str:
+        """The files, or the tool."""
+        return self.tool or changes_in_words(self.changes or ())
+
+
+class ToolExecutionResult(Event, frozen=True, kw_only=True):
+    """Files were written or, with ``changes`` empty, were not; or a tool ran, and what it gave."""
+
+    TYPE: ClassVar[str] = "TOOL_EXECUTION_RESULT"
+    DURABLE: ClassVar[bool] = True
+
+    ids: tuple[str, ...]
+    ok: bool
+    text: str
+    changes: tuple[ChangedFile, ...] | None = None
+    tool: str = ""
+    facts: Mapping[str, Json] | None = None
+    duration_ms: float
+
+    @property
+    def message(self) -> str:
+        """The files, or how the tool ended."""
+        if self.tool:
+            return f"{self.tool} {'finished' if self.ok else 'failed'}"
+        return changes_in_words(self.changes) if self.changes else self.text
+
+
+class CheckpointEvent(EventWithWords, frozen=True):
+    """A step that can be undone."""
+
+    TYPE: ClassVar[str] = "CHECKPOINT"
+    DURABLE: ClassVar[bool] = True
+
+    step: int
+    paths: tuple[str, ...]
+
+
+class Undo(Event, frozen=True):
+    """A step was taken back, or (``redo``) done again."""
+
+    TYPE: ClassVar[str] = "UNDO"
+    DURABLE: ClassVar[bool] = True
+
+    step: int
+    paths: tuple[str, ...]
+    redo: bool
+    changes: tuple[ChangedFile, ...]
+
+    @property
+    def message(self) -> str:
+        """Which step, and which way."""
+        return f"step {self.step} {'done again' if self.redo else 'undone'}"

@@ -1,0 +1,171 @@
+"""Values of events read from JSON. Nothing raises here, because a log may be newer, older or damaged.
+
+What is missing takes its default or, where it has none, something empty (``""``, 0, ``()``, ``False``); so does what
+has another type than it should. In an array, such items are left out. A word that is none of a fixed set counts as
+the first of the set. A text that the log keeps elsewhere is read as a :class:`StoredText`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Hashable, Mapping
+from functools import cache
+from typing import Any, Final, Literal, TypeVar, Union, cast, get_args, get_origin
+
+import msgspec
+
+from rails.core.change_summary import ChangeSummary
+from rails.core.changes import ChangeSet
+from rails.core.conversation import Message, message_from_json
+from rails.core.events.members import members_of
+from rails.core.events.values import StoredText
+from rails.core.tool_request import Json
+from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked, Status, Verdict
+
+T = TypeVar("T")
+#: Returns a value of one type, or ``_ODD``.
+Reader = Callable[[Json], object]
+
+_ODD: Final = object()
+_MOST: Final = 1e300
+_UNIONS: Final = (Union, types.UnionType)
+
+
+def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
+    """Return an instance of the class ``kind`` from an object."""
+    found: dict[str, Any] = {}
+    for one in members_of(kind):
+        read = _reader(one.hint)(value[one.key]) if one.key in value else _ODD
+        if read is not _ODD:
+            found[one.name] = read
+        elif one.required:
+            found[one.name] = _empty(one.hint)
+    return kind(**found)
+
+
+def read_typed(kind: type[T], value: Json) -> T:
+    """Return a value of any type that an event may have."""
+    hint = cast(Hashable, kind)
+    read = _reader(hint)(value)
+    return cast(T, _empty(hint) if read is _ODD else read)
+
+
+def read_verdict(facts: Mapping[str, Json]) -> Verdict:
+    """Return a verdict; a status that is not known is an error, never a pass."""
+    found = facts.get("status")
+    status: Status = "pass" if found == "pass" else "fail" if found == "fail" else "error"
+    return Verdict(
+        status,
+        ChangeSet(),
+        read_typed(tuple[Finding, ...], facts.get("findings")),
+        read_typed(tuple[Fixed, ...], facts.get("fixed")),
+        read_typed(tuple[NotChecked, ...], facts.get("not_checked")),
+        read_typed(tuple[CheckRun, ...], facts.get("checks")),
+        read_typed(tuple[ChangeSummary, ...], facts.get("outlines")),
+    )
+
+
+@cache
+def _reader(hint: Hashable) -> Reader:
+    """Return the function that reads values of a type."""
+    if simple := _READERS.get(hint):
+        return simple
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in _UNIONS:
+        return _optional(args)
+    if origin is Literal:
+        return lambda value: value if value in args else _ODD
+    if origin is tuple:
+        return _array(_reader(args[0]))
+    if origin is not None and issubclass(origin, Mapping):
+        return _mapping(_reader(args[1]))
+    if isinstance(hint, type) and (issubclass(hint, msgspec.Struct) or dataclasses.is_dataclass(hint)):
+        return lambda value: read_object(hint, value) if isinstance(value, Mapping) else _ODD
+    return lambda value: value
+
+
+def _empty(hint: Hashable) -> object:
+    """Return what stands where a value of a type is missing."""
+    if hint in _EMPTY:
+        return _EMPTY[hint]
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return args[0]
+    if origin is tuple:
+        return ()
+    if origin is not None and origin not in _UNIONS:
+        return {}
+    return read_object(hint, {}) if isinstance(hint, type) else None
+
+
+def _optional(args: tuple[Hashable, ...]) -> Reader:
+    inner = [one for one in args if one not in (None, type(None))]
+    if len(inner) > 1:  # anything that JSON can hold
+        return lambda value: value
+    read = _reader(inner[0])
+    return lambda value: None if value is None else read(value)
+
+
+def _array(read: Reader) -> Reader:
+    def items(value: Json) -> object:
+        if not isinstance(value, list | tuple):
+            return _ODD
+        return tuple(found for item in value if (found := read(item)) is not _ODD)
+
+    return items
+
+
+def _mapping(read: Reader) -> Reader:
+    def members(value: Json) -> object:
+        if not isinstance(value, Mapping):
+            return _ODD
+        return {key: found for key, item in value.items() if (found := read(item)) is not _ODD}
+
+    return members
+
+
+def _text(value: Json) -> object:
+    if isinstance(value, Mapping) and isinstance(value.get("blob"), str):
+        return StoredText.of(read_typed(str, value.get("head")), read_typed(float, value.get("bytes")), value)
+    return value if isinstance(value, str) else _ODD
+
+
+def _integer(value: Json) -> object:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else _ODD
+
+
+def _number(value: Json) -> object:
+    """Read a number that is neither negative nor beyond all measure: no event has others."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _ODD
+    return value if 0 <= value <= _MOST else _ODD
+
+
+def _flag(value: Json) -> object:
+    return value if isinstance(value, bool) else _ODD
+
+
+def _message(value: Json) -> object:
+    try:
+        return message_from_json(value)
+    except ValueError:
+        return _ODD
+
+
+def _verdict(value: Json) -> object:
+    return read_verdict(value) if isinstance(value, Mapping) and value else _ODD
+
+
+_READERS: Final[dict[Hashable, Reader]] = {
+    **{str: _text, int: _integer, float: _number, bool: _flag},
+    Message: _message,
+    Verdict: _verdict,
+}
+_EMPTY: Final[dict[Hashable, object]] = {
+    **{str: "", int: 0, float: 0.0, bool: False},
+    Message: Message("user", ()),
+    Verdict: Verdict("error", ChangeSet()),
+}

@@ -1,0 +1,104 @@
+"""The table of events, and a record of the session log: one JSON object on one line.
+
+    v               format version, 1
+    seq             1, 2, 3, … without a gap
+    timestamp       UTC, ISO 8601 with microseconds and "Z"
+    session_id      the session's folder name
+    agent_role      the agent concerned, or ""
+    llm_model_used  the model concerned, or ""
+    event_type      the type's name
+    message         one line for a person
+    details         facts for programs; its form belongs to the event type
+    prev            hash of the record before ("" for the first)
+    hash            SHA-256 over prev, the header and the payload's hash (``rails.log.writer``)
+
+Version 1 grows by adding keys and event types only. A reader ignores keys it does not know and shows
+types it does not know as they are; a type whose meaning changes gets a new name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Final
+
+import msgspec
+
+from rails.core.events import approval, changes, session, turn
+from rails.core.events.base import Event, UnknownEvent
+from rails.core.tool_request import Json
+
+FORMAT_VERSION: Final = 1
+
+#: The first twelve types are the original AI-Rails log's; the others are ours.
+EVENTS: Final[tuple[type[Event], ...]] = (
+    session.WorkflowStart,
+    session.WorkflowEnd,
+    session.AgentEngage,
+    turn.LlmCall,
+    turn.LlmResponse,
+    turn.LlmError,
+    turn.McpRequestFormulated,
+    turn.ToolRequestValidated,
+    turn.ToolRequestValidationFailed,
+    approval.HumanDecision,
+    changes.ToolExecutionResult,
+    session.ErrorEvent,
+    turn.ToolStatus,
+    turn.ToolBlock,
+    turn.CorrectionEvent,
+    turn.BlockIgnored,
+    changes.ChangePlanned,
+    changes.ChangeRefused,
+    changes.PlaceChosen,
+    changes.GateVerdict,
+    approval.ApprovalRequested,
+    approval.GrantEvent,
+    approval.ApprovalOpened,
+    approval.ApprovalClosed,
+    changes.ExecutionStarted,
+    changes.CheckpointEvent,
+    changes.Undo,
+    session.OverseerAlert,
+    turn.OutputRefused,
+    turn.FeedbackSent,
+    session.Escalation,
+    session.Handoff,
+    session.HumanSteered,
+    session.AgentFinished,
+    session.SessionResumed,
+    session.LogRecovered,
+)
+BY_TYPE: Final[Mapping[str, type[Event]]] = {event.TYPE: event for event in EVENTS}
+#: Written to disk before the work goes on; the others follow with the next of these.
+DURABLE: Final = frozenset(event.TYPE for event in EVENTS if event.DURABLE)
+
+
+def event_of(event_type: str, message: str, details: Mapping[str, Json]) -> Event:
+    """Return the event that a record tells of. Never raises: a log may be newer, older or damaged."""
+    known = BY_TYPE.get(event_type)
+    return known.from_json(message, details) if known else UnknownEvent(event_type, message, details)
+
+
+class Record(msgspec.Struct, frozen=True, dict=True):
+    """An event as the log holds it. ``event_type`` is a string: a newer log may have newer types.
+
+    ``details`` may have pointers in place of large values (``rails.log.blobs``).
+    """
+
+    seq: int
+    timestamp: str
+    session_id: str
+    agent_role: str
+    llm_model_used: str
+    event_type: str
+    message: str
+    details: Mapping[str, Json]
+    prev: str
+    hash: str
+    v: int = FORMAT_VERSION
+
+    @cached_property
+    def event(self) -> Event:
+        """What happened, read from the details on first use."""
+        return event_of(self.event_type, self.message, self.details)

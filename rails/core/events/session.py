@@ -1,0 +1,212 @@
+"""A session and its agents: how it begins and ends, what goes from one agent to the next, what a person steers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import msgspec
+
+from rails.core.events.base import Event, EventWithWords
+
+
+class Task(msgspec.Struct, frozen=True):
+    """An agent and what it has to do."""
+
+    agent: str
+    task: str
+
+
+class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a session was started with; a resumed one keeps it. ``None``: no bound, or as the agent's template says."""
+
+    max_attempts: int | None
+    max_turns: int | None
+    max_tokens: int | None = None
+    max_seconds: float | None = None
+    max_cost: float | None = None
+    escalate: str = ""
+    handoffs: str = ""
+    plan: str = ""
+
+
+class WorkflowStart(Event, frozen=True):
+    """A session begins. ``handed`` is a document that the first agent is given."""
+
+    TYPE: ClassVar[str] = "WORKFLOW_START"
+    DURABLE: ClassVar[bool] = True
+
+    project: str
+    tasks: tuple[Task, ...]
+    task: str
+    agents: tuple[str, ...]
+    model: str
+    approve: str
+    limits: SessionLimits
+    versions: Mapping[str, str]
+    handed: str = ""
+
+    @property
+    def message(self) -> str:
+        """The first task."""
+        return self.task
+
+
+class WorkflowEnd(EventWithWords, frozen=True):
+    """A session ends. ``said`` is a closing sentence, where the log has one besides the record's message."""
+
+    TYPE: ClassVar[str] = "WORKFLOW_END"
+    DURABLE: ClassVar[bool] = True
+
+    outcome: str
+    said: str = msgspec.field(default="", name="message")
+
+
+class SessionResumed(Event, frozen=True):
+    """A session goes on after an interruption. ``advice`` is what a human says to an agent that had given up."""
+
+    TYPE: ClassVar[str] = "SESSION_RESUMED"
+
+    turns: int
+    advice: str
+
+    @property
+    def message(self) -> str:
+        """From where it goes on."""
+        return f"Going on after turn {self.turns}"
+
+
+class LogRecovered(EventWithWords, frozen=True):
+    """A record that a crash tore was found and kept: its place in the file, its length and its hash."""
+
+    TYPE: ClassVar[str] = "LOG_RECOVERED"
+
+    offset: int
+    bytes: int
+    sha256: str
+
+
+class AgentEngage(Event, frozen=True):
+    """An agent starts on a task. ``stands_for`` counts the earlier answers that ``first_message`` replaces;
+    ``original`` is what it was told the first time, where it is told something else now.
+    """
+
+    TYPE: ClassVar[str] = "AGENT_ENGAGE"
+
+    agent: str
+    task: str
+    first_message: str
+    system: str
+    tools: tuple[str, ...]
+    stands_for: int = 0
+    original: str | None = None
+
+    @property
+    def message(self) -> str:
+        """Who does what."""
+        return f"{self.agent}: {self.task}"
+
+
+class AgentFinished(EventWithWords, frozen=True):
+    """An agent's part is over. ``result`` is what it hands on, where that is kept."""
+
+    TYPE: ClassVar[str] = "AGENT_FINISHED"
+
+    agent: str
+    outcome: str
+    result: str | None = None
+
+
+class Escalation(EventWithWords, frozen=True):
+    """Attempts ran out: the next rung (squash, model, human), why, and what it begins with.
+
+    A human who takes over gets ``files``; otherwise a conversation begins with ``first_message``, which
+    ``stands_for`` so many earlier answers.
+    """
+
+    TYPE: ClassVar[str] = "ESCALATION"
+    DURABLE: ClassVar[bool] = True
+
+    rung: str
+    reason: str
+    first_message: str | None = None
+    stands_for: int | None = None
+    files: tuple[str, ...] | None = None
+
+
+class Handoff(Event, frozen=True):
+    """One agent's result is ready for the next: its file, what it must have, and its hash."""
+
+    TYPE: ClassVar[str] = "HANDOFF"
+    DURABLE: ClassVar[bool] = True
+
+    sender: str
+    receiver: str
+    file: str
+    contract: str
+    sha256: str
+
+    @property
+    def message(self) -> str:
+        """From whom to whom."""
+        return f"{self.sender} hands over to {'you' if self.receiver == 'human' else self.receiver}: {self.file}"
+
+
+class HumanSteered(Event, frozen=True):
+    """What a person answered between turns: about what, which way, who.
+
+    ``text`` is what they typed or, about a hand-off, what is handed on; ``edited`` is whether they changed it.
+    """
+
+    TYPE: ClassVar[str] = "HUMAN_STEERED"
+    DURABLE: ClassVar[bool] = True
+
+    about: str
+    answer: str
+    by: str
+    seconds: float | None = None
+    edited: bool | None = None
+    file: str | None = None
+    text: str | None = None
+
+    @property
+    def message(self) -> str:
+        """The answer in words."""
+        if self.about != "handoff":
+            return f"{self.about}: {self.answer} by {self.by}" + (f": {self.text}" if self.text else "")
+        if self.answer != "go":
+            return f"stopped at the hand-off by {self.by}"
+        return f"handed over{f' by {self.by}' if self.by else ''}{', edited' if self.edited else ''}"
+
+
+class OverseerAlert(Event, frozen=True):
+    """A rule over the log says that a human should look. ``seq`` is the record that shows it;
+    ``prompt`` may be sent to the agent.
+    """
+
+    TYPE: ClassVar[str] = "OVERSEER_ALERT"
+
+    severity: str
+    agent: str
+    timestamp: str
+    issue_type: str
+    description: str
+    evidence: str
+    recommendation: str
+    seq: int
+    prompt: str
+
+    @property
+    def message(self) -> str:
+        """How grave, and what."""
+        return f"{self.severity}: {self.description}"
+
+
+class ErrorEvent(EventWithWords, frozen=True):
+    """Something broke on our side, or the agent gave up. ``limit`` is how many attempts it had."""
+
+    TYPE: ClassVar[str] = "ERROR"
+
+    error: str
+    recovered: bool = False
+    limit: int | None = None

@@ -1,0 +1,250 @@
+"""One question to a model: its answer, the calls that were found in it, corrections, refusals, feedback."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import msgspec
+
+from rails.core.conversation import Message, ModelAnswer, NativeCall, Usage, answer_from_json, answer_to_json
+from rails.core.errors import Refusal
+from rails.core.events.base import Event, EventWithWords
+from rails.core.events.reading import read_object
+from rails.core.events.values import object_to_json
+from rails.core.tool_request import Json, RawRequest
+
+
+class LlmCall(EventWithWords, frozen=True):
+    """The model is asked: with how many messages, in which turn of the session."""
+
+    TYPE: ClassVar[str] = "LLM_CALL"
+
+    messages: int
+    turn: int
+
+
+class LlmResponse(EventWithWords, frozen=True, kw_only=True):
+    """The model's whole answer. ``prose`` is its text without the calls. A saved answer has neither that nor a
+    duration.
+    """
+
+    TYPE: ClassVar[str] = "LLM_RESPONSE"
+    DURABLE: ClassVar[bool] = True
+
+    text: str
+    prose: str | None = None
+    calls: tuple[NativeCall, ...]
+    duration_ms: float | None = None
+    role: str
+    content: Json
+    stop_reason: str
+    usage: Usage
+    model: str
+    note: str
+
+    @classmethod
+    def of(
+        cls, words: str, answer: ModelAnswer, *, prose: str | None = None, duration_ms: float | None = None
+    ) -> LlmResponse:
+        """Return the event of ``answer``."""
+        message, kept = answer.message, answer_to_json(answer)
+        return cls(
+            words=words,
+            text=message.text,
+            prose=prose,
+            calls=message.calls,
+            duration_ms=duration_ms,
+            role=message.role,
+            content=kept["content"],
+            stop_reason=answer.stop_reason,
+            usage=answer.usage,
+            model=answer.model,
+            note=answer.note,
+        )
+
+    def answer(self) -> ModelAnswer:
+        """Return the answer that was logged. Raises ValueError for one that cannot be read."""
+        facts = self.to_json()
+        if not self.stop_reason:
+            del facts["stop_reason"]  # an answer that does not say it ended as answers do
+        return answer_from_json(facts)
+
+
+class LlmError(Event, frozen=True):
+    """The model could not be used; ``attempt`` counts the tries."""
+
+    TYPE: ClassVar[str] = "LLM_ERROR"
+
+    error: str
+    will_retry: bool
+    attempt: int
+
+    @property
+    def message(self) -> str:
+        """What went wrong."""
+        return self.error
+
+
+class McpRequestFormulated(Event, frozen=True):
+    """A tool request was found in the answer. Its raw text is in the answer's own record."""
+
+    TYPE: ClassVar[str] = "MCP_REQUEST_FORMULATED"
+
+    request: RawRequest
+
+    @property
+    def message(self) -> str:
+        """The tool, and why the agent asks for it."""
+        tool, why = self.request.tool_name, self.request.explanation
+        return f"{tool}: {why}" if why else tool
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the details of the event's record."""
+        return {name: value for name, value in object_to_json(self.request).items() if name != "raw"}
+
+    @classmethod
+    def from_json(cls, message: str, details: Mapping[str, Json]) -> McpRequestFormulated:
+        """Return the event of a record."""
+        del message
+        return cls(read_object(RawRequest, {**details, "raw": ""}))
+
+
+class ToolRequestValidated(Event, frozen=True):
+    """A request satisfies its tool's definition; ``coerced`` says what was converted on the way."""
+
+    TYPE: ClassVar[str] = "TOOL_REQUEST_VALIDATED"
+
+    id: str
+    tool_name: str
+    coerced: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """That it is valid."""
+        return f"{self.tool_name} is valid"
+
+
+class ToolRequestValidationFailed(Event, frozen=True):
+    """A block or a request was refused before anything was done with it."""
+
+    TYPE: ClassVar[str] = "TOOL_REQUEST_VALIDATION_FAILED"
+
+    id: str
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The request that it is about, if it has an id."""
+        return (self.id,) if self.id else ()
+
+    @property
+    def message(self) -> str:
+        """The first refusal."""
+        return first_of(self.refusals)
+
+
+class OutputRefused(Event, frozen=True):
+    """A final answer lacks what the role's answer must have."""
+
+    TYPE: ClassVar[str] = "OUTPUT_REFUSED"
+
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def message(self) -> str:
+        """The first refusal."""
+        return first_of(self.refusals)
+
+
+class ToolStatus(EventWithWords, frozen=True):
+    """A request's tool is known, and its path as far as it is, although its block may still be coming."""
+
+    TYPE: ClassVar[str] = "TOOL_STATUS"
+
+    id: str
+    status: str
+    tool: str = msgspec.field(name="toolType")
+    path: str
+    status_message: str = msgspec.field(name="statusMessage")
+
+
+class ToolBlock(Event, frozen=True):
+    """A block of the answer is complete: its place in the text (-1: none), and passed, corrected or failed.
+
+    ``content`` is the block itself where it has no place.
+    """
+
+    TYPE: ClassVar[str] = "TOOL_BLOCK"
+
+    id: str
+    tool: str = msgspec.field(name="toolType")
+    path: str
+    start: int
+    end: int
+    content: str
+    passed: bool = msgspec.field(name="validationPassed")
+    corrected: bool
+    verdict: str
+
+    @property
+    def message(self) -> str:
+        """How it ended."""
+        return f"block {self.verdict}"
+
+
+class BlockIgnored(Event, frozen=True):
+    """A block that is not a request, and why."""
+
+    TYPE: ClassVar[str] = "BLOCK_IGNORED"
+
+    start: int
+    end: int
+    reason: str
+
+    @property
+    def message(self) -> str:
+        """Why."""
+        return self.reason
+
+
+class CorrectionEvent(Event, frozen=True):
+    """The model was asked to correct a block. ``why`` says why its answer was not taken, ``drift`` which values
+    it changed.
+    """
+
+    TYPE: ClassVar[str] = "CORRECTION"
+
+    id: str
+    before: str
+    after: str
+    taken: bool
+    why: str
+    drift: tuple[str, ...]
+    usage: Usage
+
+    @property
+    def message(self) -> str:
+        """Whether it was taken."""
+        return f"correction not taken: {self.why}" if self.why else "corrected by the model"
+
+
+class FeedbackSent(EventWithWords, frozen=True):
+    """The exact text that the model gets next, and as the message that it gets it in.
+
+    ``codes`` are the kinds of failure; ``attempt`` of ``limit`` attempts are spent.
+    """
+
+    TYPE: ClassVar[str] = "FEEDBACK_SENT"
+    DURABLE: ClassVar[bool] = True
+
+    text: str
+    reply: Message
+    attempt: int
+    limit: int
+    codes: tuple[str, ...]
+
+
+def first_of(refusals: tuple[Refusal, ...]) -> str:
+    """Return the first refusal as one line."""
+    return str(refusals[0]) if refusals else ""

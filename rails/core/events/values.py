@@ -1,0 +1,70 @@
+"""Values of events as JSON, and the text that the log keeps elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from rails.core.conversation import Message, message_to_json
+from rails.core.events.members import members_of
+from rails.core.paths import WorkspacePath
+from rails.core.tool_request import Json
+from rails.core.verdict import Verdict
+
+
+class StoredText(str):
+    """A text that the log keeps elsewhere: its beginning, and a line that says so. ``pointer`` is what the log has."""
+
+    __slots__ = ("pointer",)
+    pointer: Mapping[str, Json]
+
+    @classmethod
+    def of(cls, head: str, size: float, pointer: Mapping[str, Json]) -> StoredText:
+        """Return the text that stands where the log has ``pointer``; its blob must be a text."""
+        text = cls(f"{head}\n[… {size:.0f} bytes, stored as {str(pointer['blob'])[:12]} …]")
+        text.pointer = pointer
+        return text
+
+    @property
+    def blob(self) -> str:
+        """The name of the blob: the SHA-256 of the whole text."""
+        return str(self.pointer["blob"])
+
+
+def to_json(value: object) -> Json:
+    """Return ``value`` as JSON: objects for classes and mappings, arrays for sequences."""
+    if isinstance(value, StoredText):
+        return dict(value.pointer)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, WorkspacePath):
+        return value.text
+    if isinstance(value, Verdict):
+        return verdict_to_json(value)
+    if isinstance(value, Message):
+        return message_to_json(value)
+    return object_to_json(value)
+
+
+def object_to_json(value: object) -> dict[str, Json]:
+    """Return an instance of a class as an object; with ``omit_defaults``, only fields that have another value."""
+    members = [(one, getattr(value, one.name)) for one in members_of(type(value))]
+    sparse = isinstance(value, msgspec.Struct) and value.__struct_config__.omit_defaults
+    return {one.key: to_json(found) for one, found in members if not sparse or one.required or found != one.default}
+
+
+def verdict_to_json(verdict: Verdict) -> dict[str, Json]:
+    """Return what the gate said, without the proposal that it was said about."""
+    facts: dict[str, Json] = {
+        "status": verdict.status,
+        "findings": to_json(verdict.findings),
+        "fixed": to_json(verdict.fixed),
+        "not_checked": to_json(verdict.not_checked),
+        "checks": to_json(verdict.checks),
+    }
+    return {**facts, "outlines": to_json(verdict.outlines)} if verdict.outlines else facts

@@ -1,0 +1,287 @@
+"""Blocks as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, assert_never
+
+from rails.core.change_summary import ChangeSummary
+from rails.core.text import head_and_tail, one_line, sha256
+from rails.render.blocks import (
+    AlertBlock,
+    Answer,
+    Block,
+    CallBlock,
+    Cost,
+    Diff,
+    DiffLine,
+    FindingsBlock,
+    Folded,
+    Group,
+    Notes,
+    Output,
+    PlacedFinding,
+    Prose,
+    Refusals,
+    Risks,
+    Section,
+    Step,
+    ValueChanges,
+    VerdictBlock,
+    Written,
+    show,
+)
+from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.units import seconds_text, time_text
+
+#: Characters of one text that the page shows; the rest is named by its length and hash.
+TEXT_CHARS: Final = 64_000
+#: What stands left of a line of a diff.
+MARKS: Final = {"add": "+", "remove": "−", "tool_add": "+", "tool_remove": "−", "finding": "▲"}
+_SIGNS: Final = {"add": "+", "remove": "−", "change": "~", "note": ""}
+_ANSWERS: Final = {
+    "approve": ("✓", "good", "Approved"),
+    "deny": ("✕", "bad", "Denied"),
+    "abort": ("■", "bad", "Stopped"),
+}
+_INDENTS: Final = 2
+_LISTED: Final = 200
+
+
+class HtmlRenderer:
+    """Draws blocks for a page; ``picture`` gives the drawing of what a change means, as markup."""
+
+    def __init__(self, picture: Callable[[ChangeSummary], str]) -> None:
+        self._picture = picture
+
+    def section(self, section: Section, next_failure: int | None = None) -> Html:
+        """Return a section; ``next_failure`` is the number of the next failed one, for a link."""
+        heading, name = section.heading, f"turn-{section.number}"
+        jump = (
+            el("a", html_text("Next failure ↓"), href=f"#turn-{next_failure}", class_="jump") if next_failure else None
+        )
+        badge_ = heading.badge
+        title = el(
+            "h2",
+            html_text(f"{heading.title} "),
+            badge(badge_.mark, badge_.tone, badge_.words),
+            el("span", html_text(one_line(heading.progress)), class_="progress") if heading.progress else None,
+            jump,
+            id=name,
+        )
+        return el(
+            "section",
+            [title, _cost(section.cost), *map(self.draw, section.said), *map(self.draw, section.blocks)],
+            class_=f"turn {badge_.tone}",
+            aria_labelledby=name,
+            data_first=section.first,
+            data_last=section.last,
+        )
+
+    def draw(self, block: Block) -> Html:  # noqa: PLR0912 - one case for each kind of block
+        """Return a block."""
+        match block:
+            case Prose():
+                return el("div", el("pre", bounded(block.text.strip()), class_="prose"), class_="says")
+            case AlertBlock():
+                return el("p", html_text(one_line(block.sentence, 620)), class_="box bad")
+            case Notes():
+                return notes_html(block.title, block.lines)
+            case Risks():
+                return el("ul", [el("li", html_text(one_line(risk, 400))) for risk in block.lines], class_="risks")
+            case CallBlock():
+                return _call(block)
+            case ValueChanges():
+                return _value_changes(block)
+            case Refusals():
+                return join([_refusal(*item) for item in block.items])
+            case VerdictBlock():
+                return _check_result(block)
+            case ChangeSummary():
+                return self.summary(block)
+            case Diff():
+                return _diff(block)
+            case FindingsBlock():
+                return _findings(block.items)
+            case Answer():
+                return _answer(block)
+            case Written():
+                return el("ul", [_written(kind, path) for kind, path in block.changes], class_="written")
+            case Output():
+                return _output(block)
+            case Step():
+                words = f"Step {block.number}; ai-rails undo goes back to before it."
+                return el("p", html_text(words), class_="meta")
+            case Folded():
+                return folded(block.title, block.text, open_=block.open)
+            case Group():
+                return el("div", [self.draw(inner) for inner in block.blocks], class_=block.kind)
+            case _:
+                assert_never(block)
+
+    def summary(self, summary: ChangeSummary) -> Html:
+        """Return what a change means, its picture first."""
+        title = el(
+            "summary",
+            el("code", html_text(one_line(summary.path, 300))),
+            el("span", html_text(f" {one_line(summary.title, 300)}")),
+        )
+        lines = []
+        for line in summary.lines:
+            sign = el("span", html_text(_SIGNS[line.style]), class_="sign", aria_hidden="true")
+            kind = f"{line.style} in-{min(line.indent, _INDENTS)}" if line.indent else line.style
+            lines.append(el("li", None if line.indent else sign, html_text(show(line.text)), class_=kind))
+        if summary.hidden:
+            lines.append(el("li", html_text(f"{summary.hidden} lines are not shown"), class_="note"))
+        # The picture is made by our own code, which escapes every text in it.
+        drawn = Html(self._picture(summary))
+        figure = el("div", drawn, class_="scroll picture", tabindex=0) if drawn else None
+        return el("details", title, figure, el("ul", lines, class_="outline"), class_="diff", open=True)
+
+
+def badge(mark: str, kind: str, words: str) -> Html:
+    """Return a small label: a mark for the eye, words for everyone. ``kind`` is "good", "bad" or "open"."""
+    return el("span", el("span", html_text(mark), aria_hidden="true"), html_text(f" {words}"), class_=f"badge {kind}")
+
+
+def check_badge(status: str) -> Html:
+    """Return what the checks said."""
+    mark, kind = ("✓", "good") if status == "pass" else ("✕", "bad")
+    words = {"pass": "Checks passed", "fail": "Checks failed"}.get(status, "Checks could not be completed")
+    return badge(mark, kind, words)
+
+
+def notes_html(title: str, lines: Sequence[str], *, kind: str = "notes", chars: int = 400) -> Html:
+    """Return sentences under a title, and how many more there are."""
+    items = [el("li", html_text(one_line(line, chars))) for line in lines[:_LISTED]]
+    more = [el("li", html_text(f"and {len(lines) - _LISTED} more"))] if len(lines) > _LISTED else []
+    return el("div", el("p", html_text(title), class_="label"), el("ul", items, more), class_=kind)
+
+
+def folded(title: str, value: str, *, open_: bool = False) -> Html:
+    """Return a text that opens on demand."""
+    return el("details", el("summary", html_text(title)), el("pre", bounded(value), tabindex=0), open=open_)
+
+
+def bounded(value: str) -> Html:
+    """Return a text; the middle of one that is too long is named by its length and hash."""
+    shown, left_out = head_and_tail(value, TEXT_CHARS)
+    digest = sha256(value.encode("utf-8", "replace"))
+    note = f"\n{left_out} characters are left out; SHA-256 of the whole text: {digest}"
+    return join(html_text(shown), el("span", html_text(note), class_="meta") if left_out else None)
+
+
+def diff_line(line: DiffLine) -> Iterator[Html]:
+    """Yield the cells of a line of a diff, but for its mark: two numbers and the text."""
+    yield el("td", html_text(line.old or ""), class_="n")
+    yield el("td", html_text(line.new if line.style != "finding" and line.new else ""), class_="n")
+    yield el("td", html_text(line.text), class_="line")
+
+
+def _cost(cost: Cost) -> Html:
+    stages = ", ".join(f"{stage} {seconds_text(spent)}" for stage, spent in cost.seconds.items())
+    tokens = f"{cost.tokens_in:,} tokens in, {cost.tokens_out:,} out" if cost.tokens_in else ""
+    facts = " · ".join(filter(None, (cost.agent, cost.model, time_text(cost.started), stages, tokens)))
+    return el("p", html_text(one_line(facts, 400)), class_="meta")
+
+
+def _call(call: CallBlock) -> Html:
+    valid = {True: badge("✓", "good", "valid"), False: badge("✕", "bad", "not valid"), None: None}[call.valid]
+    line = el(
+        "p",
+        el("code", html_text(one_line(call.tool, 80)), class_="tool"),
+        [el("code", html_text(one_line(path, 200)), class_="path") for path in call.paths[:20]],
+        valid,
+        el("span", html_text(one_line(call.why, 400)), class_="because") if call.why else None,
+    )
+    changes = [*(f"JSON repaired: {repair}" for repair in call.repairs), *(f"Converted: {c}" for c in call.coerced)]
+    adjusted = [el("li", html_text(one_line(change, 300))) for change in changes]
+    return el(
+        "div",
+        line,
+        el("ul", adjusted, class_="adjusted") if adjusted else None,
+        folded(f"Parameters ({one_line(call.form) or 'as sent'})", call.parameters),
+        class_="request",
+    )
+
+
+def _value_changes(found: ValueChanges) -> Html:
+    words = "The model corrected this block" if found.taken else f"A correction was not taken: {found.why}"
+    if found.taken and not found.changes:
+        return el("p", html_text(f"{words}; only the syntax changed."), class_="box good")
+    rows = []
+    for place, old, new in found.changes[:_LISTED]:
+        values = (el("del", html_text(old)), html_text(" → "), el("ins", html_text(new)))
+        rows.append(el("li", el("code", html_text(one_line(place, 200)), class_="path"), html_text(" "), *values))
+    changed = f"{words}, and changed a value:" if found.taken else words
+    kind = "box bad drift" if found.taken else "box drift"
+    return el("div", el("p", html_text(changed)), el("ul", rows) if rows else None, class_=kind)
+
+
+def _refusal(code: str, message: str, hint: str) -> Html:
+    return el(
+        "div",
+        el("p", el("code", html_text(one_line(code, 60))), html_text(f" {one_line(message, 1000)}")),
+        el("p", html_text(one_line(hint, 1000)), class_="hint") if hint else None,
+        class_="box bad",
+    )
+
+
+def _check_result(found: VerdictBlock) -> Html:
+    checks = f" {', '.join(found.checks)} · {seconds_text(found.seconds)}"
+    told = el("span", html_text(one_line(checks, 300)), class_="meta")
+    return el("p", check_badge(found.status), told, class_="verdict")
+
+
+def _findings(found: Sequence[PlacedFinding]) -> Html:
+    more = el("p", html_text(f"and {len(found) - _LISTED} more findings"), class_="meta")
+    shown = el("ul", [_finding(finding) for finding in found[:_LISTED]], class_="findings")
+    return join(shown, more if len(found) > _LISTED else None)
+
+
+def _finding(finding: PlacedFinding) -> Html:
+    return el(
+        "li",
+        el("code", html_text(one_line(f"{finding.path}:{finding.line}:{finding.column}", 200)), class_="path"),
+        html_text(" "),
+        el("code", html_text(one_line(finding.rule, 60)), class_="rule"),
+        html_text(f" {one_line(finding.message, 600)} "),
+        el("span", html_text(one_line(finding.tool, 30)), class_="meta"),
+    )
+
+
+def _answer(given: Answer) -> Html:
+    mark, kind, words = _ANSWERS.get(given.answer, ("…", "open", "Nobody has answered yet"))
+    facts = f"by {given.by} after {seconds_text(given.seconds)} · {time_text(given.at)}" if given.answer else ""
+    return el(
+        "p",
+        badge(mark, kind, words),
+        el("span", html_text(f" {one_line(facts, 200)}"), class_="meta"),
+        el("q", html_text(one_line(given.reason, 1000))) if given.reason else None,
+        el("code", html_text(given.digest[:16]), class_="digest", title="digest of what was decided"),
+        class_="decision",
+    )
+
+
+def _diff(diff: Diff) -> Html:
+    rows = []
+    for line in diff.lines:
+        old, new, text = diff_line(line)
+        mark = el("td", html_text(MARKS.get(line.style, " ")), class_="mark")
+        rows.append(el("tr", old, new, mark, text, class_=line.style))
+    counts = f"{diff.kind} +{diff.added} −{diff.removed}" if diff.kind else ""
+    title = el(
+        "summary", el("code", html_text(one_line(diff.path, 300) or "changes")), el("span", html_text(f" {counts}"))
+    )
+    table = el("table", el("tbody", rows), aria_label=f"Changes of {one_line(diff.path, 300)}")
+    return el("details", title, el("div", table, class_="scroll", tabindex=0), class_="diff", open=True)
+
+
+def _written(kind: str, path: str) -> Html:
+    return el("li", badge("✓", "good", kind), html_text(" "), el("code", html_text(one_line(path, 300))))
+
+
+def _output(given: Output) -> Html:
+    name = f"{given.tool or 'Result'}: {'worked' if given.ok else 'failed'} in {seconds_text(given.seconds)}"
+    body = folded(one_line(name, 200), given.text, open_=not given.ok)
+    return el("div", body, class_=f"box {'good' if given.ok else 'bad'}")

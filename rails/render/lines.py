@@ -1,0 +1,106 @@
+"""Lines of a terminal: colours, wrapping, a diff with its gutters, what a change means. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rails.core.change_summary import ChangeSummary, SummaryStyle
+from rails.core.text import one_line
+from rails.render.blocks import Diff, DiffLine, DiffStyle, show
+
+_MARKS: Final[dict[DiffStyle, str]] = {
+    "add": "+ ",
+    "remove": "- ",
+    "tool_add": "+~",
+    "tool_remove": "-~",
+    "finding": "^ ",
+}
+_OUTLINE_MARKS: Final[dict[SummaryStyle, str]] = {"add": "+", "remove": "-", "change": "~", "note": " "}
+#: Select Graphic Rendition codes (ECMA-48).
+SGR: Final[dict[str, str]] = {
+    "add": "32",
+    "remove": "31",
+    "change": "33",
+    "tool_add": "36",
+    "tool_remove": "35",
+    "hunk": "2",
+    "note": "2",
+    "cut": "7",
+    "finding": "1;33",
+    "title": "1",
+    "risk": "1;31",
+    "good": "32",
+    "dim": "2",
+}
+_GUTTER: Final = 9
+_MIN_WIDTH: Final = 20
+
+
+def styled(text: str, style: str, colour: bool) -> str:
+    """Return ``text`` in the colours of ``style``; unchanged without ``colour``."""
+    code = SGR.get(style) if colour else None
+    return f"\x1b[{code}m{text}\x1b[0m" if code else text
+
+
+def draw(diff: Diff, *, colour: bool = False, width: int = 100) -> list[str]:
+    """Return a file's diff as terminal lines of at most ``width`` columns."""
+    return [
+        *(styled(piece, "title", colour) for piece in wrap(diff.title, width)),
+        *draw_lines(diff.lines, colour, width),
+    ]
+
+
+def draw_lines(lines: Iterable[DiffLine], colour: bool = False, width: int = 100) -> list[str]:
+    """Return diff lines with their gutters: line number, mark, text."""
+    return [drawn for line in lines for drawn in _drawn(line, colour, width)]
+
+
+def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100) -> list[str]:
+    """Return what a change means as terminal lines: a title, then each thing with its details set in."""
+    title = f"{one_line(outline.path, 1000)}: {one_line(outline.title, 300)}"
+    lines = [styled(piece, "title", colour) for piece in wrap(title, width)]
+    for line in outline.lines:
+        lead = " " * (2 + 3 * line.indent) if line.indent else f"  {_OUTLINE_MARKS[line.style]} "
+        for piece in wrap(show(line.text), max(_MIN_WIDTH, width - len(lead))):
+            lines.append(styled(f"{lead}{piece}".rstrip(), line.style, colour))
+            lead = " " * len(lead)
+    if outline.hidden:
+        lines.append(styled(f"    [… {outline.hidden} lines not shown …]", "cut", colour))
+    return lines
+
+
+def _drawn(line: DiffLine, colour: bool, width: int) -> Iterator[str]:
+    number = str(line.new or line.old or "")
+    first = f"{'' if line.style == 'finding' else number:>5} {_MARKS.get(line.style, '  ')} "
+    for position, piece in enumerate(wrap(line.text.expandtabs(4), max(_MIN_WIDTH, width - _GUTTER))):
+        gutter = first if position == 0 else " " * (_GUTTER - 3) + "⤷  "
+        yield styled(f"{gutter}{piece}".rstrip(), line.style, colour)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
+
+    Cuts after a space where there is one near the end; the pieces joined are ``text``.
+    """
+    if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
+        return [text]
+    pieces = []
+    start = used = 0
+    for position, char in enumerate(text):
+        cells = _cells(char)
+        if used + cells > width:
+            space = text.rfind(" ", start + (position - start) * 2 // 3, position)
+            cut = space + 1 if space >= 0 else position
+            pieces.append(text[start:cut])
+            used = sum(map(_cells, text[cut:position]))
+            start = cut
+        used += cells
+    return [*pieces, text[start:]]
+
+
+def _cells(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1

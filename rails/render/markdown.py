@@ -1,0 +1,170 @@
+"""Blocks as Markdown, for a pull request or an issue.
+
+Nothing that a model wrote can become formatting, a link, a mention or HTML: inside a line it stands in a
+code span, as a block in a fence, both longer than any run of backticks inside, and hidden characters are
+shown as escapes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, assert_never
+
+from rails.core import limits
+from rails.core.change_summary import ChangeSummary
+from rails.core.text import head_and_tail, one_line, printable
+from rails.render.blocks import (
+    AlertBlock,
+    Answer,
+    Block,
+    CallBlock,
+    Diff,
+    FindingsBlock,
+    Folded,
+    Group,
+    Notes,
+    Output,
+    Prose,
+    Refusals,
+    Risks,
+    Section,
+    Step,
+    ValueChanges,
+    VerdictBlock,
+    Written,
+)
+
+_BLOCK_CHARS: Final = limits.FEEDBACK_CHARS
+_LISTED: Final = 200
+_MARKS: Final = {"add": "+", "remove": "-", "tool_add": "+", "tool_remove": "-", "finding": "^", "context": " "}
+
+
+def inline(text: str, limit: int = 300) -> str:
+    """Return untrusted text for the inside of a line or table: a code span, in which nothing is a link or a mention.
+
+    A bar would end a table's cell even there, so it becomes the broken bar.
+    """
+    plain = one_line(text, limit).replace("|", "¦")
+    if not plain:
+        return ""
+    ticks = "`" * (max((len(run) for run in re.findall("`+", plain)), default=0) + 1)
+    pad = " " if "`" in (plain[0], plain[-1]) else ""
+    return f"{ticks}{pad}{plain}{pad}{ticks}"
+
+
+def fenced_block(text: str, language: str = "") -> list[str]:
+    """Return untrusted text as a fenced block; the text itself says how much of it is missing."""
+    shown, _ = head_and_tail(printable(text.replace("\r\n", "\n")), _BLOCK_CHARS)
+    ticks = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * max(3, ticks + 1)
+    return [f"{fence}{language}", *shown.rstrip("\n").split("\n"), fence]
+
+
+def collapsible(title: str, body: Sequence[str]) -> list[str]:
+    """Return a part that opens on demand; ``title`` is trusted."""
+    return ["", f"<details><summary>{title}</summary>", "", *body, "", "</details>", ""]
+
+
+def section_lines(section: Section) -> Iterator[str]:
+    """Yield a section with its heading."""
+    yield f"## {section.heading.title}, {inline(section.heading.about or 'agent')}"
+    yield ""
+    for block in (*section.said, *section.blocks):
+        yield from block_lines(block)
+
+
+def block_lines(block: Block) -> Iterator[str]:  # noqa: PLR0912 - one case for each kind of block
+    """Yield the lines of a block."""
+    match block:
+        case Prose():
+            yield from collapsible("The answer", fenced_block(block.text))
+        case AlertBlock():
+            yield f"- ⚠ {inline(block.sentence)}"
+        case Notes():
+            if not block.repeated:
+                yield from _list(block.title, block.lines)
+        case Risks():
+            yield from _list("⚠ Risk", block.lines)
+        case CallBlock():
+            yield from _call(block)
+        case ValueChanges():
+            yield from _value_changes(block)
+        case Refusals():
+            said = [f"{code}: {message} {hint}".strip() for code, message, hint in block.items]
+            yield from _list("❌ Refused", said)
+        case VerdictBlock():
+            checks = f" ({inline(', '.join(block.checks))})" if block.checks else ""
+            yield f"- Gate: {inline(block.status)}{checks}"
+        case ChangeSummary():
+            yield f"- {inline(block.path)}: {inline(block.title)}"
+            for line in block.lines[:_LISTED]:
+                yield f"{'  ' * (1 + min(line.indent, 3))}- {inline(line.text)}"
+        case Diff():
+            rows = [f"{_MARKS.get(line.style, '')}{line.text}" for line in block.lines]
+            yield from collapsible("The change", fenced_block("\n".join([block.title, *rows]), "diff"))
+        case FindingsBlock():
+            yield from _findings(block)
+        case Answer():
+            yield from _answer(block)
+        case Written():
+            for kind, path in block.changes:
+                yield f"- {_sign(block.ok)} {kind} {inline(path)}"
+        case Output():
+            yield f"- {_sign(block.ok)} {inline(f'{block.tool} finished' if block.ok else block.text or block.tool)}"
+        case Step():
+            yield f"- Step {block.number}"
+        case Folded():
+            yield from collapsible(block.title, fenced_block(block.text))
+        case Group():
+            for inner in block.blocks:
+                yield from block_lines(inner)
+        case _:
+            assert_never(block)
+
+
+def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    for line in lines[:_LISTED]:
+        yield f"- {title}: {inline(line)}"
+    if len(lines) > _LISTED:
+        yield f"- {title}: and {len(lines) - _LISTED} more"
+
+
+def _call(call: CallBlock) -> Iterator[str]:
+    mended = f" (repaired: {', '.join(map(inline, call.repairs))})" if call.repairs else ""
+    paths = f" {', '.join(map(inline, call.paths[:20]))}" if call.paths else ""
+    valid = " (not valid)" if call.valid is False else ""
+    yield f"- Request {inline(call.tool)}{paths}{valid}{mended}: {inline(call.why or 'no reason given')}"
+    yield from (f"- Converted: {inline(line)}" for line in call.coerced)
+    yield from collapsible("Its parameters", fenced_block(call.parameters, "json"))
+
+
+def _value_changes(found: ValueChanges) -> Iterator[str]:
+    if not found.taken:
+        yield f"- A correction by the model was not taken: {inline(found.why)}"
+    elif not found.changes:
+        yield "- Corrected by the model: only the syntax changed"
+    for place, old, new in found.changes[:_LISTED]:
+        yield f"- Corrected by the model, a value changed: {inline(place)}: {inline(old)} → {inline(new)}"
+
+
+def _findings(found: FindingsBlock) -> Iterator[str]:
+    yield from ("", "| File | Line | Rule | Finding |", "|---|---|---|---|")
+    for one in found.items[:_LISTED]:
+        yield f"| {inline(one.path)} | {one.line} | {inline(one.rule)} | {inline(one.message)} |"
+    if len(found.items) > _LISTED:
+        yield f"| and {len(found.items) - _LISTED} more | | | |"
+    yield ""
+
+
+def _answer(given: Answer) -> Iterator[str]:
+    if not given.answer:
+        yield "- ⚠ Nobody has answered yet"
+        return
+    reason = f": {given.reason}" if given.reason else ""
+    sign = "✅" if given.answer == "approve" else "⛔"
+    yield f"- {sign} Decision: {inline(f'{given.answer} by {given.by}{reason}')}"
+
+
+def _sign(good: bool) -> str:
+    return "✅" if good else "❌"

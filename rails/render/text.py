@@ -1,0 +1,191 @@
+"""Blocks as lines of a terminal: a label, a bar that no text can forge, and what there is to say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final, assert_never
+
+from rails.core.change_summary import ChangeSummary
+from rails.core.text import one_line, printable
+from rails.render.blocks import (
+    AlertBlock,
+    Answer,
+    Block,
+    CallBlock,
+    Cost,
+    Diff,
+    FindingsBlock,
+    Folded,
+    Group,
+    Heading,
+    Notes,
+    Output,
+    Prose,
+    Refusals,
+    Risks,
+    Section,
+    Step,
+    Tone,
+    ValueChanges,
+    VerdictBlock,
+    Written,
+)
+from rails.render.lines import draw_lines, draw_summary, styled, wrap
+
+#: Lines of one diff that are shown.
+DIFF_LINES: Final = 120
+_LISTED: Final = 20
+_TEXT_LINES: Final = 12
+_BAR: Final = f"  {'':<9}│ "
+_INK: Final[dict[Tone, str]] = {"": "", "good": "good", "bad": "risk", "open": "finding", "dim": "dim"}
+
+
+class TextRenderer:
+    """Draws blocks for a terminal of ``width`` columns."""
+
+    def __init__(self, colour: bool = False, width: int = 100) -> None:
+        self.colour, self.width = colour, width
+
+    def section(self, section: Section) -> Iterator[str]:
+        """Yield the lines of a section."""
+        yield from self._heading(section.heading)
+        for block in section.said:
+            yield from self.draw(block)
+        yield from self._cost(section.cost)
+        for block in section.blocks:
+            yield from self.draw(block)
+
+    def draw(self, block: Block) -> Iterator[str]:  # noqa: PLR0912 - one case for each kind of block
+        """Yield the lines of a block."""
+        match block:
+            case Prose():
+                yield from self.texts(block.name, _few_lines(block.text))
+            case AlertBlock():
+                yield from self.field(block.name, block.text, "risk")
+            case Notes():
+                if not block.repeated:
+                    yield from self.list(block.name, block.lines, _INK[block.tone])
+            case Risks():
+                yield from self.list("risk", block.lines, "risk")
+            case CallBlock():
+                yield from self._call(block)
+            case ValueChanges():
+                yield from self._value_changes(block)
+            case Refusals():
+                said = [f"{code}: {message} {hint}".strip() for code, message, hint in block.items]
+                yield from self.list("refused", said, "risk")
+            case VerdictBlock():
+                checks = f" ({', '.join(block.checks)})" if block.checks else ""
+                yield from self.field("checks", f"{block.status}{checks}", _ok(block.status == "pass"))
+            case ChangeSummary():
+                yield from _barred(draw_summary(block, self.colour, self.width - len(_BAR)))
+            case Diff():
+                counts = f" ({block.kind}, +{block.added} -{block.removed})" if block.kind else ""
+                yield from self.field("", f"{block.path}{counts}", "title")
+                yield from _barred(draw_lines(block.lines, self.colour, self.width - len(_BAR)))
+            case FindingsBlock():
+                found = [f"{f.path}:{f.line}:{f.column} {f.rule} {f.message}" for f in block.items]
+                yield from self.list("", found, "finding")
+            case Answer():
+                yield from self._answer(block)
+            case Written():
+                for kind, path in block.changes:
+                    yield from self.field("written", f"{kind} {path}", _ok(block.ok))
+            case Output():
+                head = f"{one_line(block.tool, 80)} {'ok' if block.ok else 'failed'}"
+                yield from self.texts("result", [head, *_few_lines(block.text)], _ok(block.ok))
+            case Step():
+                yield from self.field("step", f"{block.number} (ai-rails undo goes back to before it)", "dim")
+            case Folded():
+                if block.open:
+                    yield from self.texts(block.name, _few_lines(block.text), "dim")
+            case Group():
+                for inner in block.blocks:
+                    yield from self.draw(inner)
+            case _:
+                assert_never(block)
+
+    def line(self, text: str, style: str = "") -> str:
+        """Return a line in the colours of ``style``."""
+        return styled(text, style, self.colour)
+
+    def field(self, name: str, text: str, style: str = "", limit: int = 400) -> Iterator[str]:
+        """Yield a labelled text on one line, wrapped below itself."""
+        yield from self.texts(name, [one_line(text, limit)], style)
+
+    def list(self, name: str, lines: Sequence[str], style: str = "") -> Iterator[str]:
+        """Yield labelled texts, and how many there was no room for."""
+        for line in lines[:_LISTED]:
+            yield from self.field(name, line, style)
+        if len(lines) > _LISTED:
+            yield from self.field(name, f"[… {len(lines) - _LISTED} more …]")
+
+    def texts(self, name: str, texts: Sequence[str], style: str = "") -> Iterator[str]:
+        """Yield labelled printable texts, one below the other, with a bar that keeps them apart from ours."""
+        label = f"  {name:<9}│ "
+        for text in texts:
+            for piece in wrap(text, max(20, self.width - len(label))):
+                yield self.line(f"{label}{piece}".rstrip(), style)
+                label = _BAR
+
+    def _heading(self, heading: Heading) -> Iterator[str]:
+        title, words = _small(heading.title), _small(heading.badge.words)
+        head = f"── {title}  {one_line(heading.about, 40)}  {words}"
+        progress = f"  [{one_line(heading.progress)}]" if heading.progress else ""
+        style = _INK[heading.badge.tone]
+        if len(head) + len(progress) <= self.width:
+            yield self.line(f"{head}{progress}", style)
+        else:
+            yield self.line(head, style)
+            yield from self.field("tries", heading.progress, style)
+
+    def _cost(self, cost: Cost) -> Iterator[str]:
+        seconds = ", ".join(f"{stage} {spent:.1f} s" for stage, spent in cost.seconds.items())
+        tokens = f"tokens {cost.tokens_in} in, {cost.tokens_out} out" if cost.tokens_in or cost.tokens_out else ""
+        if facts := "; ".join(filter(None, (tokens, seconds))):
+            yield from self.field("cost", facts, "dim")
+
+    def _call(self, call: CallBlock) -> Iterator[str]:
+        mark = " (not valid)" if call.valid is False else ""
+        why = f": {call.why}" if call.why else ""
+        paths = f" {', '.join(call.paths)}" if call.paths else ""
+        yield from self.field("asks", f"{call.tool}{mark}{paths}{why}", "risk" if call.valid is False else "")
+        for name, lines in (("repaired", call.repairs), ("converted", call.coerced)):
+            for line in lines:
+                yield from self.field(name, line, "finding")
+
+    def _value_changes(self, found: ValueChanges) -> Iterator[str]:
+        if not found.taken:
+            yield from self.field("corrected", f"by the model, not taken: {found.why}", "dim")
+        elif not found.changes:
+            yield from self.field("corrected", "by the model: only the syntax changed", "good")
+        for place, old, new in found.changes[:_LISTED]:
+            words = f"by the model, a value changed: {place}: {old} → {new}"
+            yield from self.field("corrected", words, "risk" if found.taken else "dim")
+
+    def _answer(self, given: Answer) -> Iterator[str]:
+        if not given.answer:
+            yield from self.field("decision", "nobody has answered yet", "finding")
+            return
+        reason = f": {given.reason}" if given.reason else ""
+        words = f"{given.answer} by {given.by} after {given.seconds:.1f} s{reason}"
+        yield from self.field("decision", words, _ok(given.answer == "approve"))
+
+
+def _ok(good: bool) -> str:
+    return "good" if good else "risk"
+
+
+def _small(words: str) -> str:
+    """Return words as they stand in a line."""
+    return words[:1].lower() + words[1:]
+
+
+def _barred(lines: Sequence[str]) -> Iterator[str]:
+    yield from (f"{_BAR}{line}".rstrip() for line in lines)
+
+
+def _few_lines(text: str) -> list[str]:
+    lines = [printable(line).expandtabs(4) for line in text.strip().split("\n")]
+    cut = len(lines) - _TEXT_LINES
+    return lines if cut <= 0 else [*lines[: _TEXT_LINES - 3], f"[… {cut} more lines …]", *lines[-3:]]

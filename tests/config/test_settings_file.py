@@ -1,0 +1,188 @@
+"""Each settings file has one schema that editors, the reader and the messages share."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from rails.config import tables
+from rails.config.settings_file import SCHEMAS, SettingsError, SettingsFile, parse_settings, schema_text
+from rails.json_schema.allowed import check_schema, subschemas
+from rails.json_schema.validator import answer_faults
+
+KINDS = {
+    "rails": tables.ProjectTables,
+    "gate": tables.UserGateTables,
+    "policy": tables.PolicyTables,
+    "prices": tables.PriceTables,
+}
+RULE = {"decision": "deny", "tool": ["a", "b"], "path": "c", "kind": "run", "verdict": ["pass"], "agent": "d"}
+RULE |= {"max_lines": 3, "clean": True, "model": "m", "interactive": False, "between": "09:00-18:00"}
+RULE |= {"name": "n", "reason": "r", "finding": "E*", "severity": ["error"], "max_bytes": 1, "adjusted": True}
+RULE |= {"from_nth": 1, "first": 2}
+EXAMPLE = {"expect": "ask", "tool": "t", "path": "p", "kind": "modify", "verdict": "fail", "agent": "a", "lines": 1}
+EXAMPLE |= {"bytes": 2, "finding": "f", "severity": "info", "adjusted": True, "model": "m", "interactive": True}
+EXAMPLE |= {"at": "09:30", "before": 1}
+COMMAND = {"name": "n", "run": ["a"], "reads": "sarif", "pattern": "p", "report": "r", "files": ".py"}
+COMMAND |= {"ok_codes": [0, 1], "mode": "advisory", "timeout": 3, "environment": {"A": "b"}}
+GATE = {
+    "mode": [{"mode": "retry", "path": "p", "agent": ["a"], "rule": "r", "attempts": 2}],
+    "schema": [{"path": ["p"], "url": "u", "schema": "s"}],
+    "headings": [{"path": "p", "headings": ["h"]}],
+    "command": [COMMAND],
+}
+POLICY = {"version": 1, "rule": [RULE], "example": [EXAMPLE]}
+FULL = {
+    "rails": {"gate": GATE, "policy": POLICY},
+    "gate": {key: [{**entry, "project": "/p"} for entry in entries] for key, entries in GATE.items()},
+    "policy": POLICY,
+    "prices": {"as_of": "2026", "currency": "USD", "models": {"m": {"input": 1, "output": 2.5, "cached": 0}}},
+}
+ODD = st.sampled_from(
+    [
+        0,
+        -1,
+        1,
+        3600,
+        3601,
+        10**6,
+        0.5,
+        True,
+        False,
+        "",
+        "x",
+        "deny",
+        "run",
+        "error",
+        [],
+        [""],
+        ["x"],
+        [1],
+        {},
+        "9",
+    ]
+)
+
+
+def walk(schema, place=()):
+    yield place, schema
+    for inner, part in subschemas(schema):
+        if isinstance(part, dict):
+            yield from walk(part, place + inner)
+
+
+def places(value, place=()):
+    yield place
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from places(inner, (*place, key))
+
+
+def changed(value, place, new):
+    if not place:
+        return new
+    if isinstance(value, dict):
+        return {**value, place[0]: changed(value.get(place[0]), place[1:], new)}
+    return [changed(one, place[1:], new) if index == place[0] else one for index, one in enumerate(value)]
+
+
+def converts(name, value):
+    try:
+        SettingsFile("x", "", value, name).tables(KINDS[name])
+    except SettingsError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_one_that_editors_and_we_understand_and_explains_every_key(name):
+    schema = json.loads(schema_text(name))
+    Draft202012Validator.check_schema(schema)
+    assert not list(check_schema(schema))
+    for place, part in walk(schema):
+        if place and place[-2:-1] == ("properties",):
+            assert part.get("description", "").endswith((".", "--trust")), place
+        if part.get("type") == "object" and "properties" in part:
+            assert part["additionalProperties"] is False or place[-1:] == ("environment",), place
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_file_that_says_everything_fits_the_schema_and_is_read(name):
+    schema = json.loads(schema_text(name))
+    assert not answer_faults(schema, FULL[name]) or name == "rails"
+    assert converts(name, FULL[name])
+    named = {key for _, part in walk(schema) for key in part.get("properties", {})}
+    said = {key for place in places(FULL[name]) for key in place if isinstance(key, str)}
+    assert named - {"$schema"} <= said, "the test says less than the schema"
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+@given(data=st.data())
+def test_the_schema_and_the_reader_agree_about_every_value(name, data):
+    place = data.draw(st.sampled_from(list(places(FULL[name]))))
+    wrong_key = data.draw(st.booleans()) and not (place and isinstance(place[-1], int))
+    value = changed(FULL[name], (*place[:-1], "other") if wrong_key and place else place, data.draw(ODD))
+    if not isinstance(value, dict):
+        return
+    told = answer_faults(json.loads(schema_text(name)), value)
+    # The form of a time and a rule that a project must not have are decided, in better words, by the policy itself.
+    told = [one for one in told if one.keyword != "pattern" and not (name == "rails" and 'is "allow"' in one.detail)]
+    assert converts(name, value) is (not told)
+
+
+def test_what_a_project_may_say_of_the_gate_and_of_policy_is_what_the_user_may_say():
+    project, gate, policy = (json.loads(schema_text(name)) for name in ("rails", "gate", "policy"))
+    for kind, entries in gate["properties"].items():
+        if kind != "$schema":
+            del entries["items"]["properties"]["project"]
+            assert project["properties"]["gate"]["properties"][kind] == entries
+    mine, theirs = project["properties"]["policy"]["properties"], policy["properties"]
+    assert mine["rule"]["items"]["properties"].pop("decision")["enum"] == ["deny", "ask"]
+    assert theirs["rule"]["items"]["properties"].pop("decision")["enum"] == ["deny", "ask", "allow"]
+    assert mine == {key: part for key, part in theirs.items() if key != "$schema"}
+
+
+def test_every_mistake_is_told_with_its_place():
+    text = (
+        '"$schema" = "x"\n[gate]\n[[gate.mode]]\nmod = "retry"\nattempts = 5000\n[police]\n[[gate.mode]]\npath = [""]\n'
+    )
+    with pytest.raises(SettingsError) as error:
+        parse_settings(text.encode(), ".rails.toml", "rails").tables(tables.ProjectTables)
+    assert error.value.mistakes == (
+        ".rails.toml:4:1: gate.mode 1: `mod` is not known. Did you mean `mode`? "
+        "Allowed: `mode`, `path`, `agent`, `rule`, `attempts`.",
+        ".rails.toml:5:1: gate.mode 1: `attempts` is 5000; it must be at most 3600. "
+        "With retry: how often it goes back to the agent.",
+        ".rails.toml:6:2: `police` is not known. Did you mean `policy`? Allowed: `gate`, `policy`.",
+        ".rails.toml:8:1: gate.mode 2: `path 1` is empty. At least 1 character.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\xff", "x.toml:1: it is not valid TOML: byte 0xff is no UTF-8."),
+        (b"a = 1\nb = \xff", "x.toml:2: it is not valid TOML: byte 0xff is no UTF-8."),
+        (b"a = 1\na = 2\n", "x.toml:2:6: it is not valid TOML: Cannot overwrite a value."),
+        (b"a = [", "x.toml: it is not valid TOML: Invalid value."),
+    ],
+)
+def test_what_is_not_toml_is_said_with_its_place(data, said):
+    with pytest.raises(SettingsError) as error:
+        parse_settings(data, "x.toml", "rails")
+    assert str(error.value) == said
+
+
+def test_a_file_that_is_right_needs_no_schema():
+    code = (
+        "import sys\n"
+        "from rails.config.settings_file import parse_settings\n"
+        "from rails.config.tables import ProjectTables\n"
+        "parse_settings(b'[[gate.mode]]\\npath = \"a\"\\n', 'x', 'rails').tables(ProjectTables)\n"
+        "print([m for m in ('jsonschema', 'rails.json_schema.validator') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,108 @@
+"""Every record of real logs gives one event that says the same, and no details, however odd, stop a reader."""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rails.core.events.base import UnknownEvent
+from rails.core.events.record import BY_TYPE, EVENTS, event_of
+from rails.core.events.values import StoredText
+from rails.core.text import one_line
+from rails.log import event_codec
+from rails.log.reader import read_lenient, read_strict
+
+TESTS = Path(__file__).parent.parent
+MESSAGE_CHARS = 1_000
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def scenarios():
+    spec = importlib.util.spec_from_file_location("scenarios_of_sessions", TESTS / "test_scenarios.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+SCENARIOS = scenarios()
+
+
+def assert_read_back(record):
+    event = event_of(record.event_type, record.message, record.details)
+    assert not isinstance(event, UnknownEvent)
+    assert event.type == record.event_type
+    assert event_codec.dumps(event.to_json()) == event_codec.dumps(record.details), record.event_type
+    assert one_line(event.message, MESSAGE_CHARS) == record.message
+
+
+@pytest.mark.parametrize("case", SCENARIOS.cases(), ids=lambda path: path.name)
+def test_every_record_of_a_scenario_is_read_back_as_it_was_written(case, tmp_path, monkeypatch):
+    language = json.loads((case / "scenario.json").read_text("utf-8")).get("lang", "en")
+    monkeypatch.setenv("AI_RAILS_LANG", language)
+    _, _, log, _ = SCENARIOS.run_scenario(case, SCENARIOS.fresh_project(case, tmp_path))
+    for record in (*read_strict(log), *read_lenient(log)[0]):
+        assert_read_back(record)
+
+
+def test_there_is_one_class_for_each_type():
+    assert len(BY_TYPE) == len(EVENTS) == 36
+
+
+@pytest.mark.parametrize("event_type", sorted(BY_TYPE))
+def test_an_event_without_any_details_is_empty_and_has_a_message(event_type):
+    event = event_of(event_type, "words", {})
+    assert isinstance(event.message, str)
+    json.dumps(event.to_json())
+
+
+def members(event_type):
+    """JSON objects, mostly with the keys of the event."""
+    keys = list(event_of(event_type, "", {}).to_json())
+    name = st.sampled_from(keys) | st.text(max_size=4)
+    pointer = st.fixed_dictionaries({"blob": st.text(), "bytes": json_values, "head": json_values})
+    return st.dictionaries(name, json_values | pointer, max_size=8)
+
+
+@given(st.sampled_from(sorted(BY_TYPE)).flatmap(lambda kind: st.tuples(st.just(kind), st.text(), members(kind))))
+def test_no_details_stop_a_reader(record):
+    event = event_of(*record)
+    assert isinstance(event.message, str)
+    assert event_of(event.type, record[1], event.to_json()) == event, "what was read is written and read alike"
+
+
+@given(st.text(), json_values, st.text())
+def test_an_unknown_type_is_kept_as_it_is(name, value, message):
+    event = event_of(f"NEW_{name}", message, {"key": value})
+    assert (event.type, event.message, event.to_json()) == (f"NEW_{name}", message, {"key": value})
+
+
+def test_a_text_that_is_stored_elsewhere_is_read_as_its_beginning_and_written_as_its_pointer():
+    pointer = {"blob": "ab" * 32, "bytes": 9_000, "head": "It begins"}
+    event = event_of("FEEDBACK_SENT", "results", {"text": pointer})
+    assert event.text == "It begins\n[… 9000 bytes, stored as abababababab …]"
+    assert isinstance(event.text, StoredText)
+    assert event.to_json()["text"] == pointer
+
+
+def test_an_unknown_status_of_a_verdict_is_no_pass():
+    event = event_of("GATE_VERDICT", "gate: fine", {"status": "fine"})
+    assert event.verdict.status == "error"
+
+
+def test_a_damaged_finding_keeps_what_can_be_read():
+    findings = [
+        {"path": "a.py", "line": "3", "rule": 7, "message": "no", "new": "yes", "severity": "mild"},
+        "no finding",
+    ]
+    event = event_of("GATE_VERDICT", "", {"status": "fail", "findings": findings})
+    (finding,) = event.verdict.findings
+    assert (finding.path, finding.line, finding.rule, finding.message) == ("a.py", 0, "", "no")
+    assert (finding.new, finding.severity) == (True, "error")

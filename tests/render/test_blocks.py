@@ -1,0 +1,105 @@
+"""Every kind of block is drawn by every renderer, and no text in it becomes more than text."""
+
+import re
+from typing import get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rails.core.change_summary import ChangeSummary, SummaryLine
+from rails.render import blocks as b
+from rails.render.html_page.blocks import HtmlRenderer
+from rails.render.markdown import block_lines, section_lines
+from rails.render.text import TextRenderer
+
+WORD = "needle"
+
+
+def one_of_each(text):
+    """Return a block of every kind, with ``text`` wherever there may be text."""
+    line = b.DiffLine("add", b.show(text), 0, 1)
+    return [
+        b.Prose("says", text),
+        b.AlertBlock("error", text, f"Error: {text}"),
+        b.Notes("note", "Adjusted on the way", (text,)),
+        b.Risks((text,)),
+        b.CallBlock(text, (text,), False, text, (text,), (text,), text, text),
+        b.ValueChanges(True, "", ((text, text, text),)),
+        b.ValueChanges(False, text, ()),
+        b.Refusals(((text, text, text),)),
+        b.VerdictBlock("fail", (text,), 0.5),
+        ChangeSummary(text, text, (SummaryLine("add", text), SummaryLine("note", text, 1))),
+        b.Diff(text, "modify", (line,), 1, 0),
+        b.FindingsBlock((b.PlacedFinding(text, 1, 2, text, text, text),)),
+        b.Answer("deny", text, 1.5, text, text, "d" * 64),
+        b.Written(True, (("create", text),)),
+        b.Output(text, False, text, 0.2),
+        b.Step(3),
+        b.Folded("told", "What the agent was told next", text, open=True),
+        b.Group("approval", (b.Prose("says", text),)),
+    ]
+
+
+def in_text(block):
+    return "\n".join(TextRenderer(False, 100).draw(block))
+
+
+def in_html(block):
+    return HtmlRenderer(lambda _: "").draw(block)
+
+
+def in_markdown(block):
+    return "\n".join(block_lines(block))
+
+
+RENDERERS = [in_text, in_html, in_markdown]
+
+
+def test_there_is_one_of_every_kind():
+    assert {type(block) for block in one_of_each("x")} == set(get_args(b.Block))
+
+
+@pytest.mark.parametrize("drawn", RENDERERS)
+@pytest.mark.parametrize("block", one_of_each(WORD), ids=lambda block: type(block).__name__)
+def test_what_a_block_holds_is_drawn(drawn, block):
+    assert (str(block.number) if isinstance(block, b.Step) else WORD) in drawn(block)
+
+
+HOSTILE = st.text(max_size=60) | st.sampled_from(
+    ["<script>alert(1)</script>", "\x1b[31m", "\u202e", "a\r\nb", "```\n# big\n```", "|x|", "@octocat", "`", "\x00"]
+)
+
+
+@given(HOSTILE)
+def test_no_text_becomes_markup_or_moves_the_cursor(text):
+    for block in one_of_each(text):
+        html = in_html(block)
+        for tag in re.findall(r"</?([a-zA-Z]+)", html):
+            assert tag in HTML_TAGS, (tag, html)
+        for drawn in (in_text(block), html, in_markdown(block)):
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", drawn), type(block)
+
+
+TAGS = "a code del details div h2 ins li ol p pre q section span summary table tbody td tr ul"
+HTML_TAGS = frozenset(TAGS.split(" "))
+
+
+def test_a_section_says_what_it_is_and_how_it_went():
+    badge = b.Badge("✓", "good", "Applied")
+    cost = b.Cost("coder", "m", "", {"model": 1.0}, 10, 2)
+    section = b.Section(b.Heading("Turn 3", badge, "coder", "still F821"), (), cost, (b.Step(1),), 3, 7, 9)
+    text = "\n".join(TextRenderer(False, 100).section(section))
+    assert text.startswith("── turn 3  coder  applied  [still F821]\n  cost     │ tokens 10 in, 2 out; model 1.0 s")
+    html = HtmlRenderer(lambda _: "").section(section, 5)
+    for words in ('id="turn-3"', 'data-first="7"', 'data-last="9"', 'href="#turn-5"', "Applied", "10 tokens in, 2 out"):
+        assert words in html, words
+    assert next(section_lines(section)) == "## Turn 3, `coder`"
+
+
+@pytest.mark.parametrize("count", [20, 21, 500])
+def test_a_list_says_how_much_of_it_there_was_no_room_for(count):
+    notes = b.Notes("note", "Adjusted on the way", tuple(f"note {n}" for n in range(count)))
+    assert ("[… 1 more …]" in in_text(notes)) == (count == 21)
+    assert ("and 300 more" in in_html(notes)) == (count == 500)
+    assert ("and 300 more" in in_markdown(notes)) == (count == 500)
