@@ -61,6 +61,7 @@ class JsonRules(NamedTuple):
 
 
 STRICT: Final = JsonRules()
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 #: Digits from which on an integer is read as a float: Python refuses to read some thousands of them.
 _INTEGER_DIGITS: Final = 300
 
@@ -101,6 +102,17 @@ def _whole(token: str) -> int:
     if len(token) > limits.NUMBER_CHARS and len(token.lstrip("-")) > limits.NUMBER_CHARS:
         raise ValueError("too many digits")
     return int(token)
+
+
+def number_from_text(text: str) -> int | float | None:
+    """Return the number that a whole text is by JSON's grammar and the rules above; ``None`` if it is none."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        return real(text) if found[1] or found[2] else _whole(text)
+    except ValueError:
+        return None
 
 
 def _any_whole(token: str) -> int | float:
