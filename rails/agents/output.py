@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rails.agents.template import Agent
 from rails.core import limits
 from rails.core.errors import Refusal
-from rails.data_formats.positions import JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.json_schema.explain import place_in_words
 from rails.json_schema.validator import answer_faults
 

@@ -14,7 +14,7 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import DefinitionError, UsageError
 from rails.core.text import one_line, printable, sha256
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.json_schema.allowed import check_schema, did_you_mean
 from rails.tools.registry import role_slug
 

@@ -115,7 +115,7 @@ def approver_of(
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
     """Validate parameters that a human edited (JSON text) as an agent's are; return what is wrong with them."""
     from rails.core.tool_request import RawRequest, ToolRequest
-    from rails.data_formats.positions import JsonError, parse_document
+    from rails.data_formats.json_document import JsonError, parse_document
     from rails.tools.validate import validate
 
     try:

@@ -19,7 +19,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json, RawRequest, ToolRequest
-from rails.data_formats.positions import JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.session.project import definition_folders, registry_of, trust_of
 from rails.tools.acceptance import accept_definition, pending_definitions
 from rails.tools.describe import describe, starter

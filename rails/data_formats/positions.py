@@ -1,203 +1,67 @@
-"""Strict JSON of a file that a person wrote, with the line of every value.
+"""Where a value stands in a JSON, YAML or TOML text, by its path of keys and indexes.
 
-The standard parser gives no positions, keeps the last of two equal keys and accepts ``NaN``. A person
-who made a mistake in a definition file needs its line, so this small parser (RFC 8259, nothing more)
-remembers where each value starts. Comments and trailing commas get a message of their own.
+A property's place is its key, an item's place its first character. The texts have been read before, so nothing here
+judges; a path that is not found has the place of what is around it. JSON is passed once over its tokens, with an
+explicit stack instead of recursion, so that no document is too deep.
 """
 
 from __future__ import annotations
 
-import bisect
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, NoReturn
-
-from rails.core import limits
-from rails.core.dataclass import dataclass
-from rails.core.text import line_column
-from rails.core.tool_request import Json
-
-#: From the root to a value: object keys and array indexes.
-JsonPlace = tuple[str | int, ...]
-
-_BLANK: Final = re.compile(r"[ \t\n\r]*")
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_WORDS: Final[Mapping[str, Json]] = {"true": True, "false": False, "null": None}
-_STRING_SLIPS: Final = {
-    "Unterminated string starting at": "a string is not closed",
-    "Invalid control character at": "a string has a line break, tab or other control character in it",
-    "Invalid \\escape": "a backslash in a string is followed by something that JSON has no escape for",
-    "Invalid \\uXXXX escape": "a \\u in a string is not followed by four hexadecimal digits",
-}
-_scan_string: Final[Callable[[str, int, bool], tuple[str, int]]] = json.decoder.scanstring  # type: ignore[attr-defined]
-
-
-class JsonError(ValueError):
-    """The text is not JSON. ``line`` and ``column`` are 1-based; ``fix`` says what to do."""
-
-    def __init__(self, message: str, fix: str, line: int, column: int) -> None:
-        super().__init__(message)
-        self.message, self.fix, self.line, self.column = message, fix, line, column
-
-
-@dataclass(frozen=True, slots=True)
-class JsonDocument:
-    """A parsed JSON text: its value, and the line where each value in it starts."""
-
-    value: Json
-    lines: Mapping[JsonPlace, int]
-
-    def line(self, place: JsonPlace) -> int:
-        """Return the line of ``place``, or of the nearest value around it that exists."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return self.lines.get(place, 1)
-
-
-def parse_document(text: str) -> JsonDocument:
-    """Parse one JSON value. Raises :class:`JsonError`."""
-    return _Parser(text).document()
-
-
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.lines: dict[JsonPlace, int] = {}
-        self.counted = (0, 1)
-
-    def document(self) -> JsonDocument:
-        if self.text.startswith("\ufeff"):
-            self.fail("the text starts with a byte-order mark", "Save the file as UTF-8 without BOM.")
-        value = self.value(())
-        self.skip()
-        if self.at < len(self.text):
-            self.fail("there is more text after the end of the JSON value", "Keep one JSON object in the file.")
-        return JsonDocument(value, self.lines)
-
-    def value(self, place: JsonPlace) -> Json:
-        self.skip()
-        self.lines[place] = self.line_here()
-        if len(place) > limits.JSON_DEPTH:
-            self.fail(f"values are nested more than {limits.JSON_DEPTH} levels deep", "Make it flatter.")
-        char = self.text[self.at : self.at + 1]
-        if char == "{":
-            return self.members(place)
-        if char == "[":
-            return self.items(place)
-        if char == '"':
-            return self.string()
-        return self.number_or_word()
-
-    def members(self, place: JsonPlace) -> Json:
-        found: dict[str, Json] = {}
-        self.at += 1
-        while self.more("}", first=not found):
-            if self.text[self.at : self.at + 1] != '"':
-                self.fail("a key in double quotes should be here", self.syntax_fix())
-            start = self.at
-            key = self.string()
-            if key in found:
-                self.at = start
-                self.fail(f"the key {key!r} is there twice", "Keep one of the two.")
-            self.skip()
-            if self.text[self.at : self.at + 1] != ":":
-                self.fail(f"a colon should follow the key {key!r}", self.syntax_fix())
-            self.at += 1
-            found[key] = self.value((*place, key))
-        return found
-
-    def items(self, place: JsonPlace) -> Json:
-        found: list[Json] = []
-        self.at += 1
-        while self.more("]", first=not found):
-            found.append(self.value((*place, len(found))))
-        return found
-
-    def more(self, close: str, *, first: bool) -> bool:
-        """Step over a comma or the closing bracket; say whether another element follows."""
-        self.skip()
-        char = self.text[self.at : self.at + 1]
-        if char == close:
-            self.at += 1
-            return False
-        if first:
-            return True
-        if char != ",":
-            self.fail(f"a comma or {close!r} should be here", self.syntax_fix())
-        comma = self.at
-        self.at += 1
-        self.skip()
-        if self.text[self.at : self.at + 1] == close:
-            self.at = comma
-            self.fail(f"there is a comma before {close!r}", "Remove the comma: JSON allows none after the last one.")
-        return True
-
-    def string(self) -> str:
-        try:
-            value, self.at = _scan_string(self.text, self.at + 1, True)
-        except json.JSONDecodeError as error:
-            self.at = error.pos
-            self.fail(
-                _STRING_SLIPS.get(error.msg.split(":")[0], "a string is wrong"),
-                'Write line breaks as \\n, quotes as \\" and \\ as \\\\.',
-            )
-        return value
-
-    def number_or_word(self) -> Json:
-        for word, value in _WORDS.items():
-            if self.text.startswith(word, self.at):
-                self.at += len(word)
-                return value
-        found = _NUMBER.match(self.text, self.at)
-        if found is None:
-            self.fail("a JSON value should be here", self.syntax_fix())
-        if len(found[0]) > limits.NUMBER_CHARS:
-            self.fail("a number is too long", f"At most {limits.NUMBER_CHARS} characters.")
-        self.at = found.end()
-        if found[0].lstrip("-").isdigit():
-            return int(found[0])
-        number = float(found[0])
-        if number in (float("inf"), float("-inf")):
-            self.fail("a number is too large", "Use a number that a 64-bit float can hold.")
-        return number
-
-    def skip(self) -> None:
-        found = _BLANK.match(self.text, self.at)
-        self.at = found.end() if found else self.at
-
-    def line_here(self) -> int:
-        """Count lines only from where the last count ended, so that a whole file stays linear."""
-        at, line = self.counted
-        line += self.text.count("\n", at, self.at)
-        self.counted = (self.at, line)
-        return line
-
-    def syntax_fix(self) -> str:
-        rest = self.text[self.at : self.at + 2]
-        if rest.startswith(("//", "/*", "#")):
-            return 'JSON has no comments: remove it, or put the text under a "$comment" key.'
-        if rest.startswith("'"):
-            return "JSON strings need double quotes."
-        if not rest:
-            return "The text ends too early: close every bracket and quote."
-        return f"Found {rest[0]!r}."
-
-    def fail(self, message: str, fix: str) -> NoReturn:
-        raise JsonError(message, fix, *line_column(self.text, self.at))
-
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from yaml import Node
 
-Places = Mapping[JsonPlace, tuple[int, int]]
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+#: From the root to a value: object keys and array indexes.
+JsonPlace: TypeAlias = tuple[str | int, ...]
+#: Lines and columns, from 1.
+Places: TypeAlias = Mapping[JsonPlace, tuple[int, int]]
+
+_TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_ESCAPE: Final = re.compile(
+    r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.|.", re.DOTALL
+)
+
 _HEADER: Final = re.compile(r"\s*(\[\[?)([^\]]+)\]")
 _KEY: Final = re.compile(r"(\s*)((?:[\w-]+|\"[^\"]*\"|'[^']*')(?:\s*\.\s*(?:[\w-]+|\"[^\"]*\"|'[^']*'))*)\s*=")
 _PART: Final = re.compile(r"[\w-]+|\"[^\"]*\"|'[^']*'")
 #: Values whose places are kept; a larger document has the place of what is around them.
 _MOST: Final = 200_000
+
+
+class JsonSpan(NamedTuple):
+    """Character offsets of a value and of its key; the key's are the value's where there is no key."""
+
+    start: int
+    end: int
+    key_start: int
+    key_end: int
+
+
+class RepeatedKey(NamedTuple):
+    """A key that its object already had: its path, where it stands, and where the object had it first."""
+
+    path: JsonPlace
+    start: int
+    end: int
+    first: int
+
+
+class LineIndex:
+    """Turns character offsets into 1-based lines and columns (in characters; lines end at ``\\n``)."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text))]
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """Return the line and column of ``offset``."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
 
 
 def place_of(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
@@ -209,45 +73,9 @@ def place_of(places: Places, path: Sequence[str | int]) -> tuple[int, int]:
 
 
 def in_json(text: str) -> Places:
-    """Return the places of all values of a JSON text."""
-    offsets: dict[JsonPlace, int] = {}
-    stack: list[list[str | int]] = []  # for each open container: the key or index that comes next
-    key_at, key = -1, ""
-    for token in _TOKEN.finditer(text):
-        char = token[0][0]
-        if len(offsets) > _MOST:
-            break
-        if char in "}]":
-            stack.pop()
-        elif char == ":":
-            stack[-1][0] = json.loads(key, strict=False)
-        elif char == ",":
-            key_at = -1
-            if isinstance(stack[-1][0], int):
-                stack[-1][0] += 1
-        elif char == '"' and stack and stack[-1][0] == "" and key_at < 0 and _is_key(text, token.end()):
-            key_at, key = token.start(), token[0]
-        else:
-            path = tuple(part for (part,) in stack)
-            offsets[path] = key_at if key_at >= 0 and stack and isinstance(stack[-1][0], str) else token.start()
-            key_at = -1
-            if char in "{[":
-                stack.append(["" if char == "{" else 0])
-            elif stack and isinstance(stack[-1][0], str):
-                stack[-1][0] = ""
-        if char in "}]" and stack and isinstance(stack[-1][0], str):
-            stack[-1][0] = ""
-    starts = [0, *(found.end() for found in re.finditer("\n", text))]
-    return {path: _place(starts, offset) for path, offset in offsets.items()}
-
-
-def _is_key(text: str, end: int) -> bool:
-    return text[end : end + 1] == ":" or text[end:].lstrip()[:1] == ":"
-
-
-def _place(starts: list[int], offset: int) -> tuple[int, int]:
-    line = bisect.bisect_right(starts, offset)
-    return line, offset - starts[line - 1] + 1
+    """Return the places of the values of a JSON text."""
+    lines = LineIndex(text)
+    return {path: lines.at(span.key_start) for path, span in islice(every_value(text), _MOST)}
 
 
 def in_yaml(root: Node | None) -> Places:
@@ -303,3 +131,144 @@ def _table(header: re.Match[str], tables: dict[JsonPlace, int]) -> JsonPlace:
 
 def _parts(text: str) -> JsonPlace:
     return tuple(part.strip("\"'") for part in _PART.findall(text))
+
+
+def locate_values(text: str, paths: Collection[JsonPlace], *, unique: bool = False) -> dict[JsonPlace, JsonSpan]:
+    """Return where the values of ``paths`` stand in ``text``. A path that is not there is left out.
+
+    Where an object has a key twice the last one counts, as for every JSON reader. ``unique`` promises that
+    none has, so that the pass can end when everything is found.
+    """
+    found: dict[JsonPlace, JsonSpan] = {}
+    for path, span in _Scan(_tree(paths)).run(text):
+        found[path] = span
+        if unique and len(found) == len(paths):
+            break
+    return found
+
+
+def every_value(text: str) -> Iterator[tuple[JsonPlace, JsonSpan]]:
+    """Yield the path and the span of every value, in the order in which they end."""
+    return _Scan(_EVERYTHING).run(text)
+
+
+def repeated_keys(text: str, start: int = 0) -> Iterator[RepeatedKey]:
+    """Yield every key that its object already had, in the order of the text.
+
+    For who wants only the first, the text may go on with anything after it; where it stops being JSON, keys end.
+    """
+    for path, span in _Scan(None).run(text, start):
+        yield RepeatedKey(path, span.start, span.end, span.key_start)
+
+
+def offset_inside(text: str, span: JsonSpan, index: int) -> int:
+    """Return the offset in ``text`` of character ``index`` of the string value at ``span``."""
+    if index < 0 or text[span.start : span.start + 1] != '"':
+        return span.start
+    offset = span.start + 1
+    for match in _ESCAPE.finditer(text, offset, span.end - 1):
+        if index == 0:
+            return match.start()
+        index -= 1
+    return max(span.end - 1, offset)
+
+
+class _Wanted:
+    """A node of the tree of paths that were asked for."""
+
+    __slots__ = ("children", "path")
+
+    def __init__(self) -> None:
+        self.children: dict[str | int, _Wanted] = {}
+        self.path: JsonPlace | None = None
+
+
+_EVERYTHING: Final = _Wanted()
+
+
+def _tree(paths: Iterable[JsonPlace]) -> _Wanted:
+    root = _Wanted()
+    for path in paths:
+        here = root
+        for segment in path:
+            here = here.children.setdefault(segment, _Wanted())
+        here.path = path
+    return root
+
+
+class _Open:
+    """An object or array that the scan is inside of."""
+
+    __slots__ = ("is_object", "key", "key_end", "key_start", "seen", "start", "wanted")
+
+    def __init__(self, wanted: _Wanted | None, start: int, *, is_object: bool) -> None:
+        self.wanted, self.start, self.is_object = wanted, start, is_object
+        self.key: str | int = 0
+        self.key_start = self.key_end = -1
+        self.seen: dict[str, int] = {}
+
+
+class _Scan:
+    """One pass over the tokens. Without ``wanted``, only repeated keys are found."""
+
+    def __init__(self, wanted: _Wanted | None) -> None:
+        self._root = wanted
+        self._stack: list[_Open] = []
+
+    def run(self, text: str, at: int = 0) -> Iterator[tuple[JsonPlace, JsonSpan]]:
+        """Yield the path and span of each value that is wanted, when it ends."""
+        stack, key_next = self._stack, False
+        for match in _TOKEN.finditer(text, at):
+            word = match[0]
+            first = word[0]
+            if first in ",}]" and not stack:
+                return
+            if first == ",":
+                top = stack[-1]
+                key_next = top.is_object
+                if type(top.key) is int:
+                    top.key += 1
+            elif first == ":":
+                key_next = False
+            elif key_next and first == '"':
+                first_at = self._key(word, match.start(), match.end())
+                if first_at >= 0:
+                    path = tuple([item.key for item in stack])
+                    yield path, JsonSpan(match.start(), match.end(), first_at, first_at)
+            elif first in "{[":
+                stack.append(_Open(self._here(), match.start(), is_object=first == "{"))
+                key_next = first == "{"
+            elif first in "}]":
+                closed = stack.pop()
+                key_next = False
+                if closed.wanted is not None:
+                    yield from self._value(closed.wanted, closed.start, match.end())
+            elif (wanted := self._here()) is not None:
+                yield from self._value(wanted, match.start(), match.end())
+
+    def _here(self) -> _Wanted | None:
+        if not self._stack or self._root is _EVERYTHING:
+            return self._root
+        top = self._stack[-1]
+        return top.wanted.children.get(top.key) if top.wanted else None
+
+    def _key(self, word: str, start: int, end: int) -> int:
+        """Note a key; where only repeated ones are looked for and it is one, return where the object had it first."""
+        top = self._stack[-1]
+        top.key = key = word[1:-1] if "\\" not in word else str(json.loads(word, strict=False))
+        top.key_start, top.key_end = start, end
+        first = top.seen.get(key, -1)
+        if self._root is None and first < 0:
+            top.seen[key] = start
+        return first
+
+    def _value(self, wanted: _Wanted, start: int, end: int) -> Iterator[tuple[JsonPlace, JsonSpan]]:
+        stack = self._stack
+        path = tuple([item.key for item in stack]) if wanted is _EVERYTHING else wanted.path
+        if path is None:
+            return
+        top = stack[-1] if stack else None
+        if top is not None and top.is_object:
+            yield path, JsonSpan(start, end, top.key_start, top.key_end)
+        else:
+            yield path, JsonSpan(start, end, start, end)

@@ -4,6 +4,8 @@ Beyond RFC 8259 these are refused, because a value would be lost or invented: du
 infinities (also by overflow: ``1e999``), numbers of more than ``limits.NUMBER_CHARS`` significant
 digits, lone surrogates (raw or escaped), nesting beyond ``limits.JSON_DEPTH`` and texts beyond
 ``limits.BLOCK_CHARS``. A byte-order mark is not white space. Valid text is never changed.
+
+For files that other programs read as well, :class:`JsonRules` relaxes some of this: what these take, we take.
 """
 
 from __future__ import annotations
@@ -16,23 +18,24 @@ from itertools import chain
 from operator import countOf
 from typing import Final, NamedTuple, NoReturn
 
-import jiter
-
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.text import excerpt, line_column
 from rails.core.tool_request import Json, Repair
+from rails.data_formats.positions import repeated_keys
 
 
 class ParsedJson(NamedTuple):
     """A value, and what had to be repaired to read it.
 
-    ``closed_by_us`` is whether closing brackets were added at the end of the text.
+    ``closed_by_us`` is whether closing brackets were added at the end of the text, ``repeats_keys`` whether an object
+    has a key twice (the last one counts; only by rules that allow it).
     """
 
     value: Json
     repairs: tuple[Repair, ...] = ()
     closed_by_us: bool = False
+    repeats_keys: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,25 @@ class JsonFault:
     code: str
     message: str
     offset: int = 0
+
+
+class JsonRules(NamedTuple):
+    """What a text may be besides strict: with keys ``repeated``, ``surrogates`` that are alone, and ``any_number``.
+
+    Of any number, what no float can hold is infinite, as in JavaScript, and an integer of hundreds of digits a float.
+    ``depth`` is how deep values may be nested.
+    """
+
+    repeated: bool = False
+    surrogates: bool = False
+    any_number: bool = False
+    depth: int = limits.JSON_DEPTH
+
+
+STRICT: Final = JsonRules()
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+#: Digits from which on an integer is read as a float: Python refuses to read some thousands of them.
+_INTEGER_DIGITS: Final = 300
 
 
 class _Refused(ValueError):
@@ -57,7 +79,7 @@ def _members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(members) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise _Refused("duplicate_key", f'the key "{twice[:80]}" occurs twice in one object', json.dumps(twice))
+        raise _Refused("duplicate_key", f'the key "{twice[:80]}" occurs twice in one object', twice)
     return members
 
 
@@ -82,9 +104,38 @@ def _whole(token: str) -> int:
     return int(token)
 
 
+def number_from_text(text: str) -> int | float | None:
+    """Return the number that a whole text is by JSON's grammar and the rules above; ``None`` if it is none."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        return real(text) if found[1] or found[2] else _whole(text)
+    except ValueError:
+        return None
+
+
+def _any_whole(token: str) -> int | float:
+    return int(token) if len(token) < _INTEGER_DIGITS else float(token)
+
+
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_members, parse_constant=_constant, parse_float=real, parse_int=_whole
 )
+
+
+class _Members:
+    """Makes objects of which the last of two equal keys counts, and notes that there are such."""
+
+    def __init__(self) -> None:
+        self.repeated = False
+
+    def __call__(self, pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+        members = dict(pairs)
+        self.repeated = self.repeated or len(members) != len(pairs)
+        return members
+
+
 #: Up to this length of text, counting brackets and looking for escapes tells most of what a look at the value would.
 _SHORT: Final = 4_000
 #: Kinds of values about which nothing more can be asked, and those that are easily asked.
@@ -101,31 +152,41 @@ def parse_strict(text: str) -> ParsedJson | JsonFault:
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
     value = _quickly(text)
-    return _decoded(text) if value is None else ParsedJson(value)
+    return read_json(text) if value is None else ParsedJson(value)
 
 
-def _decoded(text: str) -> ParsedJson | JsonFault:
-    """Read ``text`` with every rule that the decoder's hooks can check checked by them."""
-    if not _encodable(text):
+def read_json(text: str, rules: JsonRules = STRICT) -> ParsedJson | JsonFault:
+    """Read ``text`` as exactly one JSON value by ``rules``. Of any length, and slower than :func:`parse_strict`."""
+    if not rules.surrogates and not _encodable(text):
         return JsonFault("surrogate", "there is a lone surrogate, which is not a character", _raw_surrogate(text))
+    members = _Members()
     try:
-        value: Json = _DECODER.decode(text)
+        value: Json = (_DECODER if rules == STRICT else _decoder(rules, members)).decode(text)
     except json.JSONDecodeError as error:
         return JsonFault("syntax", error.msg, error.pos)
     except _Refused as error:
-        return JsonFault(error.code, error.message, _place(text, error.token))
+        return JsonFault(error.code, error.message, _place(text, error))
     except RecursionError:
-        return _too_deep(text)
+        return _too_deep(text, rules.depth)
     except ValueError:
         return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
-    return _bounds(text, value) or ParsedJson(value)
+    return _bounds(text, value, rules) or ParsedJson(value, repeats_keys=members.repeated)
 
 
-def _bounds(text: str, value: Json) -> JsonFault | None:
+def _decoder(rules: JsonRules, members: _Members) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=members if rules.repeated else _members,
+        parse_constant=_constant,
+        parse_float=float if rules.any_number else real,
+        parse_int=_any_whole if rules.any_number else _whole,
+    )
+
+
+def _bounds(text: str, value: Json, rules: JsonRules = STRICT) -> JsonFault | None:
     """Check what the decoder lets through: nesting and lone surrogate escapes."""
-    if too_deep(value, text):
-        return _too_deep(text)
-    if (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
+    if too_deep(value, text, rules.depth):
+        return _too_deep(text, rules.depth)
+    if not rules.surrogates and (len(text) > _SHORT or "\\u" in text) and has_surrogate(value):
         found = _SURROGATE_ESCAPE.search(text)
         place = found.start() if found else 0
         return JsonFault("surrogate", "there is a lone surrogate escape, which is not a character", place)
@@ -137,6 +198,8 @@ def _quickly(text: str) -> Json:
 
     It refuses duplicate keys and lone surrogates, too, but takes numbers and nesting that the rules above refuse.
     """
+    import jiter  # only here, so that a gate that meets no call of a model does not wait for it
+
     try:
         value: Json = jiter.from_json(text.encode(), allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="keys")
     except ValueError:
@@ -217,13 +280,12 @@ def _raw_surrogate(text: str) -> int:
     return -1
 
 
-def _place(text: str, token: str) -> int:
-    """Return where ``token`` occurs last: as a key if it is quoted, else as a bare word outside strings."""
-    if token.startswith('"'):
-        spots = [match.start() for match in re.finditer(re.escape(token) + r"\s*:", text)]
-        return spots[-1] if spots else max(text.rfind(token), 0)
-    bare = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|' + re.escape(token), re.S)
-    return next((match.start() for match in bare.finditer(text) if match[0] == token), 0)
+def _place(text: str, refused: _Refused, pos: int = 0) -> int:
+    """Return where a key of an object occurs again, or a bare word stands outside strings, from ``pos`` on."""
+    if refused.code == "duplicate_key":
+        return next((key.start for key in repeated_keys(text, pos) if key.path[-1] == refused.token), pos)
+    bare = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|' + re.escape(refused.token), re.S)
+    return next((match.start() for match in bare.finditer(text, pos) if match[0] == refused.token), pos)
 
 
 def _long_number(text: str) -> int:
@@ -243,7 +305,7 @@ def read_prefix(text: str, pos: int) -> tuple[Json, int] | JsonFault | None:
     except (json.JSONDecodeError, RecursionError):
         return None
     except _Refused as error:
-        return JsonFault(error.code, error.message, _place(text, error.token))
+        return JsonFault(error.code, error.message, _place(text, error, pos))
     except ValueError:
         return JsonFault("number", f"a number has more than {limits.NUMBER_CHARS} digits", _long_number(text))
     inside = text[pos:end]
@@ -262,15 +324,13 @@ def read_container(text: str, pos: int, allowed: int) -> tuple[Json, int] | None
     return None if too_deep(value, text, allowed, pos, end) else (value, end)
 
 
-def _too_deep(text: str) -> JsonFault:
+def _too_deep(text: str, allowed: int = limits.JSON_DEPTH) -> JsonFault:
     depth = 0
     for match in _STRING_OR_BRACKET.finditer(text):
         depth += (match[0] in "{[") - (match[0] in "}]") if len(match[0]) == 1 else 0
-        if depth > limits.JSON_DEPTH:
-            break
-    else:
-        return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep")
-    return JsonFault("depth", f"values are nested more than {limits.JSON_DEPTH} deep", match.start())
+        if depth > allowed:
+            return JsonFault("depth", f"values are nested more than {allowed} deep", match.start())
+    return JsonFault("depth", f"values are nested more than {allowed} deep")
 
 
 _STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.S)

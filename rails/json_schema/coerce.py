@@ -1,125 +1,257 @@
-"""Text that the schema does not want as text: numbers, booleans, arrays and objects sent as strings.
+"""Values in the types that a schema wants, where a text stands for them and nothing else can be meant.
 
-Only where the schema excludes strings, so that a string is never second-guessed where one is allowed.
-Every conversion is named, and one that could be read two ways is not made.
+    array, object    a text that is JSON, as the reader that is passed in understands JSON
+    integer, number  a text in JSON's own number grammar
+    boolean          the texts true and false
+
+Only where the schema rules out texts, so that a text is never second-guessed where one is allowed; a single value is
+not wrapped into a list. What does not parse stays, so that the validator reports it; but a text that begins like JSON
+and is broken is told with the mistake in it. Every conversion is named.
+
+Two switches: ``forgiving`` also takes blanks around a number or truth value, and a float without fraction where only an
+integer may stand; with ``nulls_are_absent``, null for an optional property that may not be null is left out, which is
+how a provider's strict mode leaves a parameter out.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
-from typing import Final
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final, NamedTuple, TypeAlias, cast
 
-from rails.core.dataclass import dataclass, field
-from rails.core.text import unfenced
-from rails.core.tool_request import Json, json_type
-from rails.data_formats.positions import JsonError, JsonPlace, parse_document
+from rails.core.tool_request import Json, Repair, json_type
+from rails.data_formats.positions import JsonPlace
+from rails.data_formats.strict_json import ParsedJson, number_from_text
 from rails.json_schema.allowed import TYPES, resolve_reference
+from rails.json_schema.quick_check import SchemaValue, type_name
 
-_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})", re.ASCII)
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,2})?", re.ASCII)
-
-
-@dataclass(slots=True)
-class Coerced:
-    """``notes`` name each conversion; ``broken`` are texts that should hold JSON and do not: (place, why, fix).
-
-    With ``nulls_are_absent`` a null for an optional property that may not be null is left out: that is how a
-    provider's strict mode leaves a parameter out (:mod:`rails.models.structured_output`).
-    """
-
-    notes: list[str] = field(default_factory=list)
-    broken: list[tuple[JsonPlace, str, str]] = field(default_factory=list)
-    nulls_are_absent: bool = False
-    memo: Memo = field(default_factory=lambda: Memo({}))
+_DEPTH: Final = 16
+#: Levels of values that are looked into; JSON itself is bounded by whoever read it.
+_LEVELS: Final = 64
+_CONTAINERS: Final = frozenset({"array", "object"})
+#: A part that accepts a text, and beside it nothing that a text could be turned into or that has parts of its own.
+_STAYS: Final = frozenset({"string", "null", "boolean"})
+_KEPT: Final = 256
 
 
-class Memo:
-    """What was found out about the parts of one schema, kept from one request to the next.
+class BrokenText(NamedTuple):
+    """Why a text that should hold JSON does not, and what to do."""
 
-    Parts are known by identity, so the memo holds the schema (``root``) that they belong to.
-    """
-
-    __slots__ = ("branches", "root", "types")
-
-    def __init__(self, root: Json) -> None:
-        self.root = root
-        self.types: dict[int, frozenset[str]] = {}
-        self.branches: dict[tuple[int, str], Mapping[str, Json]] = {}
-
-    def types_of(self, schema: Mapping[str, Json]) -> frozenset[str]:
-        """Return the types that a part of the schema may accept."""
-        found = self.types.get(id(schema))
-        if found is None:
-            found = self.types[id(schema)] = allowed_types(dict(schema), self.root)
-        return found
-
-    def branch_of(self, schema: Mapping[str, Json], wanted: str) -> Mapping[str, Json]:
-        """Return what is known about a value of type ``wanted`` there."""
-        found = self.branches.get((id(schema), wanted))
-        if found is None:
-            found = self.branches[id(schema), wanted] = _branch(schema, self.root, wanted)
-        return found
+    message: str
+    fix: str = ""
 
 
-def coerce(value: Json, schema: Json, result: Coerced, place: JsonPlace = ()) -> Json:
-    """Return ``value`` with such texts converted, all the way down. ``value`` itself is not changed.
+#: Reads a text that should be JSON of a schema; ``None`` for one that does not begin like it.
+TextReader: TypeAlias = Callable[[str, SchemaValue], ParsedJson | BrokenText | None]
 
-    ``schema`` has to be ``result.memo.root`` or a part of it.
-    """
-    if not isinstance(schema, dict):
+
+class Conversion(NamedTuple):
+    """What was converted: where, what stood there, the type it has now, and what had to be repaired to read it."""
+
+    place: JsonPlace
+    source: str | float
+    kind: str
+    repairs: tuple[Repair, ...] = ()
+
+
+class Coercion:
+    """One pass over values: the conversions that were made, and the texts that are broken."""
+
+    def __init__(
+        self, parts: SchemaParts, read_text: TextReader, *, forgiving: bool = False, nulls_are_absent: bool = False
+    ) -> None:
+        self.conversions: list[Conversion] = []
+        self.broken: list[tuple[JsonPlace, BrokenText]] = []
+        self._parts, self._read_text = parts, read_text
+        self._forgiving, self._nulls_are_absent = forgiving, nulls_are_absent
+
+    def value(self, value: Json, schema: SchemaValue, place: JsonPlace = ()) -> Json:
+        """Return ``value`` with what has to be converted, all the way down. ``value`` itself is not changed.
+
+        ``schema`` has to be the root of the parts or a part of it. What stays as it is is not copied.
+        """
+        if type(schema) is not dict or len(place) > _LEVELS:
+            return value
+        if type(value) is dict:
+            return self._object(value, schema, place)
+        if type(value) is list:
+            return self._list(value, schema, place)
+        if type(value) is str:
+            types = self._parts.types_of(schema)
+            return value if "string" in types else self._text(value, types, schema, place)
+        if type(value) is float and self._forgiving and value.is_integer():
+            types = self._parts.types_of(schema)
+            if "integer" in types and "number" not in types:
+                return self._converted(int(value), value, place)
         return value
-    types = result.memo.types_of(schema)
-    if isinstance(value, str):
-        return value if "string" in types else _coerced_text(value, types, schema, result, place)
-    if isinstance(value, float) and value.is_integer() and "integer" in types and "number" not in types:
-        result.notes.append(f"{_name(place)}: {value!r} to integer")
-        return int(value)
-    return _inside(value, schema, result, place)
+
+    def _object(self, value: dict[str, Json], schema: dict[str, Json], place: JsonPlace) -> dict[str, Json]:
+        members = self._parts.members_of(schema)
+        if self._nulls_are_absent and None in value.values():
+            value = {name: one for name, one in value.items() if one is not None or not self._is_absent(name, members)}
+        changed = value
+        for name, before in value.items():
+            part = members.named.get(name, members.others)
+            if part is None:
+                continue
+            after = self.value(before, part, (*place, name))
+            if after is not before:
+                changed = dict(value) if changed is value else changed
+                changed[name] = after
+        return changed
+
+    def _is_absent(self, name: str, members: _Members) -> bool:
+        """Whether null for a property means that it is left out: it is optional, and null may not stand there."""
+        schema = members.schema
+        required, named = schema.get("required"), schema.get("properties")
+        part = named[name] if isinstance(named, dict) and name in named else schema.get("additionalProperties")
+        needed = isinstance(required, list) and name in required
+        return not needed and not _takes_null(part, self._parts.root)
+
+    def _list(self, value: list[Json], schema: dict[str, Json], place: JsonPlace) -> list[Json]:
+        first, rest = self._parts.items_of(schema)
+        if not first and (rest is None or self._is_settled(value, rest)):
+            return value
+        parts = (first[n] if n < len(first) else rest for n in range(len(value)))
+        items = [self.value(item, part, (*place, n)) for n, (item, part) in enumerate(zip(value, parts, strict=True))]
+        return items if any(map(operator.is_not, items, value)) else value
+
+    def _is_settled(self, value: list[Json], schema: Json) -> bool:
+        """Whether nothing in any of many objects can change: a shortcut that holds for most lists."""
+        if type(schema) is not dict or set(map(type, value)) != {dict}:
+            return False
+        members, objects = self._parts.members_of(schema), cast("list[dict[str, Json]]", value)
+        if members.others is not None or not members.changing.isdisjoint(chain.from_iterable(objects)):
+            return False
+        return not self._nulls_are_absent or None not in chain.from_iterable(map(dict.values, objects))
+
+    def _text(self, text: str, types: frozenset[str], schema: dict[str, Json], place: JsonPlace) -> Json:
+        said = text.strip() if self._forgiving else text
+        if "boolean" in types and said in ("true", "false"):
+            return self._converted(said == "true", text, place)
+        number = number_from_text(said) if "integer" in types else None
+        if number is not None and (type(number) is int or "number" in types):
+            return self._converted(number, text, place)
+        read = self._read_text(text, schema) if types & _CONTAINERS else None
+        if isinstance(read, BrokenText):
+            self.broken.append((place, read))
+        if not isinstance(read, ParsedJson) or json_type(read.value) not in types & _CONTAINERS:
+            return text
+        self.conversions.append(Conversion(place, text, json_type(read.value), read.repairs))
+        return self.value(read.value, schema, place)
+
+    def _converted(self, value: bool | float, source: str | float, place: JsonPlace) -> Json:
+        self.conversions.append(Conversion(place, source, json_type(value)))
+        return value
 
 
-def _coerced_text(
-    text: str, types: frozenset[str], schema: Mapping[str, Json], result: Coerced, place: JsonPlace
-) -> Json:
-    value = _from_text(text, types, result, place)
-    return value if isinstance(value, str) else _inside(value, schema, result, place)
+class _Members(NamedTuple):
+    """What an object's schema says of its properties, for those that conversion may change; ``None`` for the others.
+
+    ``changing`` are the names of those that it may change, ``others`` is for properties without a name.
+    """
+
+    named: Mapping[str, Json | None]
+    changing: frozenset[str]
+    others: Json | None
+    schema: Mapping[str, Json]
 
 
-def _inside(value: Json, schema: Mapping[str, Json], result: Coerced, place: JsonPlace) -> Json:
-    if isinstance(value, dict):
-        inner = result.memo.branch_of(schema, "object")
-        kept = [name for name in value if not (result.nulls_are_absent and _is_absent(name, value, inner, result))]
-        return {name: coerce(value[name], _of(inner, name), result, (*place, name)) for name in kept}
-    if isinstance(value, list):
-        inner = result.memo.branch_of(schema, "array")
-        return [coerce(item, _item(inner, index), result, (*place, index)) for index, item in enumerate(value)]
-    return value
+class SchemaParts:
+    """What the parts of one schema say of values, worked out once for each part.
+
+    Parts are known by identity, so this holds the schema (``root``) that they belong to; it must not be changed.
+    """
+
+    def __init__(self, root: SchemaValue) -> None:
+        self.root = root
+        self._types: dict[int, frozenset[str]] = {}
+        self._members: dict[int, _Members] = {}
+        self._items: dict[int, tuple[list[Json], Json | None]] = {}
+
+    def types_of(self, schema: dict[str, Json]) -> frozenset[str]:
+        """Return the JSON types that a part may accept; all of them where it does not say."""
+        found = self._types.get(id(schema))
+        if found is None:
+            found = self._types[id(schema)] = _allowed_types(schema, self.root)
+        return found
+
+    def members_of(self, schema: dict[str, Json]) -> _Members:
+        """Return what a part says of the properties of an object."""
+        found = self._members.get(id(schema))
+        if found is None:
+            known = _branch(schema, self.root, "object")
+            properties = known.get("properties")
+            parts = properties.items() if isinstance(properties, dict) else ()
+            named = {name: self._if_it_changes(part) for name, part in parts}
+            changing = frozenset(name for name, part in named.items() if part is not None)
+            found = _Members(named, changing, self._if_it_changes(known.get("additionalProperties")), known)
+            self._members[id(schema)] = found
+        return found
+
+    def items_of(self, schema: dict[str, Json]) -> tuple[list[Json], Json | None]:
+        """Return what a part says of the first items of a list, one by one, and of the rest."""
+        found = self._items.get(id(schema))
+        if found is None:
+            known = _branch(schema, self.root, "array")
+            prefix = known.get("prefixItems")
+            found = prefix if isinstance(prefix, list) else [], self._if_it_changes(known.get("items"))
+            self._items[id(schema)] = found
+        return found
+
+    def _if_it_changes(self, part: Json) -> Json | None:
+        """Return the part if something that it holds of may be converted."""
+        if not isinstance(part, dict):
+            return None
+        types = self.types_of(part)
+        return None if "string" in types and types <= _STAYS else part
 
 
-def allowed_types(schema: Json, root: Json, depth: int = 0) -> frozenset[str]:
-    """Return the JSON types that ``schema`` may accept; all of them where it does not say."""
-    if not isinstance(schema, dict) or depth > 16:
+_known_parts: dict[int, SchemaParts] = {}
+
+
+def parts_of(schema: SchemaValue) -> SchemaParts:
+    """Return what the parts of a schema say; kept for the schemas that were asked for last, which must not change."""
+    known = _known_parts.get(id(schema))
+    if known is None or known.root is not schema:
+        if len(_known_parts) >= _KEPT:
+            _known_parts.clear()
+        known = _known_parts[id(schema)] = SchemaParts(schema)
+    return known
+
+
+def _allowed_types(schema: Json, root: SchemaValue, depth: int = 0) -> frozenset[str]:
+    if not isinstance(schema, dict) or depth > _DEPTH:
         return frozenset(TYPES)
     allowed = frozenset(TYPES)
     for part in _conjuncts(schema, root):
-        types = part.get("type")
-        if isinstance(types, str):
-            allowed &= _wide([types])
-        elif isinstance(types, list):
-            allowed &= _wide(types)
+        allowed &= _declared_types(part)
         for key in ("anyOf", "oneOf"):
             branches = part.get(key)
             if isinstance(branches, list):
-                allowed &= frozenset().union(*(allowed_types(branch, root, depth + 1) for branch in branches))
+                allowed &= frozenset().union(*(_allowed_types(branch, root, depth + 1) for branch in branches))
     return allowed
 
 
-def _wide(types: list[Json]) -> frozenset[str]:
+def _declared_types(part: Mapping[str, Json]) -> frozenset[str]:
+    """Return the types that a schema names, lists as values, or means by saying what an object or a list holds."""
+    types, choices = part.get("type"), part.get("enum", [part["const"]] if "const" in part else None)
+    if isinstance(types, str | list):
+        return _wide([types] if isinstance(types, str) else types)
+    if isinstance(choices, list):
+        return _wide([type_name(choice) for choice in choices])
+    if "properties" in part or "required" in part:
+        return frozenset({"object"})
+    return frozenset({"array"}) if "items" in part or "prefixItems" in part else frozenset(TYPES)
+
+
+def _wide(types: Sequence[Json]) -> frozenset[str]:
     """A number may be an integer; both names stay, so that "integer" alone can be told apart."""
     return frozenset(str(name) for name in types) | ({"integer"} if "number" in types else frozenset())
 
 
-def _conjuncts(schema: Mapping[str, Json], root: Json) -> Iterator[Mapping[str, Json]]:
+def _conjuncts(schema: Mapping[str, Json], root: SchemaValue) -> Iterator[Mapping[str, Json]]:
     """Yield ``schema`` and every schema that must hold beside it through ``$ref`` and ``allOf``."""
     waiting: list[Json] = [dict(schema)]
     for _ in range(64):
@@ -134,39 +266,26 @@ def _conjuncts(schema: Mapping[str, Json], root: Json) -> Iterator[Mapping[str, 
         ref = part.get("$ref")
         if isinstance(ref, str):
             try:
-                waiting.append(resolve_reference(root, ref))
+                waiting.append(resolve_reference(cast("Json", root), ref))
             except KeyError:
                 continue
 
 
-def _branch(schema: Mapping[str, Json], root: Json, wanted: str) -> Mapping[str, Json]:
+def _branch(schema: Mapping[str, Json], root: SchemaValue, wanted: str, depth: int = 0) -> Mapping[str, Json]:
     """Return what is known about a value of type ``wanted``: this schema, and its only fitting branch."""
     known: dict[str, Json] = {}
     for part in _conjuncts(schema, root):
         known = {**part, **known}
         for key in ("anyOf", "oneOf"):
             branches = part.get(key)
-            fitting = [b for b in branches if wanted in allowed_types(b, root)] if isinstance(branches, list) else []
-            if len(fitting) == 1 and isinstance(fitting[0], dict):
-                known = {**_branch(fitting[0], root, wanted), **known}
+            fitting = [b for b in branches if wanted in _allowed_types(b, root)] if isinstance(branches, list) else []
+            if len(fitting) == 1 and isinstance(fitting[0], dict) and depth < _DEPTH:
+                known = {**_branch(fitting[0], root, wanted, depth + 1), **known}
     return known
 
 
-def _of(schema: Mapping[str, Json], name: str) -> Json:
-    properties = schema.get("properties")
-    if isinstance(properties, dict) and name in properties:
-        return properties[name]
-    return schema.get("additionalProperties", True)
-
-
-def _is_absent(name: str, value: Mapping[str, Json], schema: Mapping[str, Json], result: Coerced) -> bool:
-    required = schema.get("required")
-    needed = isinstance(required, list) and name in required
-    return value[name] is None and not needed and not _takes_null(_of(schema, name), result.memo.root)
-
-
-def _takes_null(schema: Json, root: Json, depth: int = 0) -> bool:
-    if not isinstance(schema, dict) or depth > 16:
+def _takes_null(schema: Json, root: SchemaValue, depth: int = 0) -> bool:
+    if not isinstance(schema, dict) or depth > _DEPTH:
         return True
     for part in _conjuncts(schema, root):
         types, values = part.get("type", "null"), part.get("enum", [None])
@@ -178,47 +297,3 @@ def _takes_null(schema: Json, root: Json, depth: int = 0) -> bool:
         if isinstance(branches, list) and not any(_takes_null(branch, root, depth + 1) for branch in branches):
             return False
     return True
-
-
-def _item(schema: Mapping[str, Json], index: int) -> Json:
-    prefix = schema.get("prefixItems")
-    if isinstance(prefix, list) and index < len(prefix):
-        return prefix[index]
-    return schema.get("items", True)
-
-
-def _from_text(text: str, types: frozenset[str], result: Coerced, place: JsonPlace) -> Json:
-    stripped = text.strip()
-    converted: Json = text
-    if "integer" in types and _INTEGER.fullmatch(stripped):
-        converted = int(stripped)
-    elif "number" in types and _NUMBER.fullmatch(stripped):
-        converted = float(stripped)
-    elif "boolean" in types and stripped in ("true", "false"):
-        converted = stripped == "true"
-    elif types & {"array", "object"}:
-        return _from_json(text, types, result, place)
-    if converted is not text:
-        result.notes.append(f"{_name(place)}: text to {json_type(converted)}")
-    return converted
-
-
-def _from_json(text: str, types: frozenset[str], result: Coerced, place: JsonPlace) -> Json:
-    try:
-        value = parse_document(unfenced(text)).value
-    except JsonError as error:
-        if unfenced(text)[:1] in ("[", "{"):
-            where = f"line {error.line}, column {error.column} of the text"
-            result.broken.append((place, f"{error.message} ({where})", error.fix))
-        return text
-    if (isinstance(value, list) and "array" in types) or (isinstance(value, dict) and "object" in types):
-        result.notes.append(f"{_name(place)}: text to {json_type(value)}")
-        return value
-    return text
-
-
-def _name(place: JsonPlace) -> str:
-    text = ""
-    for part in place:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text

@@ -14,7 +14,7 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from rails.core import limits
 from rails.core.conversation import StopReason
@@ -28,12 +28,12 @@ from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
 from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import read_call
-from rails.parsing.coerce import Coercion
 from rails.parsing.json_progress import JsonProgress
 from rails.parsing.readings import settle_readings
 from rails.parsing.remedies import fault_in_words, no_certain_end, remedy
 from rails.parsing.repairs import repair
 from rails.parsing.results import Ignored, ToolSchemas
+from rails.parsing.text_values import coerced
 from rails.parsing.unescaped_quotes import settle_quotes
 
 BlockResult = RawRequest | Refusal | Ignored
@@ -200,12 +200,12 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
     notes = read.repairs
     if frame.parsed.repairs:
         notes = (*(_moved(note, block.offset) for note in frame.parsed.repairs), *notes)
-    coercion = Coercion()
-    parameters = coercion.parameters(read.parameters, frame.tools.get(read.tool, {}))
-    if coercion.fault is not None:
-        message = f"{where}'{coercion.fault_path}' holds text that should be JSON and is not: {coercion.fault.message}."
-        hint = f"Send '{coercion.fault_path}' as JSON, not as a text."
-        return Refusal("syntax", message, hint, block.start, block.end, coercion.fault_path)
+    done = coerced(dict(read.parameters), frame.tools.get(read.tool, {}))
+    if done.broken is not None:
+        message = f"{where}'{done.broken_at}' holds text that should be JSON and is not: {done.broken.message}."
+        hint = f"Send '{done.broken_at}' as JSON, not as a text."
+        return Refusal("syntax", message, hint, block.start, block.end, done.broken_at)
+    parameters = cast("dict[str, Json]", done.value)
     request = RawRequest(
         block.id,
         read.tool,
@@ -214,7 +214,7 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
         frame.dialect or read.dialect,
         block.start,
         block.end,
-        (*notes, *coercion.notes),
+        (*notes, *done.repairs),
         block.raw,
     )
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):

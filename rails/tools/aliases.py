@@ -13,7 +13,8 @@ from typing import Final
 from rails.core.dataclass import dataclass, field
 from rails.core.text import unfenced
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonError, JsonPlace, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
+from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import nearest_name
 
 _MISSING: Final = object()

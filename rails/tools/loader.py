@@ -20,7 +20,8 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.errors import DefinitionError
 from rails.core.text import sha256
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonDocument, JsonError, JsonPlace, parse_document
+from rails.data_formats.json_document import JsonDocument, JsonError, parse_document
+from rails.data_formats.positions import JsonPlace
 from rails.tools.definition_fields import ALIASES
 from rails.tools.definition_file import DefinitionReader
 from rails.tools.registry import (

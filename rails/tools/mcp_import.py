@@ -19,7 +19,8 @@ from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
 from rails.core.text import one_line, printable
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonError, JsonPlace, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
+from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import check_parameters, check_schema, resolve_reference
 from rails.tools.loader import load_definitions, place_text, read_definition
 from rails.tools.registry import ROLES, Mcp

@@ -13,17 +13,20 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, cast
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
-from rails.core.text import one_line
+from rails.core.text import one_line, unfenced
 from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.data_formats.positions import JsonPlace
+from rails.data_formats.strict_json import ParsedJson
 from rails.json_schema.allowed import nearest_name, quoted_json
-from rails.json_schema.coerce import Coerced, Memo, coerce
+from rails.json_schema.coerce import BrokenText, Coercion, Conversion, SchemaParts
 from rails.json_schema.explain import SchemaFault, paired, place_in_words
+from rails.json_schema.quick_check import SchemaValue
 from rails.json_schema.validator import IN_PLACE, SchemaValidator, schema_faults, validator_for
 from rails.tools import aliases
 from rails.tools.registry import Definition, Registry
@@ -69,7 +72,7 @@ def validate(raw: RawRequest, registry: Registry, role: str) -> ToolRequest | tu
 def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are_absent: bool = False) -> Examined:
     """Resolve names, convert, validate and fill in defaults. The given parameters are not changed.
 
-    ``nulls_are_absent`` as in :class:`~rails.json_schema.coerce.Coerced`.
+    ``nulls_are_absent`` as in :mod:`rails.json_schema.coerce`.
     """
     out_of_bounds = tuple(_bounds(dict(parameters)))
     if out_of_bounds:
@@ -77,20 +80,34 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
     resolved = aliases.resolve_aliases(parameters, definition.aliases)
     found = [_conflict(place, name) for place, name in resolved.conflicts]
     found += [_leftover(place, near) for place, near in resolved.leftovers]
-    memo = _memo(definition)
-    converted = Coerced(list(resolved.converted), nulls_are_absent=nulls_are_absent, memo=memo)
+    parts = _parts(definition)
+    coercion = Coercion(parts, _read_text, forgiving=True, nulls_are_absent=nulls_are_absent)
+    values = dict(cast("dict[str, Json]", coercion.value(resolved.parameters, parts.root)))
+    notes = [*resolved.converted, *map(_in_words, coercion.conversions)]
     schema = definition.request_schema
-    values = coerce(resolved.parameters, memo.root, converted)
-    if not isinstance(values, dict):
-        raise TypeError("coercion keeps objects")
     if definition.drops_unknown:
-        _drop_unknown(values, schema, converted)
-    found += [_broken_text(place, why, fix) for place, why, fix in converted.broken]
+        notes += _drop_unknown(values, schema)
+    found += [_broken_text(place, broken) for place, broken in coercion.broken]
     told = {fault.place for fault in found}
     found += paired([fault for fault in schema_faults(_validator(definition), values) if fault.place not in told])
     if not found:
-        _fill_defaults(values, schema, converted)
-    return Examined(values, tuple(converted.notes), tuple(found))
+        notes += _fill_defaults(values, schema)
+    return Examined(values, tuple(notes), tuple(found))
+
+
+def _read_text(text: str, _schema: SchemaValue) -> ParsedJson | BrokenText | None:
+    """Read a text that should be JSON as strictly as a file; a fence around it falls away."""
+    body = unfenced(text)
+    try:
+        return ParsedJson(parse_document(body).value)
+    except JsonError as error:
+        where = f"line {error.line}, column {error.column} of the text"
+        return BrokenText(f"{error.message} ({where})", error.fix) if body[:1] in ("[", "{") else None
+
+
+def _in_words(one: Conversion) -> str:
+    source = "text" if isinstance(one.source, str) else repr(one.source)
+    return f"{place_in_words(one.place)}: {source} to {one.kind}"
 
 
 # -- refusals -------------------------------------------------------------------------------------
@@ -138,9 +155,9 @@ def _conflict(place: JsonPlace, name: str) -> SchemaFault:
     return SchemaFault(place, detail, f"Send `{name}` only.")
 
 
-def _broken_text(place: JsonPlace, why: str, fix: str) -> SchemaFault:
-    hint = f"{fix} Or send the value itself instead of a text."
-    return SchemaFault(place, f"`{place_in_words(place)}` is a text that should hold JSON: {why}", hint)
+def _broken_text(place: JsonPlace, broken: BrokenText) -> SchemaFault:
+    hint = f"{broken.fix} Or send the value itself instead of a text."
+    return SchemaFault(place, f"`{place_in_words(place)}` is a text that should hold JSON: {broken.message}", hint)
 
 
 def _leftover(place: JsonPlace, near: str) -> SchemaFault:
@@ -198,26 +215,26 @@ def _bad_text(text: str, place: JsonPlace) -> SchemaFault | None:
     return None
 
 
-def _drop_unknown(values: dict[str, Json], schema: Mapping[str, Json], converted: Coerced) -> None:
+def _drop_unknown(values: dict[str, Json], schema: Mapping[str, Json]) -> Iterator[str]:
     properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
     for name in [name for name in values if name not in known]:
         del values[name]
-        converted.notes.append(f"{one_line(name, 60)}: not a parameter, ignored")
+        yield f"{one_line(name, 60)}: not a parameter, ignored"
 
 
-def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json], converted: Coerced) -> None:
+def _fill_defaults(values: dict[str, Json], schema: Mapping[str, Json]) -> Iterator[str]:
     properties = schema.get("properties")
     for name, inner in properties.items() if isinstance(properties, dict) else ():
         if name not in values and isinstance(inner, dict) and "default" in inner:
             values[name] = json.loads(json.dumps(inner["default"]))
-            converted.notes.append(f"{name}: default {quoted_json(inner['default'], 60)}")
+            yield f"{name}: default {quoted_json(inner['default'], 60)}"
 
 
 @functools.lru_cache(maxsize=1024)
-def _memo(definition: Definition) -> Memo:
+def _parts(definition: Definition) -> SchemaParts:
     """Keep what conversion found out about a definition's schema; definitions are compared by identity."""
-    return Memo(dict(definition.request_schema))
+    return SchemaParts(dict(definition.request_schema))
 
 
 @functools.lru_cache(maxsize=1024)

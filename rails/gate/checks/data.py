@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rails.core.text import decode_text, line_column, one_line
 from rails.core.verdict import CheckRun, Finding, Fixed, NotChecked
 from rails.data_formats import positions
+from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.parse_hints import cause
@@ -30,9 +31,10 @@ _WITH_COMMENTS: Final = re.compile(
     r"|(?:settings|launch|tasks|extensions|keybindings)\.json|.*\.jsonc",
     re.I,
 )
+#: What readers of JSON take, we take; but keys that stand twice are told, and nesting is bounded by Python only.
+_RULES: Final = JsonRules(repeated=True, surrogates=True, any_number=True, depth=sys.maxsize)
 #: Elements of an array that are looked at before saying that it holds no workflow.
 _LISTED: Final = 20
-_TOKEN: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]')
 _COMMENT: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/|,(?=\s*(?://[^\n]*\s*|/\*.*?\*/\s*)*[}\]])', re.S)
 _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
@@ -122,32 +124,20 @@ def _json_file(
         if missing:
             return found or findings, missing
         if path in workflows:
-            return _with_schema(path, text, found or findings, context)
+            return _with_schema(path, text, value, found or findings, context)
     if findings:
         return findings, None
-    return _schema(
-        path,
-        text,
-        json.loads(source, parse_int=_integer) if _has_schema(text, context) else value,
-        context,
-        lambda: positions.in_json(source),
-    )
+    return _schema(path, text, value, context, lambda: positions.in_json(source))
 
 
 def _with_schema(
-    path: str, text: str, findings: Sequence[Finding], context: CheckContext
+    path: str, text: str, value: object, findings: Sequence[Finding], context: CheckContext
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Add what the user's own schema says of a workflow. One that the workflow itself names is not looked at."""
     if not any(settings.matches(path, pattern) for entry in context.options.schemas for pattern in entry.path):
         return findings, None
-    value = json.loads(text, parse_int=_integer)
     more, missing = _schema(path, text, value, context, lambda: positions.in_json(text))
     return [*findings, *more], missing
-
-
-def _integer(digits: str) -> int | float:
-    """Read an integer; one of hundreds of digits is compared as a float, because Python refuses thousands."""
-    return int(digits) if len(digits) < 400 else float(digits)
 
 
 def _has_schema(text: str, context: CheckContext) -> bool:
@@ -230,49 +220,27 @@ def _json_lines(path: str, text: str) -> Iterator[Finding]:
 
 def parse_json(path: str, text: str) -> tuple[object, list[Finding]]:
     """Parse JSON strictly. Returns the value and, when there are any, the findings: syntax or duplicate keys."""
-    try:
-        value: object = json.loads(text, parse_constant=_refuse_constant, parse_int=str)
-    except json.JSONDecodeError as error:
-        why, remedy = cause(text, error.lineno, "")
-        message = f"{error.msg}. {why}" if why else error.msg
-        return None, [_at(path, (error.lineno, error.colno), "json-syntax", message, remedy)]
-    except RecursionError:
+    read = read_json(text, _RULES)
+    if isinstance(read, ParsedJson):
+        return read.value, list(_duplicates(path, text)) if read.repeats_keys else []
+    place = line_column(text, read.offset)
+    if read.code == "depth":
         return None, [_at(path, (1, 1), "json-syntax", "the value is nested too deeply")]
-    except ValueError as error:
-        name = str(error)
-        place = line_column(text, max(0, text.find(name)))
+    if read.code == "not_a_number":
+        name = read.message.partition(" ")[0]
         return None, [_at(path, place, "json-syntax", f"{name} is not JSON", "Use null or a string.")]
-    return value, list(_duplicates(path, text))
-
-
-def _refuse_constant(name: str) -> object:
-    raise ValueError(name)
+    why, remedy = cause(text, place[0], "")
+    message = f"{read.message}. {why}" if why else read.message
+    return None, [_at(path, place, "json-syntax", message, remedy)]
 
 
 def _duplicates(path: str, text: str) -> Iterator[Finding]:
     """Yield the second and further uses of a key in one object. ``text`` is valid JSON."""
-    stack: list[dict[str, int] | None] = []
-    last = (0, "")
-    line, line_start, counted = 1, 0, 0
-    for token in _TOKEN.finditer(text):
-        char = token[0][0]
-        if char == "{":
-            stack.append({})
-        elif char == "[":
-            stack.append(None)
-        elif char in "}]":
-            stack.pop()
-        elif char == '"':
-            last = token.start(), token[0]
-        elif char == ":" and (keys := stack[-1]) is not None:
-            line += text.count("\n", counted, last[0])
-            line_start = max(line_start, text.rfind("\n", counted, last[0]) + 1)
-            counted, column = last[0], last[0] - line_start + 1
-            key = json.loads(last[1], strict=False)
-            if key in keys:
-                words = f"The key {one_line(last[1], 60)} is given twice in one object (first on line {keys[key]})."
-                yield _at(path, (line, column), "json-duplicate-key", words, "Keep one of them.")
-            keys.setdefault(key, line)
+    lines = positions.LineIndex(text)
+    for key in positions.repeated_keys(text):
+        shown, first = one_line(text[key.start : key.end], 60), lines.at(key.first)[0]
+        words = f"The key {shown} is given twice in one object (first on line {first})."
+        yield _at(path, lines.at(key.start), "json-duplicate-key", words, "Keep one of them.")
 
 
 def _yaml(path: str, text: str) -> Iterator[Finding]:

@@ -28,16 +28,10 @@ from rails.core.errors import UsageError
 from rails.core.text import line_column
 from rails.core.tool_request import Json
 from rails.core.verdict import Finding
+from rails.data_formats import positions
+from rails.data_formats.positions import JsonSpan
 from rails.n8n import json_file, model
-from rails.n8n.json_file import (
-    Lines,
-    Unreadable,
-    ValuePosition,
-    WorkflowFile,
-    locate_values,
-    offset_inside,
-    repeated_keys,
-)
+from rails.n8n.json_file import Unreadable, WorkflowFile
 from rails.n8n.model import Issue, JsonPath, format_path, shown_value
 from rails.n8n.nodes import catalogue, ports
 from rails.n8n.nodes.build import CatalogueInfo, build_catalogue, catalogue_info
@@ -75,22 +69,22 @@ def placed_findings(read: WorkflowFile, path: str, issues: Iterable[Issue]) -> I
     An issue about something that is not there is put on the first character of the nearest parent.
     """
     anchors = [(issue, _existing(read.value, issue.path)) for issue in issues]
-    repeated = repeated_keys(read.text) if read.repeated_keys else []
+    repeated = list(positions.repeated_keys(read.text)) if read.repeated_keys else []
     if not anchors and not repeated:
         return
-    lines = Lines(read.text)
+    lines = positions.LineIndex(read.text)
     wanted = {anchor for _, anchor in anchors if anchor}
-    places = locate_values(read.text, wanted, unique=not read.repeated_keys)
+    places = positions.locate_values(read.text, wanted, unique=not read.repeated_keys)
     top = len(read.text) - len(read.text.lstrip())
-    places[()] = ValuePosition(top, top + 1, top, top + 1)
+    places[()] = JsonSpan(top, top + 1, top, top + 1)
     for issue, anchor in anchors:
         start, end = _span(read.text, places, issue, anchor)
         yield _finding(issue, path, (*lines.at(start), *lines.at(end)))
-    for key_path, place in repeated:
-        key = shown_value(key_path[-1])
+    for again in repeated:
+        key = shown_value(again.path[-1])
         message = f"The key {key} occurs twice in one object: n8n keeps the last and drops what is before"
-        issue = Issue("N8N003", key_path, message, "Merge the two, or rename one.")
-        yield _finding(issue, path, (*lines.at(place.start), *lines.at(place.end)))
+        issue = Issue("N8N003", again.path, message, "Merge the two, or rename one.")
+        yield _finding(issue, path, (*lines.at(again.start), *lines.at(again.end)))
 
 
 def _existing(value: Json, path: JsonPath) -> JsonPath:
@@ -107,12 +101,14 @@ def _existing(value: Json, path: JsonPath) -> JsonPath:
     return path
 
 
-def _span(text: str, places: Mapping[JsonPath, ValuePosition], issue: Issue, anchor: JsonPath) -> tuple[int, int]:
+def _span(text: str, places: Mapping[JsonPath, JsonSpan], issue: Issue, anchor: JsonPath) -> tuple[int, int]:
     place = places.get(anchor, places[()])
     if anchor != issue.path:
         return place.start, place.start + 1
     if issue.start >= 0:
-        return offset_inside(text, place, issue.start), offset_inside(text, place, max(issue.end, issue.start))
+        return positions.offset_inside(text, place, issue.start), positions.offset_inside(
+            text, place, max(issue.end, issue.start)
+        )
     return (place.key_start, place.key_end) if issue.on_key else (place.start, place.end)
 
 

@@ -25,9 +25,9 @@ from rails.core.tool_request import PATH_KEYS, Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call
-from rails.parsing.coerce import Coercion, entities, json_text
 from rails.parsing.json_progress import JsonProgress
 from rails.parsing.results import ToolSchemas
+from rails.parsing.text_values import coerced, entities, json_text
 
 _ATTRIBUTE: Final = (
     r"(?:[ \t]+(?!name\b)[A-Za-z_][\w:.-]{0,40}[ \t]*=[ \t]*(?:\"[^\"<>\n]{0,200}\"|'[^'<>\n]{0,200}')){0,8}"
@@ -310,10 +310,9 @@ def _read_value(text: str, name: str, schema: quick_check.SchemaValue, notes: li
         return _Read(without_line_ends(text))
     if types & {"array", "object"}:
         return _structure(text, schema, types, notes)
-    coercion = Coercion()
-    coerced = coercion.value(text.strip(), schema, "", 0)
-    notes.extend(coercion.notes)
-    return _Read(coerced)
+    done = coerced(text.strip(), schema)
+    notes.extend(done.repairs)
+    return _Read(done.value)
 
 
 def _ends_again(value: XmlValue, text: str, follower: XmlFollower, raw: str) -> bool:
@@ -349,10 +348,9 @@ def _structure(
             "schema", f"expected {wanted}, got {kind}" + ("; send a list, even for one" if "array" in types else "")
         )
     notes.extend(parsed.repairs)
-    coercion = Coercion()
-    value = coercion.value(parsed.value, schema, "", 0)
-    notes.extend(coercion.notes)
-    return _Read(value)
+    done = coerced(parsed.value, schema)
+    notes.extend(done.repairs)
+    return _Read(done.value)
 
 
 def _children(
@@ -378,10 +376,9 @@ def _children(
         if isinstance(read, JsonFault):
             return read
         values.append(read)
-    coercion = Coercion()
-    coerced = coercion.value(list(values), schema, "", 0)
-    notes.extend(coercion.notes)
-    return _Read(coerced)
+    done = coerced(values, schema)
+    notes.extend(done.repairs)
+    return _Read(done.value)
 
 
 def _fields(body: str, schema: quick_check.SchemaValue) -> dict[str, Json] | JsonFault:

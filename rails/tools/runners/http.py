@@ -19,7 +19,7 @@ from urllib.parse import quote, urlencode
 from rails.core import limits
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
-from rails.data_formats.positions import JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 from rails.json_schema.validator import answer_faults
 from rails.tools.registry import Definition, Http
 from rails.tools.runners.exchange import ExchangeError, HttpResponse, exchange

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from rails import __version__
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.data_formats.positions import JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 
 #: The stateless revision that is tried first.
 REVISION: Final = "2026-07-28"

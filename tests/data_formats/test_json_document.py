@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.data_formats.positions import JsonError, parse_document
+from rails.data_formats.json_document import JsonError, parse_document
 
 JSON = st.recursive(
     st.none()
@@ -62,3 +62,28 @@ def test_each_slip_is_told_with_its_line_and_what_to_do(text, line, said):
         parse_document(text)
     assert caught.value.line == line
     assert said in caught.value.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "column"),
+    [
+        ('{"a" 1}', "a colon should follow the key 'a'", 6),
+        ("[1,\t]", "there is a comma before ']'", 3),
+        ("[1 2]", "a comma or ']' should be here", 4),
+        ('{"a": [1}', "a comma or ']' should be here", 9),
+        ("[1,}", "a JSON value should be here", 4),
+        ('{"b": {"a": 1}, "a": {"a": 2, "\\u0061": 3}}', "the key 'a' is there twice", 31),
+        ('{"a": -Infinity}', "a JSON value should be here", 7),
+        ('{"a": "\\x"}', "a backslash in a string is followed by something that JSON has no escape for", 8),
+        ('{"a": 1e-999}', "a number is too small", 7),
+    ],
+)
+def test_a_slip_is_told_at_its_place(text, message, column):
+    with pytest.raises(JsonError) as caught:
+        parse_document(text)
+    assert (caught.value.message, caught.value.line, caught.value.column) == (message, 1, column)
+
+
+def test_half_of_a_surrogate_pair_is_let_through():
+    """A server that cuts texts may cut a character in two; what takes it further says what is wrong with it."""
+    assert parse_document('["\\ud83d"]').value == ["\ud83d"]

@@ -5,7 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rails.n8n import json_file
+from rails.data_formats import positions
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -26,43 +26,57 @@ def paths_of(value, path=()):
 def test_the_text_at_a_place_is_the_value_of_its_path(value, indent, ascii_only):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     wanted = dict(paths_of(value))
-    places = json_file.locate_values(text, wanted)
+    places = positions.locate_values(text, wanted)
+    assert places == positions.locate_values(text, wanted, unique=True) == dict(positions.every_value(text))
     assert places.keys() == wanted.keys()
     for path, place in places.items():
         assert json.loads(text[place.start : place.end]) == wanted[path]
         if path and isinstance(path[-1], str):
             assert json.loads(text[place.key_start : place.key_end]) == path[-1]
+        else:
+            assert (place.key_start, place.key_end) == (place.start, place.end)
 
 
 @given(st.text(min_size=1).filter(lambda text: not any("\ud800" <= c <= "\udfff" for c in text)), st.booleans())
 @settings(max_examples=60, deadline=None)
 def test_a_character_inside_a_string_is_found_through_its_escapes(value, ascii_only):
     text = json.dumps([value], ensure_ascii=ascii_only)
-    place = json_file.locate_values(text, [(0,)])[(0,)]
+    place = positions.locate_values(text, [(0,)])[(0,)]
     for index in range(len(value)):
-        start, end = json_file.offset_inside(text, place, index), json_file.offset_inside(text, place, index + 1)
+        start, end = positions.offset_inside(text, place, index), positions.offset_inside(text, place, index + 1)
         assert json.loads(f'"{text[start:end]}"') == value[index]
 
 
 def test_lines_and_columns_start_at_one():
-    lines = json_file.Lines("ab\ncd\n")
+    lines = positions.LineIndex("ab\ncd\n")
     assert [lines.at(offset) for offset in (0, 1, 3, 5, 6)] == [(1, 1), (1, 2), (2, 1), (2, 3), (3, 1)]
 
 
 def test_a_path_that_is_not_there_has_no_place():
-    assert json_file.locate_values('{"a": [1]}', [("a", 1), ("b",), ("a", "0")]) == {}
+    assert positions.locate_values('{"a": [1]}', [("a", 1), ("b",), ("a", "0")]) == {}
 
 
-def test_the_last_of_two_equal_keys_counts():
-    text = '{"a": 1, "a": 22}'
-    place = json_file.locate_values(text, [("a",)])[("a",)]
+def test_the_last_of_two_equal_keys_counts_and_both_are_named():
+    text = '{"a": 1, "\\u0061": 22, "b": [{"c": 1, "c": 2, "c": {"c": 3}}]}'
+    place = positions.locate_values(text, [("a",)])[("a",)]
     assert text[place.start : place.end] == "22"
-    assert [path for path, _ in json_file.repeated_keys(text)] == [("a",)]
+    found = [(one.path, text[one.start : one.end], one.first) for one in positions.repeated_keys(text)]
+    assert found == [
+        (("a",), '"\\u0061"', text.index('"a"')),
+        (("b", 0, "c"), '"c"', text.index('"c"')),
+        (("b", 0, "c"), '"c"', text.index('"c"')),
+    ]
+    assert list(positions.repeated_keys('[{"a": 1}, {"a": 1}]')) == []
+
+
+def test_no_document_is_too_deep():
+    text = "[" * 50_000 + "]" * 50_000
+    assert positions.locate_values(text, [(0, 0)])[0, 0].start == 2
 
 
 def test_ten_times_the_text_takes_about_ten_times_as_long(cpu_seconds):
     def seconds(count):
         text = json.dumps([{"a": [1, "x"]}] * count)
-        return cpu_seconds(lambda: json_file.locate_values(text, [(count - 1, "a", 1)]))
+        return cpu_seconds(lambda: positions.locate_values(text, [(count - 1, "a", 1)]))
 
     assert seconds(20_000) < 40 * seconds(2_000) + 0.1

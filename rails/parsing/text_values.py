@@ -1,0 +1,83 @@
+"""Values that a model sent as text: JSON within a text, plain, in a json fence, or with XML entities.
+
+It is read with the repairs of tiers A and B, because it stands in an answer; where a text is to be something else,
+:mod:`rails.json_schema.coerce` decides.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+from rails.core.tool_request import Json, Repair
+from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict
+from rails.json_schema import quick_check
+from rails.json_schema.coerce import BrokenText, Coercion, Conversion, parts_of
+from rails.json_schema.explain import place_in_words
+from rails.parsing.repairs import repair
+
+_FENCED: Final = re.compile(r"(`{3,})[ \t]*(?:json)?[ \t]*\n(.*)\n[ \t]*\1", re.S | re.IGNORECASE)
+_ENTITY: Final = re.compile(r"&(?:(lt|gt|quot|apos|amp)|#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6}));")
+_NAMED: Final = {"lt": "<", "gt": ">", "quot": '"', "apos": "'", "amp": "&"}
+
+
+def entities(text: str) -> str:
+    """Decode XML's five named entities and numeric ones, each once (so ``&amp;lt;`` becomes ``&lt;``)."""
+    return _ENTITY.sub(_entity, text) if "&" in text else text
+
+
+def _entity(match: re.Match[str]) -> str:
+    if match[1]:
+        return _NAMED[match[1]]
+    point = int(match[2]) if match[2] else int(match[3], 16)
+    return chr(point) if 0 < point <= 0x10FFFF and not 0xD800 <= point <= 0xDFFF else match[0]
+
+
+class CoercedValue(NamedTuple):
+    """A value in the types of its schema, how it got there, and the first text that should be JSON and is not."""
+
+    value: Json
+    repairs: tuple[Repair, ...] = ()
+    broken_at: str = ""
+    broken: BrokenText | None = None
+
+
+def coerced(value: Json, schema: quick_check.SchemaValue) -> CoercedValue:
+    """Return ``value`` with texts turned into what ``schema`` asks for (:mod:`rails.json_schema.coerce`)."""
+    coercion = Coercion(parts_of(schema), _read_text)
+    result = coercion.value(value, schema)
+    repairs = tuple(repair for one in coercion.conversions for repair in (_note(one), *one.repairs))
+    if not coercion.broken:
+        return CoercedValue(result, repairs)
+    place, broken = coercion.broken[0]
+    return CoercedValue(result, repairs, place_in_words(place), broken)
+
+
+def _note(one: Conversion) -> Repair:
+    confidence = 0.95 if one.kind in ("array", "object") else 1.0
+    return Repair(f"text_to_{one.kind}", -1, str(one.source)[:80], one.kind, confidence)
+
+
+def _read_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | BrokenText | None:
+    if text.lstrip()[:1] not in ("[", "{", "`", "&"):
+        return None
+    read = json_text(text, schema)
+    return BrokenText(read.message) if isinstance(read, JsonFault) else read
+
+
+def json_text(text: str, schema: quick_check.SchemaValue) -> ParsedJson | JsonFault:
+    """Read a text that should be a JSON array or object: as it is, without its fence, or with entities decoded."""
+    body = text.strip()
+    fenced = _FENCED.fullmatch(body)
+    body = fenced[2].strip() if fenced else body
+    first = parse_strict(body)
+    if isinstance(first, ParsedJson):
+        return first
+    if "&quot;" in body or "&#34;" in body or "&#x22;" in body:
+        decoded = parse_strict(entities(body))
+        if isinstance(decoded, ParsedJson):
+            return decoded
+    repaired = repair(body, known=lambda: quick_check.names(schema))
+    if isinstance(repaired, ParsedJson):
+        return repaired
+    return JsonFault(first.code, explain_json_fault(body, first), first.offset)
