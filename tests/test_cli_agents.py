@@ -287,10 +287,10 @@ def test_at_a_terminal_a_person_hands_over_and_agrees_to_the_stronger_model(proj
     """The chain stops twice for a person: once between two agents, once for the stronger model."""
     (project / "a.txt").write_text("one\n", "utf-8")
     weak = recorded(("planning", PLAN), *(bad(n) for n in range(2)))
-    strong = recorded(("coder", "There is nothing to do."), name="strong.jsonl")
+    strong = recorded(good(), ("coder", "It is two now."), name="strong.jsonl")
     words = ("run", "x", "--agent", "planner", "--then", "coder", "--model", weak, "--stronger-model", strong)
     code, shown = at_terminal(
-        *words, "--max-attempts", "1", prompts=("Hand over", "stronger model"), typed=("g\n", "y\n")
+        *words, "--max-attempts", "1", prompts=("Hand over", "stronger model", "[a]pprove"), typed=("g\n", "y\n", "a\n")
     )
     assert code == 0, shown
     assert "It has the headings Title, Problem Statement" in shown

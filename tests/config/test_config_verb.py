@@ -7,7 +7,7 @@ import pytest
 
 from rails.cli import main
 from rails.config.settings_file import SCHEMAS, schema_text
-from rails.trust import gate as consent
+from rails.gate.support import executed_config
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_command_of_the_project_is_said_to_wait_for_a_human(own, project, caps
     content = '[[gate.command]]\nname = "mypy"\n'
     (project / ".rails.toml").write_text(content)
     assert "ai-rails gate --trust" in config(project, capsys)[1]
-    consent.give_consent(project, content.encode())
+    executed_config.agree(project, content.encode())
     assert "ai-rails gate --trust" not in config(project, capsys)[1]
 
 
