@@ -146,7 +146,7 @@ INSIDE = {
         {"summary", "formatting"},
         {"draw"},
         {"compare"},
-        {"edit"},
+        {"edit", "info", "try_run"},
         {"rules"},
         {"nodes", "javascript"},
         {"json_file", "recognise"},
