@@ -4,6 +4,7 @@ import functools
 import re
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
