@@ -136,6 +136,7 @@ INSIDE = {
     "approval": [
         {"queue"},
         {"terminal", "pending"},
+        {"question"},
         {"answer", "audit", "diff_view"},
         {"policy"},
         {"edit"},
