@@ -56,7 +56,7 @@ _USUAL: Final = {
 
 def minimal_node(
     node_type: str, version: float, found: Catalogue, given: Mapping[str, Json] | None = None
-) -> dict[str, Json]:
+) -> dict[str, Any]:
     """Return a node with the least parameters that n8n accepts, ``given`` ones kept (resource, operation …)."""
     description = found.describe(node_type, version)
     name = node_type.rpartition(".")[2]
@@ -114,8 +114,8 @@ def _property(level: Level, path: Sequence[Any], root: Any, context: Context) ->
     names = [part for part in path if isinstance(part, str)]
     here: Level | None = level
     while names and here is not None:
-        named = here.by_name.get(names[0])
-        item = next((one for one in named or () if _shows(one, root, context)), (named or [None])[0])
+        named = here.by_name.get(names[0], [])
+        item = next((one for one in named if _shows(one, root, context)), named[0] if named else None)
         names = names[1:]
         if item is None or not names:
             break
