@@ -251,8 +251,8 @@ def test_importing_the_package_is_silent_and_touches_nothing(tmp_path):
     assert run_python(code) == "[]\n"
 
 
-def test_importing_the_package_takes_under_50_ms():
-    code = "import time; t = time.perf_counter(); import rails; print(time.perf_counter() - t)"
+def test_importing_the_package_takes_under_50_ms_of_the_processor():
+    code = "import time; t = time.process_time(); import rails; print(time.process_time() - t)"
     assert min(float(run_python(code)) for _ in range(3)) < 0.05
 
 
