@@ -137,6 +137,7 @@ INSIDE = {
     "approval": [
         {"queue"},
         {"terminal", "pending"},
+        {"question"},
         {"answer", "audit", "diff_view"},
         {"policy"},
         {"edit"},
