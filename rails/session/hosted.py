@@ -26,7 +26,7 @@ from rails.approval.policy.rules import Circumstances
 from rails.core import atomic_file, limits, paths
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.conversation import Message, ModelAnswer, NativeCall
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import LogError, RailsError
 from rails.core.events.base import Event
 from rails.core.events.changes import (
@@ -163,17 +163,16 @@ class HostedSession:
         ``call`` is what was run just before, if anything; where it wrote what nobody had proposed, it is a turn.
         Files whose present content has passed already are not judged again.
         """
-        found = self._disk.since(self._state.start)
+        found = self._without_others(self._disk.since(self._state.start))
         self._record(found, call)
-        mine = self._mine(found.changes)
-        waiting = [change for change in mine if change.after is None or not self._has_passed(change)]
+        waiting = [change for change in found.changes if change.after is None or not self._has_passed(change)]
         verdict = None
         if any(change.after is not None for change in waiting):
             verdict = self._judged_once(ChangeSet(tuple(waiting)))
             failing = {finding.path for finding in verdict.blocking} | {miss.path for miss in verdict.not_checked}
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
-        return Found(verdict, tuple(str(change.path) for change in mine), found.unknown)
+        return Found(verdict, tuple(str(change.path) for change in found.changes), found.unknown)
 
     def stopped(self, *, again: bool) -> int:
         """Return how often the host's end was held up in a row before this one; ``again``: it goes on from one."""
@@ -309,18 +308,21 @@ class HostedSession:
         before = self._disk.kept(digest) if digest else None
         return None if before == change.after else FileChange(change.path, before, change.after, change.mode)
 
-    def _mine(self, changes: Sequence[FileChange]) -> list[FileChange]:
-        """Leave out what another hosted session of the project has seen being written exactly so."""
+    def _without_others(self, found: Changed) -> Changed:
+        """Leave out what another hosted session of the project has written exactly so: from now on it was there."""
         others: dict[str, set[str | None]] = {}
         for file in self._folder.parent.glob("*/state.json"):
             known = _read_state(file) if file.parent != self._folder else None
             for name, digest in known.seen.items() if known else ():
                 others.setdefault(name, set()).add(digest)
-        return [
-            change
-            for change in changes
-            if change.after_sha256 not in others.get(str(change.path), ()) or self._has_passed(change)
-        ]
+        theirs = [c for c in found.changes if c.after_sha256 in others.get(str(c.path), ()) and not self._has_passed(c)]
+        if not theirs:
+            return found
+        kept = {str(c.path): None if c.after is None else self._disk.keep(c.after) for c in theirs}
+        self._state.start = replace(self._state.start, files={**self._state.start.files, **kept})
+        for name in kept:
+            self._state.seen.pop(name, None)
+        return replace(found, changes=tuple(change for change in found.changes if str(change.path) not in kept))
 
     def _passed(self, changes: Sequence[FileChange]) -> None:
         """Take note of contents without findings; the last few of each file are enough."""

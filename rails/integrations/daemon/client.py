@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from rails.core.errors import RailsError
 from rails.integrations.daemon import place
 
 #: The host's own limit is above this (the installed settings say 60 s), so that the last word is ours.
@@ -44,8 +45,8 @@ def answer_call(
         said = _ask(file, json.dumps(head).encode() + b"\n" + data, folder, until)
         value = json.loads(said)
         return Answered(str(value["out"]), str(value["err"]), int(value["code"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        return _unanswered(host, data, f"{type(error).__name__}: {error}", strict=strict)
+    except (RailsError, OSError, ValueError, KeyError, TypeError) as error:
+        return _unanswered(host, data, str(error) or type(error).__name__, strict=strict)
 
 
 def _folder_of(data: bytes) -> str:

@@ -10,9 +10,13 @@ import stat
 import struct
 import sys
 from pathlib import Path
+from typing import Final
 
 import rails
 from rails.core.errors import WorkspaceError
+
+#: The name of a socket may have 107 bytes, of which ours takes 35.
+_BASE_BYTES: Final = 70
 
 
 def project_of(folder: Path) -> Path:
@@ -33,7 +37,8 @@ def socket_of(project: Path) -> Path:
 def runtime_folder() -> Path:
     """Return our private folder for sockets; it is made. Raises WorkspaceError where it is not ours alone."""
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    folder = Path(base, "ai-rails") if base else Path("/tmp", f"ai-rails-{os.getuid()}")  # noqa: S108 - looked at below
+    short = base and len(os.fsencode(base)) < _BASE_BYTES
+    folder = Path(base, "ai-rails") if short else Path("/tmp", f"ai-rails-{os.getuid()}")  # noqa: S108 - looked at below
     with contextlib.suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     facts = os.lstat(folder)

@@ -80,7 +80,7 @@ def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
 
 def installed(settings: Settings, words: Sequence[str] = ()) -> str:
     """Return the text of the settings with our hooks in it; ``words`` are options of ours. Idempotent."""
-    text = removed(settings) or settings.text
+    text = removed(settings)
     text = text if text.strip() else "{}\n"
     value = read_settings(text, str(settings.file))
     if "hooks" not in value:
