@@ -148,7 +148,7 @@ INSIDE = {
         {"summary", "formatting"},
         {"draw"},
         {"compare"},
-        {"edit"},
+        {"edit", "info", "try_run"},
         {"rules"},
         {"nodes", "javascript"},
         {"json_file", "recognise"},
