@@ -36,7 +36,7 @@ from rails.session.monitor import Monitor, Steer
 from rails.session.resume import ResumeState, failed_turn_text
 from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
-from rails.tools.loader import Registry
+from rails.tools.registry import Registry
 
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
