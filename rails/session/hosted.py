@@ -54,7 +54,7 @@ from rails.gate.gate import Gate
 from rails.log.reader import SESSION_ID
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
-from rails.session.project_changes import Changed, ProjectChanges, Snapshot
+from rails.session.project_changes import Changed, ProjectChanges, ProjectSnapshot
 
 #: Where the state of hosted sessions is, in the project's state folder.
 FOLDER: Final = "hosted"
@@ -80,7 +80,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundOnDisk:
     """What is on the disk since a snapshot: the verdict on it, and what could not be judged, by path."""
 
     verdict: Verdict | None = None
@@ -93,7 +93,7 @@ class _State:
     """What is known between two calls of a host; on disk after each."""
 
     turns: int = 0
-    start: Snapshot = of_each(default_factory=Snapshot)
+    start: ProjectSnapshot = of_each(default_factory=ProjectSnapshot)
     #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
     seen: dict[str, str | None] = of_each(default_factory=dict)
     #: The contents of a file for which the gate had a verdict without findings: as it proposed it, and as it came.
@@ -157,7 +157,7 @@ class HostedSession:
         """Take note of a fault of ours; what was not judged is judged by the next :meth:`look`."""
         self._publish(ErrorEvent(f"Not judged: {one_line(error, 300)}", error))
 
-    def look(self, call: HostCall | None = None) -> Found:
+    def look(self, call: HostCall | None = None) -> FoundOnDisk:
         """Record what was written since the last look, and judge what differs from the start of the session.
 
         ``call`` is what was run just before, if anything; where it wrote what nobody had proposed, it is a turn.
@@ -172,7 +172,7 @@ class HostedSession:
             failing = {finding.path for finding in verdict.blocking} | {miss.path for miss in verdict.not_checked}
             self._passed([change for change in waiting if str(change.path) not in failing])
         self._save()
-        return Found(verdict, tuple(str(change.path) for change in found.changes), found.unknown)
+        return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), found.unknown)
 
     def stopped(self, *, again: bool) -> int:
         """Return how often the host's end was held up in a row before this one; ``again``: it goes on from one."""
@@ -351,7 +351,7 @@ def _read_state(file: Path) -> _State | None:
     """Return what was saved, ``None`` where there is nothing or it cannot be read: then the session begins anew."""
     try:
         value = json.loads(file.read_bytes())
-        start = Snapshot.from_json(value["start"])
+        start = ProjectSnapshot.from_json(value["start"])
         seen, passed = dict(value["seen"]), dict(value["passed"])
         return _State(int(value["turns"]), start, seen, passed, int(value["stops"]), str(value["told"]))
     except (OSError, ValueError, KeyError, TypeError):

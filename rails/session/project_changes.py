@@ -33,7 +33,7 @@ _STATUS: Final = ("status", "--porcelain=v1", "-z", "--untracked-files=all", "--
 
 
 @dataclass(frozen=True, slots=True)
-class Snapshot:
+class ProjectSnapshot:
     """How a project was. ``head`` is the commit ("" without git); ``files`` the digests of what is kept.
 
     A digest is ``None`` for a file that was not there, and "" for one that is too large to be kept.
@@ -47,7 +47,7 @@ class Snapshot:
         return json.dumps({"head": self.head, "files": dict(self.files)})
 
     @classmethod
-    def from_json(cls, text: str) -> Snapshot:
+    def from_json(cls, text: str) -> ProjectSnapshot:
         """Return the snapshot of a JSON text. Raises ValueError."""
         value = json.loads(text)
         if not isinstance(value, dict) or not isinstance(value.get("files"), dict):
@@ -69,7 +69,7 @@ class ProjectChanges:
     def __init__(self, project: Path, store: Path) -> None:
         self.project, self.store = project, store
 
-    def take(self) -> Snapshot:
+    def take(self) -> ProjectSnapshot:
         """Keep how the project is now. Raises RailsError where it cannot be looked at."""
         head = self._head()
         kept: dict[str, str | None] = {}
@@ -84,9 +84,9 @@ class ProjectChanges:
                 kept[name] = self.keep(data)
             else:
                 kept[name] = None if data is None else ""
-        return Snapshot(head, kept)
+        return ProjectSnapshot(head, kept)
 
-    def since(self, snapshot: Snapshot) -> Changed:
+    def since(self, snapshot: ProjectSnapshot) -> Changed:
         """Return what is different from ``snapshot`` now. Raises RailsError where it cannot be compared."""
         names = list(self._names(snapshot))
         before = self._before(snapshot, names)
@@ -124,7 +124,7 @@ class ProjectChanges:
         except OSError:
             return None
 
-    def _names(self, snapshot: Snapshot) -> Iterator[str]:
+    def _names(self, snapshot: ProjectSnapshot) -> Iterator[str]:
         if not snapshot.head:
             yield from dict.fromkeys((*snapshot.files, *self._walk()))
             return
@@ -137,7 +137,7 @@ class ProjectChanges:
             return self._git("ls-files", "-z")
         return self._git("diff", "--name-only", "-z", "--no-renames", "--relative", head, "HEAD", "--")
 
-    def _before(self, snapshot: Snapshot, names: Iterable[str]) -> dict[str, bytes | str | None]:
+    def _before(self, snapshot: ProjectSnapshot, names: Iterable[str]) -> dict[str, bytes | str | None]:
         """Return each file as it was: its bytes, ``None``, or why they are not known."""
         found: dict[str, bytes | str | None] = {}
         committed = []

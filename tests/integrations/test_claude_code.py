@@ -77,7 +77,7 @@ def test_the_edit_is_applied_as_the_host_applies_it(claude, before, old, new, ev
     edit(claude, "e.py", old, new, replace_all=every)
     verdict = [one.event for one in records(claude) if isinstance(one.event, GateVerdict)][-1]
     assert verdict.verdict.status == "pass"
-    call = claude_code.read_call(
+    call = claude_code.call_of(
         {"hook_event_name": "PreToolUse", "tool_name": "Edit", "cwd": str(claude.project)}
         | {"tool_input": {"file_path": "e.py", "old_string": old, "new_string": new, "replace_all": every}},
         {},

@@ -39,7 +39,7 @@ def answer_call(
     until = time.monotonic() + DEADLINE_SECONDS
     folder = Path(environment.get("CLAUDE_PROJECT_DIR") or _folder_of(data))
     try:
-        file = place.socket_of(place.project_of(folder))
+        file = place.socket_of(place.project_around(folder))
         told = {name: environment[name] for name in _TOLD if name in environment}
         head = {"host": host, "environment": told, "strict": strict, "rewrite": rewrite, "bytes": len(data)}
         said = _ask(file, json.dumps(head).encode() + b"\n" + data, folder, until)
@@ -104,5 +104,5 @@ def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
         call, why = HookCall(host, "before", "", Path()), f"the host's input is no JSON ({error})"
     if call is None:
         return Answered()
-    answer = known.answer(call, not_judged(call, why, HookSettings(strict=strict)))
+    answer = known.printed(call, not_judged(call, why, HookSettings(strict=strict)))
     return Answered(answer.out, answer.err, answer.code)

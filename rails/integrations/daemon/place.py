@@ -19,7 +19,7 @@ from rails.core.errors import WorkspaceError
 _BASE_BYTES: Final = 70
 
 
-def project_of(folder: Path) -> Path:
+def project_around(folder: Path) -> Path:
     """Return the project that a folder belongs to: the nearest one above with ``.git`` or our own files, or itself."""
     folder = folder.resolve()
     for one in (folder, *folder.parents):
@@ -62,7 +62,7 @@ def start(folder: Path) -> int:
     null = os.open(os.devnull, os.O_RDWR)
     try:
         actions = [(os.POSIX_SPAWN_DUP2, null, number) for number in (0, 1, 2)]
-        argv = [sys.executable, "-m", "rails.integrations.daemon.server", str(project_of(folder))]
+        argv = [sys.executable, "-m", "rails.integrations.daemon.server", str(project_around(folder))]
         return os.posix_spawn(sys.executable, argv, dict(os.environ), file_actions=actions, setsid=True)
     finally:
         os.close(null)

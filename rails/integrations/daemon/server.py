@@ -20,7 +20,7 @@ from rails.core.errors import RailsError
 from rails.core.lock import held
 from rails.gate.gate import Gate
 from rails.integrations.daemon import place
-from rails.integrations.hooks.contract import Answer, HookCall, HookSettings
+from rails.integrations.hooks.contract import HookAnswer, HookCall, HookSettings
 from rails.integrations.hooks.handle import handle
 from rails.integrations.hooks.hosts import host_of, read_hook_call
 from rails.session.hosted import HostedSession
@@ -45,19 +45,19 @@ class WarmGate:
         self._sessions: dict[tuple[str, str], HostedSession] = {}
         self._turn = threading.Lock()
 
-    def answer(self, head: Mapping[str, object], data: bytes) -> Answer:
+    def answer(self, head: Mapping[str, object], data: bytes) -> HookAnswer:
         """Return the answer to one call."""
         host = host_of(str(head.get("host")))
         told = head.get("environment")
         if host is None:
-            return Answer("", "ai-rails hook: this host is not known.\n", 1)
+            return HookAnswer("", "ai-rails hook: this host is not known.\n", 1)
         settings = HookSettings(strict=head.get("strict") is True, rewrite=head.get("rewrite") is True)
         try:
             call = read_hook_call(host, data, told if isinstance(told, dict) else {})
         except ValueError as error:
-            return Answer("", f"ai-rails hook: the host's input cannot be read: {error}\n", 1)
+            return HookAnswer("", f"ai-rails hook: the host's input cannot be read: {error}\n", 1)
         if call is None:
-            return Answer()
+            return HookAnswer()
         with self._turn:  # a log has one writer, and a gate judges one change set at a time anyway
             answer = handle(host, call, self._session, settings)
             if call.event == "end":
@@ -83,7 +83,7 @@ class WarmGate:
 
 
 def serve(project: Path, *, idle: float = IDLE_SECONDS) -> None:
-    """Answer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already."""
+    """HookAnswer calls until nobody has asked for ``idle`` seconds. Returns at once where somebody serves already."""
     file = place.socket_of(project)
     with held(file.with_suffix(".lock")) as mine:
         if not mine:

@@ -19,14 +19,14 @@ from rails.core.text import decode_text
 from rails.core.tool_request import Json
 from rails.gate.support.read_file import read_from_disk
 from rails.integrations.hooks.contract import (
-    Answer,
+    HookAnswer,
     HookCall,
     HookEvent,
     HookResult,
     Unjudged,
     as_json,
-    object_of,
-    text_of,
+    host_object,
+    host_text,
 )
 
 NAME: Final = "claude-code"
@@ -48,24 +48,24 @@ _WRITES: Final = ("Write", "Edit", "MultiEdit", "NotebookEdit")
 _SPAN_LINES: Final = 400
 
 
-def read_call(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call of Claude Code's input, ``None`` for an event that nothing is done about."""
-    event = _EVENTS.get(text_of(payload.get("hook_event_name")))
+    event = _EVENTS.get(host_text(payload.get("hook_event_name")))
     if event is None:
         return None
-    folder = environment.get("CLAUDE_PROJECT_DIR") or text_of(payload.get("cwd"))
+    folder = environment.get("CLAUDE_PROJECT_DIR") or host_text(payload.get("cwd"))
     return HookCall(
         host=NAME,
         event=event,
-        session=text_of(payload.get("session_id")),
+        session=host_text(payload.get("session_id")),
         folder=Path(folder),
-        model=text_of(payload.get("model")),
-        tool=text_of(payload.get("tool_name")),
-        input=object_of(payload.get("tool_input")),
-        call_id=text_of(payload.get("tool_use_id")),
+        model=host_text(payload.get("model")),
+        tool=host_text(payload.get("tool_name")),
+        input=host_object(payload.get("tool_input")),
+        call_id=host_text(payload.get("tool_use_id")),
         again=payload.get("stop_hook_active") is True,
-        reason=text_of(payload.get("reason")) or text_of(payload.get("source")),
-        prompt=text_of(payload.get("prompt")),
+        reason=host_text(payload.get("reason")) or host_text(payload.get("source")),
+        prompt=host_text(payload.get("prompt")),
     )
 
 
@@ -88,7 +88,7 @@ def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
 
 
 def _path(call: HookCall, project: Path) -> paths.WorkspacePath | Unjudged | None:
-    name = text_of(call.input.get("file_path")) or text_of(call.input.get("notebook_path"))
+    name = host_text(call.input.get("file_path")) or host_text(call.input.get("notebook_path"))
     place = Path(name) if Path(name).is_absolute() else call.folder / name
     try:  # the folder may be named through a link; the file itself may be one, which is the gate's to refuse
         inside = (place.parent.resolve() / place.name).relative_to(project.resolve())
@@ -101,7 +101,7 @@ def _path(call: HookCall, project: Path) -> paths.WorkspacePath | Unjudged | Non
 def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
     """Return the bytes that the tool would leave, as far as they can be told."""
     if call.tool == "Write":
-        return text_of(call.input.get("content")).encode("utf-8", "surrogatepass")
+        return host_text(call.input.get("content")).encode("utf-8", "surrogatepass")
     if call.tool == "NotebookEdit":
         return _notebook(call, before)
     decoded = decode_text(before or b"")
@@ -110,8 +110,8 @@ def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
     edits = call.input.get("edits") if call.tool == "MultiEdit" else [dict(call.input)]
     text = decoded.text
     for edit in edits if isinstance(edits, list) else []:
-        old, new = text_of(object_of(edit).get("old_string")), text_of(object_of(edit).get("new_string"))
-        replaced = _replaced(text, old, new, every=object_of(edit).get("replace_all") is True)
+        old, new = host_text(host_object(edit).get("old_string")), host_text(host_object(edit).get("new_string"))
+        replaced = _replaced(text, old, new, every=host_object(edit).get("replace_all") is True)
         if replaced is None:
             return Unjudged("its old_string is not in the file as it is")
         text = replaced
@@ -136,11 +136,11 @@ def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
     try:
         notebook = json.loads(before or b"")
         cells = notebook["cells"]
-        wanted, mode = text_of(call.input.get("cell_id")), text_of(call.input.get("edit_mode")) or "replace"
+        wanted, mode = host_text(call.input.get("cell_id")), host_text(call.input.get("edit_mode")) or "replace"
         at = next((n for n, cell in enumerate(cells) if cell.get("id") == wanted or f"cell-{n}" == wanted), None)
-        lines: list[Json] = [*text_of(call.input.get("new_source")).splitlines(keepends=True)]
+        lines: list[Json] = [*host_text(call.input.get("new_source")).splitlines(keepends=True)]
         if mode == "insert":
-            kind = text_of(call.input.get("cell_type")) or "code"
+            kind = host_text(call.input.get("cell_type")) or "code"
             extra: dict[str, Json] = {"execution_count": None, "outputs": []} if kind == "code" else {}
             new: dict[str, Json] = {"cell_type": kind, "metadata": {}, **extra, "source": lines}
             cells.insert(0 if at is None else at + 1, new)
@@ -186,7 +186,7 @@ def _span(old: str, new: str) -> tuple[str, str] | None:
     return None
 
 
-def answer(call: HookCall, result: HookResult) -> Answer:
+def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return what is printed; an empty result prints nothing."""
     value: dict[str, Json] = {}
     specific: dict[str, Json] = {}
@@ -203,4 +203,4 @@ def answer(call: HookCall, result: HookResult) -> Answer:
         value["systemMessage"] = result.notice
     if specific:
         value["hookSpecificOutput"] = {"hookEventName": _HOST_EVENT[call.event], **specific}
-    return Answer(as_json(value) if value else "")
+    return HookAnswer(as_json(value) if value else "")

@@ -19,14 +19,14 @@ from rails.gate.support.read_file import read_from_disk
 from rails.integrations.hooks import codex_patch
 from rails.integrations.hooks.codex_patch import FilePatch, PatchError
 from rails.integrations.hooks.contract import (
-    Answer,
+    HookAnswer,
     HookCall,
     HookEvent,
     HookResult,
     Unjudged,
     as_json,
-    object_of,
-    text_of,
+    host_object,
+    host_text,
 )
 
 NAME: Final = "codex"
@@ -41,30 +41,30 @@ _EVENTS: Final[Mapping[str, HookEvent]] = {
 _HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse"}
 
 
-def read_call(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
     """Return the call of Codex's input, ``None`` for an event that nothing is done about."""
     del environment
-    event = _EVENTS.get(text_of(payload.get("hook_event_name")))
+    event = _EVENTS.get(host_text(payload.get("hook_event_name")))
     if event is None:
         return None
     return HookCall(
         host=NAME,
         event=event,
-        session=text_of(payload.get("session_id")),
-        folder=Path(text_of(payload.get("cwd"))),
-        model=text_of(payload.get("model")),
-        tool=text_of(payload.get("tool_name")),
-        input=object_of(payload.get("tool_input")),
-        call_id=text_of(payload.get("tool_use_id")),
+        session=host_text(payload.get("session_id")),
+        folder=Path(host_text(payload.get("cwd"))),
+        model=host_text(payload.get("model")),
+        tool=host_text(payload.get("tool_name")),
+        input=host_object(payload.get("tool_input")),
+        call_id=host_text(payload.get("tool_use_id")),
         again=payload.get("stop_hook_active") is True,
-        reason=text_of(payload.get("reason")),
-        prompt=text_of(payload.get("prompt")),
+        reason=host_text(payload.get("reason")),
+        prompt=host_text(payload.get("prompt")),
     )
 
 
 def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
     """Return what the call's patch would write, ``None`` where it has none within the project."""
-    patch = codex_patch.patch_in(text_of(call.input.get("command")))
+    patch = codex_patch.patch_in(host_text(call.input.get("command")))
     if not patch:
         return None
     try:
@@ -140,13 +140,13 @@ def _hunks_of(part: str) -> tuple[codex_patch.Hunk, ...]:
     return codex_patch.read_patch(f"{codex_patch.BEGIN}\n{part}\n{codex_patch.END}")[0].hunks
 
 
-def answer(call: HookCall, result: HookResult) -> Answer:
+def printed(call: HookCall, result: HookResult) -> HookAnswer:
     """Return what is printed; an empty result prints nothing, and nothing stands beside a deny."""
     if call.event == "before" and result.deny:
         deny: dict[str, Json] = {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
-        return Answer(as_json({"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}}))
+        return HookAnswer(as_json({"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}}))
     if call.event == "stop" and result.block:
-        return Answer(as_json({"decision": "block", "reason": result.block}))
+        return HookAnswer(as_json({"decision": "block", "reason": result.block}))
     specific: dict[str, Json] = {}
     if call.event == "before" and result.rewritten is not None and result.allowed:
         specific |= {"permissionDecision": "allow", "updatedInput": dict(result.rewritten)}
@@ -156,4 +156,4 @@ def answer(call: HookCall, result: HookResult) -> Answer:
     value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
     if specific:
         value["hookSpecificOutput"] = {"hookEventName": _HOST_EVENT[call.event], **specific}
-    return Answer(as_json(value) if value else "")
+    return HookAnswer(as_json(value) if value else "")

@@ -58,7 +58,7 @@ class HookResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HookAnswer:
     """What a hook prints and how it ends: whole JSON or nothing, and an exit code as the host counts it."""
 
     out: str = ""
@@ -86,7 +86,7 @@ class HookSettings:
 class Host(Protocol):
     """What one host's module knows."""
 
-    def read_call(self, payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+    def call_of(self, payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
         """Return the call of a host's input, ``None`` for an event that nothing is done about."""
         ...
 
@@ -98,17 +98,17 @@ class Host(Protocol):
         """Return the tool's input for what the gate made of the proposal, ``None`` where there is no such input."""
         ...
 
-    def answer(self, call: HookCall, result: HookResult) -> Answer:
+    def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
         """Return what is printed."""
         ...
 
 
-def text_of(value: Json | None) -> str:
+def host_text(value: Json | None) -> str:
     """Return a text of a host's input, "" for anything else."""
     return value if isinstance(value, str) else ""
 
 
-def object_of(value: Json | None) -> Mapping[str, Json]:
+def host_object(value: Json | None) -> Mapping[str, Json]:
     """Return an object of a host's input, an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 

@@ -14,7 +14,7 @@ from rails.core.changes import ChangeSet, unified_diff
 from rails.core.text import one_line
 from rails.core.verdict import Verdict
 from rails.integrations.hooks.contract import (
-    Answer,
+    HookAnswer,
     HookCall,
     HookResult,
     HookSettings,
@@ -23,7 +23,7 @@ from rails.integrations.hooks.contract import (
     not_judged,
 )
 from rails.session.feedback import HOST_PAGE_CHARS, host_page
-from rails.session.hosted import Found, HostCall, HostedSession, Judged
+from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
 
 #: How often in a row the end of an answer is held up for findings that stay.
 STOPS: Final = 3
@@ -36,12 +36,12 @@ def handle(
     call: HookCall,
     session_of: Callable[[HookCall], HostedSession],
     settings: HookSettings,
-) -> Answer:
+) -> HookAnswer:
     """Return the answer to one call. Whatever goes wrong is an answer, too."""
     try:
-        return host.answer(call, _RESULTS[call.event](host, call, session_of(call), settings))
+        return host.printed(call, _RESULTS[call.event](host, call, session_of(call), settings))
     except Exception as error:
-        return host.answer(call, not_judged(call, error, settings))
+        return host.printed(call, not_judged(call, error, settings))
 
 
 def _start(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
@@ -125,7 +125,7 @@ _RESULTS: Final[Mapping[str, Callable[[Host, HookCall, HostedSession, HookSettin
 }
 
 
-def _page(found: Found) -> str:
+def _page(found: FoundOnDisk) -> str:
     """Return what is told of files that are written already, "" where nothing is wrong with them."""
     verdict = found.verdict
     if verdict is None or not verdict.blocking:

@@ -22,4 +22,4 @@ def read_hook_call(host: Host, data: bytes, environment: Mapping[str, str]) -> H
     payload = json.loads(data)
     if not isinstance(payload, dict):
         raise ValueError("the input is no JSON object")
-    return host.read_call(payload, environment)
+    return host.call_of(payload, environment)

@@ -20,7 +20,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.integrations.hooks.contract import object_of
+from rails.integrations.hooks.contract import host_object
 
 #: The host's limit for one call, in seconds: above ours, so that the last word is ours.
 HOST_SECONDS: Final = 60
@@ -89,7 +89,7 @@ def installed(settings: Settings, words: Sequence[str] = ()) -> str:
         raise UsageError(f"{settings.file}: hooks is no object. Nothing was changed.")
     command = command_line(settings.host, words, shared=settings.shared)
     for event, matcher in EVENTS[settings.host].items():
-        known = object_of(value.get("hooks")).get(event)
+        known = host_object(value.get("hooks")).get(event)
         entry = _entry(settings.host, matcher, command, strict="--strict" in words)
         if known is None:
             text = with_last(text, ("hooks",), event, [entry])
@@ -105,7 +105,7 @@ def removed(settings: Settings) -> str:
     text = settings.text
     while ours := next(_ours(Settings(settings.host, settings.file, text, settings.shared)), None):
         (event, index), _ = ours
-        hooks = object_of(read_settings(text, str(settings.file)).get("hooks"))
+        hooks = host_object(read_settings(text, str(settings.file)).get("hooks"))
         entries = hooks[event]
         if not isinstance(entries, list) or len(entries) > 1:
             text = without(text, ("hooks", event, index))
@@ -153,10 +153,10 @@ def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, 
 def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], str]]:
     """Yield the place of each of our entries, and its command line."""
     value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
-    for event, entries in object_of(value.get("hooks")).items():
+    for event, entries in host_object(value.get("hooks")).items():
         for index, entry in enumerate(entries if isinstance(entries, list) else []):
-            hooks = object_of(entry).get("hooks")
-            commands = [_command(object_of(one)) for one in hooks] if isinstance(hooks, list) else []
+            hooks = host_object(entry).get("hooks")
+            commands = [_command(host_object(one)) for one in hooks] if isinstance(hooks, list) else []
             if commands and all(map(_is_ours, commands)):
                 yield (event, index), one_line(commands[0], 300)
 
