@@ -39,7 +39,7 @@ def session_facts(view: SessionView, more: Mapping[str, str] | None = None) -> F
 
 def session_figures(view: SessionView) -> tuple[Counts, Times]:
     """Return the counts of a session, and where its time went."""
-    all_, tokens = view.totals, bool(view.totals.input_tokens)
+    all_, cached = view.totals, sum(turn.cached_tokens for turn in view.turns)
     counts = {
         "turns": all_.turns,
         "requests": all_.requests,
@@ -51,8 +51,10 @@ def session_figures(view: SessionView) -> tuple[Counts, Times]:
         "approved": all_.approved,
         "denied": all_.denied,
         "files changed": all_.files_changed,
-        **({"tokens in": all_.input_tokens, "tokens out": all_.output_tokens} if tokens else {}),
     }
+    if all_.input_tokens or cached:
+        counts |= {"tokens in": all_.input_tokens, **({"from the cache": cached} if cached else {})}
+        counts["tokens out"] = all_.output_tokens
     return Counts(tuple(counts.items())), Times(
         tuple((one, all_.seconds[one]) for one in _STAGES if one in all_.seconds)
     )
