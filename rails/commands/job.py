@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Final, cast
 
 from rails.agents.template import Agent, named
-from rails.approval.policy.policy import config_folder
 from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.common import both
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.config.prices import read_prices
+from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.events.record import Record

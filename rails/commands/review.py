@@ -94,7 +94,7 @@ def _wants_app(options: argparse.Namespace) -> bool:
 def _app(state: Path, session_id: str | None) -> int:
     """Open the application; without a key of the user it can only look."""
     from rails.approval.pending import answer_key
-    from rails.approval.policy.policy import config_folder
+    from rails.core.app_dirs import config_folder
     from rails.review.tui.app import ReviewApp
 
     key, only_looks = None, ""
@@ -107,7 +107,7 @@ def _app(state: Path, session_id: str | None) -> int:
 
 
 def _library(state: Path) -> SessionList:
-    from rails.approval.policy.policy import config_folder
+    from rails.core.app_dirs import config_folder
     from rails.review.session_list import SessionList
 
     return SessionList(state, config_folder() / PRICES_NAME)

@@ -36,7 +36,7 @@ from rails.session.project import agents_of, registry_of, state_of
 from rails.session.run import Session
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction
-from rails.tools.loader import Registry
+from rails.tools.registry import Registry
 
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]

@@ -35,13 +35,11 @@ from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
 from rails.session.handoffs import Handoffs
-from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome, log_session_start
+from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome
 from rails.session.monitor import Monitor
 from rails.session.resume import ResumeState, content_digest, resume_state
 from rails.session.turn_context import TurnContext
-from rails.tools.loader import Registry
-
-__all__ = ["Ending", "Session", "SessionJob", "SessionOutcome", "log_session_start", "where"]
+from rails.tools.registry import Registry
 
 #: Lines of a hand-off that its question shows; the file has all of it.
 _SHOWN_LINES = 12

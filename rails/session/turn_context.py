@@ -22,7 +22,7 @@ from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
 from rails.models.model import Model
 from rails.parsing.echoes import ReturnedTexts
-from rails.tools.loader import Registry
+from rails.tools.registry import Registry
 
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]

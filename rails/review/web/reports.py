@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from rails.approval.policy.policy import config_folder
 from rails.config.prices import PRICES_NAME
+from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
