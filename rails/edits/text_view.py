@@ -157,7 +157,8 @@ def folded(text: str) -> tuple[str, Sequence[int]]:
     """Return :func:`folded_line` of ``text``, and for each of its characters, and its end, the offset in ``text``."""
     if text.isascii():
         return text, range(len(text) + 1)
-    pieces, offsets = [], []
+    pieces: list[str] = []
+    offsets: list[int] = []
     for cluster in _CLUSTER.finditer(text):
         piece = folded_line(cluster[0])
         pieces.append(piece)
