@@ -144,6 +144,12 @@ INSIDE = {
         {"decision"},
         {"risks"},
     ],
+    "review": [
+        {"web", "tui"},
+        {"html", "terminal", "session_list", "inbox", "export"},
+        {"html_plan"},
+        {"reports"},
+    ],
     "n8n": [
         {"summary", "formatting"},
         {"draw"},
