@@ -14,7 +14,7 @@ from rails.edits.edit_request import EditRequest
 from rails.edits.text_view import (
     View,
     flatten,
-    folded,
+    fold_with_offsets,
     folded_line,
     line_places,
     text_places,
@@ -81,7 +81,7 @@ def _inside_a_line(view: View, old: str, new: str) -> FoundPlaces | None:
     """Find a piece of one line by strategy 4."""
     if "\n" in old:
         return None
-    (hay, offsets), (needle, _) = folded(view.flat), folded(old)
+    (hay, offsets), (needle, _) = fold_with_offsets(view.flat), fold_with_offsets(old)
     if not needle.strip():
         return None
     # A place counts where it begins and ends between characters of the file, not within one that folds to several.

@@ -153,7 +153,7 @@ def folded_line(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text).translate(_FOLD)
 
 
-def folded(text: str) -> tuple[str, Sequence[int]]:
+def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
     """Return :func:`folded_line` of ``text``, and for each of its characters, and its end, the offset in ``text``."""
     if text.isascii():
         return text, range(len(text) + 1)
