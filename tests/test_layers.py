@@ -428,3 +428,7 @@ def test_nobody_reads_the_details_of_a_record_by_a_key():
         or (isinstance(node, ast.Attribute) and node.attr == "get" and ast.unparse(node.value).endswith(".details"))
     ]
     assert found == []
+
+
+def test_a_turn_reads_from_top_to_bottom_on_a_few_pages():
+    assert len((RAILS / "session" / "turn.py").read_text("utf-8").splitlines()) < 200

@@ -181,16 +181,6 @@ def _keyboard() -> TextIO | None:
         return None
 
 
-def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
-    """Return a watcher that shows each record to two."""
-
-    def watch(record: Record) -> None:
-        first(record)
-        second(record)
-
-    return watch
-
-
 def colour_wanted(stream: TextIO) -> bool:
     """Say whether ``stream`` is a terminal that wants colours."""
     return stream.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
