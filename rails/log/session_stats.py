@@ -142,6 +142,8 @@ class SessionStats:
                 self.rules[rule] = self.rules.get(rule, 0) + 1
 
     def _decision(self, details: Mapping[str, Json]) -> None:
+        if details.get("answer") == "dry_run":
+            return
         agreed = details.get("answer") == "approve"
         self.approved += agreed
         self.denied += not agreed

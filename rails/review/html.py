@@ -32,6 +32,8 @@ _SESSION_WORDS: Final = {
     "aborted": ("■", "bad", "Stopped by the human"),
     "model_failed": ("✕", "bad", "The model failed"),
     "nothing_done": ("✕", "bad", "Nothing was done"),
+    "dry_run": ("·", "dim", "Dry run"),
+    "partial": ("✕", "bad", "Applied in part"),
     "": ("…", "open", "Unfinished"),
 }
 _RUNNING: Final = ("●", "open", "Running")

@@ -39,7 +39,15 @@ from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback, prefetch
-from rails.session.ask_approval import approval_request_for, ask, ask_batch, plan_with_choices
+from rails.session.ask_approval import (
+    approval_request_for,
+    ask,
+    ask_batch,
+    has_to_ask,
+    kept_back,
+    may_read,
+    plan_with_choices,
+)
 from rails.session.feedback import RequestResult
 from rails.session.tool_calls import announce, validate_all
 from rails.session.turn_context import TurnContext
@@ -187,7 +195,7 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
     ids, account = (request.id,), ""
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused or denied.")
-    if request.asks or context.echo(request):
+    if has_to_ask(context, request):
         original = asked = approval_request_for(context, request)
         decision = decision or ask(context, asked)
         if decision.answer != "approve":
@@ -202,18 +210,22 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
 
 
 def _read(context: TurnContext, request: ToolRequest) -> RequestResult:
-    """Look, and ask a human first where the request only repeats what the agent was given to read."""
-    if context.echo(request):
-        decision = ask(context, approval_request_for(context, request))
+    """Look, and ask a human first where the tool, a rule or an echo of what the agent was given wants it."""
+    if has_to_ask(context, request):
+        asked = approval_request_for(context, request)
+        decision = ask(context, asked)
         if decision.answer != "approve":
             return feedback.denied((request.id,), decision.reason, stop=decision.answer == "abort")
+        request = (decision.edited or asked).tool_request or request
     return _run(context, request)
 
 
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    result = dispatch.run_request(request, definition, context.project, context.registry.runners)
+    result = dispatch.run_request(
+        request, definition, context.project, context.registry.runners, kept_back(context, request)
+    )
     context.publish(
         ToolExecutionResult(
             ids=(request.id,),
@@ -224,6 +236,9 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
             duration_ms=result.duration_ms,
         )
     )
+    decision = may_read(context, request, result.text)
+    if decision is not None and decision.answer != "approve":
+        return feedback.kept_back((request.id,), request.tool_name, decision.reason, stop=decision.answer == "abort")
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)

@@ -6,31 +6,25 @@ at their lines; then what the checks said and what they did not look at.
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rails.approval.content_risks import PARAMETER_LINES, parameter_lines
 from rails.approval.decision import ApprovalRequest
-from rails.approval.diff_view import FILE_LINES, file_diff
+from rails.approval.diff_view import card_lines, file_diff
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalOpened, AskedRequest
 from rails.core.paths import protected
 from rails.core.text import one_line
-from rails.core.tool_request import Json, ToolRequest
+from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 from rails.render.blocks import Diff, show
 from rails.render.lines import draw, draw_summary, styled, wrap
 
 LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
-#: Diff lines of one request that are shown unless the reader asks for all; every file gets a share.
-REQUEST_LINES: Final = 1_200
-_LEAST_LINES: Final = 12
-_PARAMETER_LINES: Final = 40
 _WHY_LINES: Final = 12
 _LISTED: Final = 20
-_ESCAPE: Final = re.compile(r"\\.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +74,7 @@ def draw_request(
 
 def _diffs(request: ApprovalRequest | ApprovalOpened, full: bool) -> list[Diff]:
     changes = sorted(request.changes.changes, key=_danger)
-    share = None if full else min(FILE_LINES, max(_LEAST_LINES, REQUEST_LINES // max(1, len(changes))))
+    share = None if full else card_lines(len(changes))
     findings = request.verdict.findings if request.verdict else ()
     return [file_diff(change, findings, max_lines=share) for change in changes]
 
@@ -127,19 +121,13 @@ def _listed(name: str, lines: Sequence[str], look: Look, style: str = "") -> Ite
 
 
 def _parameters(request: ToolRequest | AskedRequest, look: Look, full: bool) -> tuple[list[str], int]:
-    lines = _json_lines(request.parameters)
-    hidden = 0 if full else max(0, len(lines) - _PARAMETER_LINES)
+    lines = parameter_lines(request.parameters)
+    hidden = 0 if full else max(0, len(lines) - PARAMETER_LINES)
     if hidden:
-        tail = _PARAMETER_LINES // 3
-        lines = [*lines[: _PARAMETER_LINES - tail], f"[… {hidden} lines not shown …]", *lines[-tail:]]
+        tail = PARAMETER_LINES // 3
+        lines = [*lines[: PARAMETER_LINES - tail], f"[… {hidden} lines not shown …]", *lines[-tail:]]
     shown = [show(line, full=full, changed=False) for line in lines]
     return [f"parameters of {one_line(request.tool_name)}", *field("", shown, look)], hidden
-
-
-def _json_lines(parameters: Mapping[str, Json]) -> list[str]:
-    """Return the parameters as JSON, with a line break shown after each escaped one."""
-    text = json.dumps(dict(parameters), indent=2, ensure_ascii=False)
-    return _ESCAPE.sub(lambda escape: escape[0] + ("\n" if escape[0] == r"\n" else ""), text).split("\n")
 
 
 def _gate(verdict: Verdict, drawn: set[str], look: Look) -> Iterator[str]:

@@ -133,7 +133,8 @@ def _states(record: Record) -> Iterator[str]:
         case "TOOL_EXECUTION_RESULT":
             yield "failed" if details.get("ok") is False else "done"
         case "HUMAN_DECISION":
-            yield "approved" if details.get("answer") == "approve" else "denied"
+            if (answer := details.get("answer")) != "dry_run":
+                yield "approved" if answer == "approve" else "denied"
         case "UNDO":
             yield "undone"
         case "LOG_RECOVERED":

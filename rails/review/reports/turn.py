@@ -50,6 +50,7 @@ OUTCOMES: Final[Mapping[TurnOutcome, Badge]] = {
     "findings": Badge("✕", "bad", "Stopped by the checks"),
     "denied": Badge("✕", "bad", "Denied"),
     "aborted": Badge("■", "bad", "Stopped by the human"),
+    "dry_run": Badge("·", "dim", "Dry run"),
     "failed": Badge("✕", "bad", "Failed"),
     "open": Badge("…", "open", "Unfinished"),
 }
