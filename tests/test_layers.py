@@ -136,11 +136,14 @@ INSIDE = {
     "approval": [
         {"queue"},
         {"terminal", "pending"},
-        {"answer", "audit", "diff_view"},
+        {"question"},
+        {"answer", "audit"},
         {"policy"},
         {"edit"},
         {"decision"},
         {"risks"},
+        {"content_risks"},
+        {"diff_view"},
     ],
     "n8n": [
         {"summary", "formatting"},

@@ -41,7 +41,7 @@ _NAMED: Final = 3
 _SYMBOL: Final = "\u2190-\u21ff\u231a-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 #: What draws as people expect: the selector behind a symbol, the joiner between two, the spaces of real typesetting.
 _EXPECTED: Final = re.compile(
-    f"(?<=[{_SYMBOL}0-9#*])\ufe0f|(?<=[{_SYMBOL}\ufe0f])\u200d(?=[{_SYMBOL}])|[\xa0\u202f\u3000]"
+    f"(?<=[{_SYMBOL}0-9#*])\ufe0f|(?<=[{_SYMBOL}\ufe0f])\u200d(?=[{_SYMBOL}])|[\xa0\u202f\u3000\f]"
 )
 _WORD: Final = re.compile(r"[^\W\d_]+")
 #: Letters of other scripts that most fonts draw as one of these (Unicode's confusables, the ones that are alike).
@@ -136,7 +136,6 @@ def _text_risks(path: str, lines: Sequence[str], around: Callable[[], str], what
     name = path or what
     suspicious = [line for line in lines if not (line.isascii() and line.expandtabs(1).isprintable())]
     hidden = {c for line in suspicious for c in _EXPECTED.sub("", line) if c != "\t" and printable(c, keep="") != c}
-    hidden |= {c for line in suspicious for c in line if unicodedata.category(c) == "Cc" and c != "\t"}
     for kind, control in (("control", True), ("invisible", False)):
         found = sorted(
             c for c in hidden if (unicodedata.category(c) == "Cc") is control and not unicodedata.combining(c)

@@ -27,6 +27,8 @@ from rails.core.verdict import Verdict
 #: "dry_run": nothing was to be decided; it is neither a yes nor a no, but nothing is carried out.
 Choice = Literal["approve", "deny", "abort", "dry_run"]
 
+#: How the id of a question about what a run returned ends.
+RETURNED: Final = ".result"
 #: The reason of a denial when a question could not be put to anybody.
 NO_HUMAN: Final = "no human"
 
@@ -212,7 +214,7 @@ def request_for_result(request: ApprovalRequest, text: str) -> ApprovalRequest:
         *(risk for risk in parameter_risks("", {"returned": text}) if risk.kind == "hidden"),
     )
     has_run = f"{shown.tool_name} has run. Approve to let the agent read what it returned, deny to keep it back."
-    asked = request_for_tool(f"{request.id}.result", request.agent, shown, model=request.model)
+    asked = request_for_tool(f"{request.id}{RETURNED}", request.agent, shown, model=request.model)
     return replace(asked, risks=(has_run, *(risk.text for risk in named)), named=named, notes=(), returned=True)
 
 

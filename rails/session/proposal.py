@@ -181,9 +181,10 @@ class Proposals:
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=SavedAnswer.name)
         self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
         context = self.session.context(self.job.tasks[0][0])
+        self.became.append("error")  # until it is known; an exception leaves it so
         turn = carry_out(context, answer, reader.flush("end_turn"))
         became = applied_answer(turn, collected, self.approver, self.log.session_id)
-        self.became.append(became.status)
+        self.became[-1] = became.status
         return became
 
 

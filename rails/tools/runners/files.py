@@ -23,7 +23,7 @@ from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.restrictions import Restrictions
-from rails.core.text import Decoded, decode_text, one_line, sha256
+from rails.core.text import Decoded, decode_text, one_line, sha256, why_not_text
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.regex import Regex, RegexError, compile_pattern
 from rails.tools.registry import Builtin, Definition
@@ -50,7 +50,7 @@ class _Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class AgentView:
     """A project as an agent may see it. ``keeps_back`` returns why a path is not shown, or an empty text."""
 
     project: Path
@@ -67,7 +67,7 @@ def run_builtin_tool(
         return ToolResult(False, f"Error: {request.tool_name} cannot be run here. Do without it.")
     try:
         restricted = Restrictions.of(project).reason
-        view = View(project, lambda path: restricted(path) or (keeps_back(path) if keeps_back else ""))
+        view = AgentView(project, lambda path: restricted(path) or (keeps_back(path) if keeps_back else ""))
         return tool(request.parameters, view)
     except _Unreadable as error:
         return ToolResult(False, f"Error: {error}")
@@ -76,12 +76,13 @@ def run_builtin_tool(
 # -- read_file ------------------------------------------------------------------------------------
 
 
-def _read_file(parameters: Mapping[str, Json], view: View) -> ToolResult:
+def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     path = _path(parameters["file_path"])
     if why := view.keeps_back(str(path)):
         raise _Unreadable(f"{path} is not shown to agents: {why}. Do without it.")
     data = _read(view.project, path)
-    lines = _text_of(data, str(path)).text.split("\n")
+    decoded = _text_of(data, str(path))
+    lines = decoded.text.split("\n")
     if lines[-1] == "":
         lines.pop()
     first = _integer(parameters, "offset", 1)
@@ -103,7 +104,9 @@ def _read_file(parameters: Mapping[str, Json], view: View) -> ToolResult:
         "lines": len(lines),
         "sha256": sha256(data),
     }
-    return ToolResult(True, "\n".join([_read_head(path, first, last, len(lines)), *shown]), facts=facts)
+    head = _read_head(path, first, last, len(lines))
+    head = head if decoded.encoding == "utf-8" else f"{head} ({decoded.label})"
+    return ToolResult(True, "\n".join([head, *shown]), facts=facts)
 
 
 def _read_head(path: WorkspacePath, first: int, last: int, total: int) -> str:
@@ -137,7 +140,7 @@ def _string(parameters: Mapping[str, Json], name: str) -> str:
 # -- list_files and search_files ------------------------------------------------------------------
 
 
-def _list_files(parameters: Mapping[str, Json], view: View) -> ToolResult:
+def _list_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     pattern = _string(parameters, "pattern")
     walk = _Walk()
     found: list[str] = []
@@ -154,7 +157,7 @@ def _list_files(parameters: Mapping[str, Json], view: View) -> ToolResult:
     return ToolResult(True, text, facts={"files": len(found) + more})
 
 
-def _search_files(parameters: Mapping[str, Json], view: View) -> ToolResult:
+def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     try:
         regex = compile_pattern(_string(parameters, "pattern"))
     except RegexError as error:
@@ -237,7 +240,7 @@ class _Walk:
         self.visited = self.links = self.unread = self.kept_back = 0
         self.stopped = ""
 
-    def files(self, view: View, start: str) -> Iterator[_Entry]:
+    def files(self, view: AgentView, start: str) -> Iterator[_Entry]:
         """Yield every ordinary file below ``start`` that may be seen; ``start`` may be a file itself."""
         for entry in self._all(view.project, start):
             if view.keeps_back(entry.path):
@@ -369,11 +372,11 @@ def _reason(shown: str, error: OSError) -> str:
 def _text_of(data: bytes, shown: str) -> Decoded:
     decoded = decode_text(data)
     if decoded is None:
-        raise _Unreadable(f"{shown} is not a UTF-8 text file ({len(data)} bytes).")
+        raise _Unreadable(f"{shown} is not a text file ({len(data)} bytes): {why_not_text(data)}.")
     return decoded
 
 
-_TOOLS: Final[Mapping[str, Callable[[Mapping[str, Json], View], ToolResult]]] = {
+_TOOLS: Final[Mapping[str, Callable[[Mapping[str, Json], AgentView], ToolResult]]] = {
     READ_FILE.name: _read_file,
     LIST_FILES.name: _list_files,
     SEARCH_FILES.name: _search_files,
