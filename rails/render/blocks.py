@@ -133,6 +133,20 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of each there were."""
+
+    items: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Where the time went: seconds by stage."""
+
+    items: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Remark:
     """A sentence of ours."""
 
@@ -316,6 +330,8 @@ class Section:
 
 Block: TypeAlias = (
     Facts
+    | Counts
+    | Times
     | Remark
     | Listing
     | Table

@@ -46,8 +46,6 @@ from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
 
-__all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load_policy"]
-
 POLICY_NAME: Final = "policy.toml"
 PROJECT_NAME: Final = ".rails.toml"
 

@@ -164,7 +164,6 @@ def minute_of(at: datetime | None = None) -> int:
 Ruling = Literal["deny", "ask", "allow"]
 ItemKind = Literal["create", "modify", "delete", "read", "run", "result"]
 
-KINDS: Final[tuple[ItemKind, ...]] = ("create", "modify", "delete", "read", "run", "result")
 _HARMLESS: Final = frozenset({"create", "modify", "read"})
 
 

@@ -6,15 +6,17 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from rails.core.events.changes import GateVerdict, ToolExecutionResult
 from rails.core.verdict import Finding
 from rails.projections.common import (
     ApprovalView,
     CorrectionView,
-    GateView,
     RequestView,
-    ResultView,
     TurnOutcome,
     TurnView,
+    checks_in_words,
+    fixed_in_words,
+    not_checked_in_words,
 )
 from rails.render import blocks
 from rails.render.diffs import DIFF_LINES, read_diff
@@ -68,7 +70,7 @@ def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
         yield blocks.Notes("note", _ADJUSTED, turn.notes)
     for gate in turn.gates:
         yield from _gate(gate, diff_lines, drawn=bool(turn.approvals))
-    findings = turn.gates[-1].findings if turn.gates else ()
+    findings = turn.gates[-1].verdict.findings if turn.gates else ()
     for approval in turn.approvals:
         yield blocks.Group("approval", tuple(_approval(approval, findings, diff_lines)))
     yield from map(_result, turn.results)
@@ -97,18 +99,19 @@ def _correction(correction: CorrectionView) -> blocks.ValueChanges:
     return blocks.ValueChanges(correction.taken, correction.why, changes)
 
 
-def _gate(gate: GateView, diff_lines: int, *, drawn: bool) -> Iterator[blocks.Block]:
+def _gate(gate: GateVerdict, diff_lines: int, *, drawn: bool) -> Iterator[blocks.Block]:
     """Yield a verdict; what was judged is shown with it where no human was asked about it."""
-    yield blocks.VerdictBlock(gate.status, gate.checks, gate.seconds)
-    yield from gate.outlines
+    verdict = gate.verdict
+    yield blocks.VerdictBlock(verdict.status, checks_in_words(verdict), round(gate.duration_ms / 1000, 3))
+    yield from verdict.outlines
     if not drawn:
-        yield from read_diff(gate.diff, gate.findings, diff_lines)
-    if new := tuple(_finding(finding) for finding in gate.findings if finding.new):
+        yield from read_diff(gate.diff, verdict.findings, diff_lines)
+    if new := tuple(_finding(finding) for finding in verdict.findings if finding.new):
         yield blocks.FindingsBlock(new)
-    if gate.fixed:
-        yield blocks.Notes("fixed", "Fixed for the agent", gate.fixed)
-    if gate.not_checked:
-        yield blocks.Notes("unchecked", "Not checked", gate.not_checked, "dim")
+    if verdict.fixed:
+        yield blocks.Notes("fixed", "Fixed for the agent", fixed_in_words(verdict))
+    if verdict.not_checked:
+        yield blocks.Notes("unchecked", "Not checked", not_checked_in_words(verdict), "dim")
 
 
 def _finding(found: Finding) -> blocks.PlacedFinding:
@@ -124,7 +127,7 @@ def _approval(approval: ApprovalView, findings: tuple[Finding, ...], diff_lines:
     yield blocks.Answer(approval.answer, approval.by, approval.seconds, approval.at, approval.reason, approval.digest)
 
 
-def _result(result: ResultView) -> blocks.Written | blocks.Output:
+def _result(result: ToolExecutionResult) -> blocks.Written | blocks.Output:
     if result.changes:
         return blocks.Written(result.ok, tuple((change.kind, change.path) for change in result.changes))
-    return blocks.Output(result.tool, result.ok, result.text, result.seconds)
+    return blocks.Output(result.tool, result.ok, result.text, round(result.duration_ms / 1000, 3))
