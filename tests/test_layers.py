@@ -146,7 +146,7 @@ INSIDE = {
         {"summary", "formatting"},
         {"draw"},
         {"compare"},
-        {"edit"},
+        {"edit", "repair"},
         {"rules"},
         {"nodes", "javascript"},
         {"json_file", "recognise"},

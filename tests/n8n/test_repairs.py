@@ -7,7 +7,7 @@ import pytest
 from n8n_workflows import chain, errors, node, to, workflow
 
 from rails.n8n import formatting
-from rails.n8n.edit.repairs import repaired
+from rails.n8n.repair.repairs import repaired
 
 OLD_IF = {
     "conditions": {
