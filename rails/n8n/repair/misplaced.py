@@ -19,6 +19,7 @@ from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, fill
 from rails.n8n.rules.parameters import is_of_the_editor
 
 _DEPTH: Final = 5
+_LOCATORS: Final = frozenset({"resourceLocator", "workflowSelector", "agentSelector"})
 #: Parameters that choose what a node does: never set for the sake of another.
 _CHOOSES: Final = frozenset({"resource", "operation", "mode", "authentication"})
 _DECIMAL: Final = pattern_of(r"^-?\d{1,15}(\.\d{1,9})?$")
@@ -57,7 +58,9 @@ def _changes(level: Level, node: Node, context: Context, *, unsafe: bool) -> Ite
     try:
         kept = filled(level, node.parameters, context)
     except Malformed as fault:
-        rows = _as_rows(_at(node.parameters, fault.path), _level_at(level, fault.path))
+        value = _at(node.parameters, fault.path)
+        possible = (_as_rows(value, one) for one in _levels_at(level, fault.path))
+        rows = next((rows for rows in possible if rows is not None), None)
         if rows is not None and not unsafe:
             yield _Change(f"`{format_path(fault.path)}` as a list", ((fault.path, rows),))
         return
@@ -79,25 +82,28 @@ def _put(value: Any, path: JsonPath, new: Json) -> None:  # noqa: ANN401
     value[path[-1]] = new
 
 
-def _level_at(level: Level, path: JsonPath) -> Level | None:
-    """Return the level of the rows at a path of parameter, group, index, and so on."""
-    names = [part for part in path if isinstance(part, str)]
+def _levels_at(level: Level, path: JsonPath) -> list[Level]:
+    """Return the possible levels of the rows at a path of parameter, group, index, and so on."""
+    found, names = [level], [part for part in path if isinstance(part, str)]
     while names:
-        items = level.by_name.get(names.pop(0), [])
-        groups = next((item.groups for item in items if names and names[0] in item.groups), None)
-        children = next((item.children for item in items if item.children), None)
-        below = groups[names.pop(0)] if groups else children
-        if below is None:
-            return None
-        level = below
-    return level
+        name = names.pop(0)
+        items = [item for one in found for item in one.by_name.get(name, ())]
+        if names and any(names[0] in item.groups for item in items):
+            group = names.pop(0)
+            found = [item.groups[group] for item in items if group in item.groups]
+        else:
+            found = [item.children for item in items if item.children is not None]
+    return found
 
 
 def _is_row(row: Json, level: Level | None) -> bool:
-    return isinstance(row, dict) and bool(row) and level is not None and row.keys() <= level.by_name.keys()
+    """Whether a value is a row of a level: every name in it is one of the level's, and every value fits."""
+    if not isinstance(row, dict) or not row or level is None:
+        return False
+    return all(any(_fits(item, value) for item in level.by_name.get(name, ())) for name, value in row.items())
 
 
-def _as_rows(value: Json, level: Level | None) -> list[Json] | None:
+def _as_rows(value: Json, level: Level) -> list[Json] | None:
     """Return one row, or rows under numbers or names, as the list that they should be."""
     if _is_row(value, level):
         return [value]
@@ -217,10 +223,11 @@ class _Finder:
         for key, wanted in ((item.raw.get("display") or {}).get("show") or {}).items():
             around = self._top if key[0] == "/" else spot
             name = key.removeprefix("/")
-            if around.kept.get(name) in wanted or key[0] == "@":
+            default = next((one.default for one in around.level.by_name.get(name, ())), None)
+            if around.kept.get(name, default) in wanted or key[0] == "@":
                 continue
             is_switch = len(wanted) == 1 and isinstance(wanted[0], bool | str) and name not in _CHOOSES
-            if not is_switch or name in around.given or name not in around.kept:
+            if not is_switch or name in around.given or name not in around.level.by_name:
                 return []
             put.append(((*around.path, name), wanted[0]))
         return put
@@ -244,7 +251,7 @@ def _shape(item: Property, value: Json, here: JsonPath) -> Iterator[_Change]:
             yield _Change(f"`{format_path(here)}` as an object", ((here, value[0]),))
     elif item.type in {"options", "multiOptions"}:
         yield from _choice(item, value, here)
-    elif item.type in {"resourceLocator", "workflowSelector"} and isinstance(value, dict):
+    elif item.type in _LOCATORS and isinstance(value, dict):
         yield from _locator(item, value, here)
     elif item.type == "assignmentCollection" and isinstance(value, list) and all(map(_is_assignment, value)):
         yield _Change(f"`{format_path(here)}` under `assignments`", ((here, {"assignments": value}),))
@@ -270,11 +277,11 @@ def _fits(item: Property, value: Json) -> bool:
         return value in item.raw["values"]
     if item.type in {"filter", "assignmentCollection", "resourceMapper"}:
         return isinstance(value, dict)
-    if item.type == "json":
-        return True
-    return not isinstance(value, dict | bool) or (
-        item.type == "resourceLocator" and isinstance(value, dict) and "value" in value
-    )
+    if item.type in _LOCATORS and isinstance(value, dict):
+        return "value" in value
+    if item.type == "multiOptions" or item.multiple:
+        return isinstance(value, list)
+    return item.type == "json" or not isinstance(value, dict | list | bool)
 
 
 def _is_open(item: Property) -> bool:

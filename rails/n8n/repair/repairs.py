@@ -1,7 +1,7 @@
 """A workflow repaired: what n8n would drop without a word is where n8n reads it.
 
-A repair is made where exactly one form is valid; with ``unsafe`` also where one is likely. Each is judged by the rules
-for parameters: one that makes a new finding is not made. Nothing else of the workflow changes.
+A repair is made where exactly one form is valid; with ``unsafe`` also where one is likely. The result is judged by
+the rules for parameters: what leaves more errors than before is not made. Nothing else of the workflow changes.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def repaired(
         return dict(workflow), made
     changed: dict[int, dict[str, Json]] = {}
     for node in model.build(workflow).nodes:
-        if node.disabled or node.is_sticky:
+        if node.disabled:
             continue
         sound, done = _node(node, known, unsafe=unsafe)
         if done:
@@ -50,43 +50,49 @@ def repaired(
 
 
 def _node(node: Node, known: Catalogue | None, *, unsafe: bool) -> tuple[Node, list[WorkflowRepair]]:
-    """Return a node repaired. One repair may show faults that the next one mends, so all are tried at first."""
-    sound, made = _mended(node, known, unsafe=unsafe, stepwise=False)
+    """Return a node repaired: surely, and what is left then by another version or by what is likely."""
+    sound, made = _mended(node, known, unsafe=False)
+    left = _faults(sound, known)
+    if not unsafe or not left:
+        return sound, made
+    version = _other_version(node, known) if any(issue.severity == "error" for issue in left) else None
+    if version is not None:
+        what = f"`typeVersion` {version:g}, which has these parameters"
+        return _with(node, dict(node.parameters), version), [WorkflowRepair(node.name, what, likely=True)]
+    better, more = _mended(sound, known, unsafe=True)
+    return better, made + more
+
+
+def _mended(node: Node, known: Catalogue | None, *, unsafe: bool) -> tuple[Node, list[WorkflowRepair]]:
+    """Return a node after all repairs. One may show faults that the next one mends, so all are tried at first."""
+    sound, made = _stepped(node, known, unsafe=unsafe, strict=unsafe)
     if made and not _is_better(_faults(sound, known), _faults(node, known)):
-        return _mended(node, known, unsafe=unsafe, stepwise=True)
+        return _stepped(node, known, unsafe=unsafe, strict=True)
     return sound, made
 
 
-def _mended(node: Node, known: Catalogue | None, *, unsafe: bool, stepwise: bool) -> tuple[Node, list[WorkflowRepair]]:
+def _stepped(node: Node, known: Catalogue | None, *, unsafe: bool, strict: bool) -> tuple[Node, list[WorkflowRepair]]:
     made: list[WorkflowRepair] = []
     seen, faults = [node.raw], _faults(node, known)
     for _ in range(_MOST):
-        for sound, what, likely in _repairs(node, known, unsafe=unsafe):
+        for sound, what in _repairs(node, known, unsafe=unsafe):
             left = _faults(sound, known)
-            fits = _is_better(left, faults, needs=likely) if stepwise or likely else True
-            if fits and sound.raw not in seen:
+            if sound.raw not in seen and (not strict or _is_better(left, faults, needs=unsafe)):
                 node, faults = sound, left
                 seen.append(sound.raw)
-                made.append(WorkflowRepair(node.name, what, likely))
+                made.append(WorkflowRepair(node.name, what, unsafe))
                 break
         else:
             break
     return node, made
 
 
-def _repairs(node: Node, known: Catalogue | None, *, unsafe: bool) -> Iterator[tuple[Node, str, bool]]:
-    """Yield the node after each possible repair, what it is, and whether it is only likely."""
-    for given, what in old_shapes.repairs(node, dict(node.parameters)):
-        yield _with(node, given, node.version), what, False
-    if known is None or not known.is_full:
-        return
-    for found in misplaced.repairs(node, known, unsafe=False):
-        yield _with(node, found.parameters, node.version), found.what, False
-    for found in misplaced.repairs(node, known, unsafe=True) if unsafe else ():
-        yield _with(node, found.parameters, node.version), found.what, True
-    for version in _other_versions(node, known) if unsafe else ():
-        what = f"`typeVersion` {version:g}, which has these parameters"
-        yield _with(node, dict(node.parameters), version), what, True
+def _repairs(node: Node, known: Catalogue | None, *, unsafe: bool) -> Iterator[tuple[Node, str]]:
+    """Yield the node after each sure repair that is possible, or each likely one, and what it is."""
+    for given, what in () if unsafe else old_shapes.repairs(node, dict(node.parameters)):
+        yield _with(node, given, node.version), what
+    for found in misplaced.repairs(node, known, unsafe=unsafe) if known is not None and known.is_full else ():
+        yield _with(node, found.parameters, node.version), found.what
 
 
 def _with(node: Node, parameters: dict[str, Json], version: float | None) -> Node:
@@ -96,14 +102,12 @@ def _with(node: Node, parameters: dict[str, Json], version: float | None) -> Nod
     return replace(node, raw=raw, parameters=parameters, version=version)
 
 
-def _other_versions(node: Node, known: Catalogue) -> Iterator[float]:
-    """Yield the newest version by which nothing is wrong with the parameters, where this one lacks some of them."""
-    if not any(issue.rule in _LACKS and issue.severity == "error" for issue in _faults(node, known) or ()):
-        return
-    for version in reversed(known.known_versions(node.type) or ()):
-        if version != node.version and _faults(replace(node, version=version), known) == []:
-            yield version
-            return
+def _other_version(node: Node, known: Catalogue | None) -> float | None:
+    """Return the newest version by which nothing is wrong with the parameters, where this one lacks some of them."""
+    if known is None or not any(issue.rule in _LACKS for issue in _faults(node, known) or ()):
+        return None
+    others = (version for version in reversed(known.known_versions(node.type) or ()) if version != node.version)
+    return next((version for version in others if _faults(replace(node, version=version), known) == []), None)
 
 
 def _faults(node: Node, known: Catalogue | None) -> list[Issue] | None:
