@@ -20,9 +20,6 @@ from rails.gate.support.parse_hints import cause
 if TYPE_CHECKING:
     from yaml import Node
 
-_JSON: Final = frozenset(
-    {".json", ".jsonc", ".json5", ".jsonl", ".ndjson", ".ipynb", ".webmanifest", ".geojson", ".har"}
-)
 _YAML: Final = frozenset({".yaml", ".yml"})
 _TOML: Final = frozenset({".toml"})
 #: Files called .json whose readers allow comments and trailing commas.
@@ -96,8 +93,8 @@ def _check(
     The path of a file that was judged as an n8n workflow is added to ``workflows``.
     """
     decoded = decode_text(data)
-    if decoded is None:
-        return (), _Missing("it is not UTF-8 text")
+    if decoded is None or (decoded.encoding != "utf-8" and not data.isascii()):
+        return (), _Missing(f"it is {decoded.label}, not UTF-8" if decoded else "it is not UTF-8 text")
     suffix, text = _suffix(path), decoded.text
     if suffix in _YAML:
         if "{{" in text and "/templates/" in f"/{path}":
@@ -191,13 +188,14 @@ def _n8n(
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Give a workflow to the n8n check, which reports repeated keys itself and judges the last of them, as n8n does."""
     try:
-        from rails.gate.checks import n8n
+        from rails.gate.checks.n8n import check_workflow
+        from rails.n8n.recognise import looks_like_workflow
     except ImportError as error:
         return (), _Missing(f"the n8n checks cannot be loaded: {error}")
-    if not n8n.looks_like_workflow(value, path):
+    if not looks_like_workflow(value, path):
         return (), None
     workflows.add(path)
-    return list(n8n.check_workflow(data, path, profile)), None
+    return list(check_workflow(data, path, profile)), None
 
 
 def _may_be_workflow(value: object) -> bool:
