@@ -25,7 +25,7 @@ _CHOOSES: Final = frozenset({"resource", "operation", "mode", "authentication"})
 _DECIMAL: Final = pattern_of(r"^-?\d{1,15}(\.\d{1,9})?$")
 
 
-class Repair(NamedTuple):
+class ParameterRepair(NamedTuple):
     """The node's parameters after one repair, and what it did."""
 
     parameters: dict[str, Json]
@@ -38,7 +38,7 @@ class _Change(NamedTuple):
     gone: tuple[JsonPath, ...] = ()
 
 
-def repairs(node: Node, known: Catalogue, *, unsafe: bool) -> Iterator[Repair]:
+def repairs(node: Node, known: Catalogue, *, unsafe: bool) -> Iterator[ParameterRepair]:
     """Yield each sure repair that is possible now, or each likely one."""
     description = known.describe(node.type, node.version)
     if description is None or not description.is_full:
@@ -51,7 +51,7 @@ def repairs(node: Node, known: Catalogue, *, unsafe: bool) -> Iterator[Repair]:
             del _at(made, path[:-1])[path[-1]]
         for path, value in change.put:
             _put(made, path, value)
-        yield Repair(made, change.what)
+        yield ParameterRepair(made, change.what)
 
 
 def _changes(level: Level, node: Node, context: Context, *, unsafe: bool) -> Iterator[_Change]:
