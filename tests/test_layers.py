@@ -156,7 +156,7 @@ INSIDE = {
         {"summary", "formatting"},
         {"draw"},
         {"compare"},
-        {"edit", "info", "try_run"},
+        {"edit", "info", "repair", "try_run"},
         {"rules"},
         {"nodes", "javascript"},
         {"json_file", "recognise"},
