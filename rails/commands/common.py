@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rails.log.writer import SessionLog
     from rails.projections.common import SessionView
     from rails.session.ask_user import Person
-    from rails.session.run import Ending
-    from rails.tools.loader import Registry
+    from rails.session.job import Ending
+    from rails.tools.registry import Registry
 
 #: How a session's ending looks to a shell.
 EXIT_OF: Final = {
@@ -136,7 +136,7 @@ def grants_folder(project: Path) -> Path:
 def answers_of(state: Path, session_id: str) -> PendingAnswers:
     """Return the pending answers of a session, with the user's key."""
     from rails.approval.pending import PendingAnswers, answer_key
-    from rails.approval.policy.policy import config_folder
+    from rails.core.app_dirs import config_folder
 
     return PendingAnswers(state, session_id, answer_key(config_folder()))
 
@@ -179,16 +179,6 @@ def _keyboard() -> TextIO | None:
         return Path("/dev/tty").open(encoding="utf-8")
     except OSError:
         return None
-
-
-def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
-    """Return a watcher that shows each record to two."""
-
-    def watch(record: Record) -> None:
-        first(record)
-        second(record)
-
-    return watch
 
 
 def colour_wanted(stream: TextIO) -> bool:

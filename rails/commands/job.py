@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Final, cast
 
 from rails.agents.template import Agent, named
-from rails.approval.policy.policy import config_folder
 from rails.commands import agents as trust
 from rails.commands import common, models
-from rails.commands.common import both
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.config.prices import read_prices
+from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
 from rails.core.events.record import Record
@@ -32,7 +31,7 @@ from rails.session.job import HandoffMode, SessionJob, log_session_start
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import ResumeState
-from rails.session.run import Session, where
+from rails.session.run import Session, both, where
 
 _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."

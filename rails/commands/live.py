@@ -85,8 +85,8 @@ class ProgressScreen:
             case AgentEngage(task=task):
                 self.line()
                 self.line(f"── {record.agent_role}: {one_line(task)} ".ljust(78, "─"), "bold")
-            case LlmCall():
-                self._call(record)
+            case LlmCall(turn=number):
+                self._call(record, number)
             case LlmResponse() as event:
                 self._response(event)
             case LlmError(error=error, will_retry=again):
@@ -183,8 +183,8 @@ class ProgressScreen:
 
     # -- records ---------------------------------------------------------------------------------
 
-    def _call(self, record: Record) -> None:
-        self._turn += 1
+    def _call(self, record: Record, number: int) -> None:
+        self._turn = number or self._turn + 1
         self.line()
         self.line(f"turn {self._turn}", "cyan")
         self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
@@ -237,7 +237,7 @@ class ProgressScreen:
         self.rest()
         self.stage_ms["gate"] += event.duration_ms
         verdict = event.verdict
-        checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks)
+        checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks) or "nothing to check"
         findings = [finding for finding in verdict.findings if finding.new]
         errors = sum(finding.severity == "error" for finding in findings)
         words = {"pass": "passed", "fail": f"{errors} to correct", "error": "could not check everything"}

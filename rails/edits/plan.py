@@ -43,8 +43,6 @@ from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
 from rails.edits.workflow import workflow_edit
 
-__all__ = ["EditResult", "Plan", "plan"]
-
 
 def plan(
     requests: Sequence[ToolRequest], project: Path, *, partial: bool = False, known: KnownFiles | None = None

@@ -14,15 +14,15 @@ from typing import Final
 from rails.agents.prompt import first_message
 from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, UnansweredError
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation
-from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmError
+from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmError, ToolRequestValidationFailed
 from rails.core.messages import say
-from rails.core.record_fields import text
 from rails.core.text import one_line
 from rails.log.masking import MARK
 from rails.models.model import Model
-from rails.parsing.parse import AnswerParser
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
 from rails.session.ask_user import Person, UserQuestion, ask
@@ -33,9 +33,9 @@ from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.resume import ResumeState, failed_turn_text
-from rails.session.turn import Turn, carry_out, take_turn
+from rails.session.turn import Turn, carry_out, parser_of, take_turn
 from rails.session.turn_context import TurnContext
-from rails.tools.loader import Registry
+from rails.tools.registry import Registry
 
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
@@ -102,8 +102,8 @@ class AgentLoop:
         self.taken = standing.taken - (standing.pending is not None)
         self.context.seen.update(standing.seen)
         for record in self.state.records:
-            if record.event_type == "TOOL_EXECUTION_RESULT" and record.details.get("tool"):
-                self.context.returned.add(text(record.details, "text"), f"the result of {record.details['tool']}")
+            if isinstance(event := record.event, ToolExecutionResult) and event.tool:
+                self.context.returned.add(event.text, f"the result of {event.tool}")
         for codes in standing.codes:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
@@ -294,28 +294,22 @@ def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bo
 
     What it only read does not count where a change or a run was refused: that was what it was there for.
     """
-    engaged = (n for n, one in enumerate(records) if one.event_type == "AGENT_ENGAGE" and one.agent_role == role)
+    engaged = (n for n, one in enumerate(records) if isinstance(one.event, AgentEngage) and one.agent_role == role)
     refused = hindered = read = False
     for record in records[max(engaged, default=0) :]:
-        facts = record.details
-        if record.event_type == "TOOL_EXECUTION_RESULT" and facts.get("ok") is True:
-            tool = registry.get(str(facts.get("tool", "")))
-            if tool is None or tool.effect != "read":
-                return False
-            read = True
-        refused = refused or record.event_type == "TOOL_REQUEST_VALIDATION_FAILED"
-        hindered = hindered or _hinders(record)
+        match record.event:
+            case ToolExecutionResult(ok=True, tool=name):
+                tool = registry.get(name)
+                if tool is None or tool.effect != "read":
+                    return False
+                read = True
+            case ToolRequestValidationFailed():
+                refused = True
+            case ChangeRefused() | HumanDecision(answer="deny"):
+                hindered = True
+            case GateVerdict(verdict=verdict) if verdict.status == "fail":
+                hindered = True
     return hindered or (refused and not read)
-
-
-def _hinders(record: Record) -> bool:
-    """Return whether a record says that a change or a run was refused, or a human or the gate said no."""
-    facts = record.details
-    return (
-        record.event_type == "CHANGE_REFUSED"
-        or (record.event_type == "HUMAN_DECISION" and facts.get("answer") == "deny")
-        or (record.event_type == "GATE_VERDICT" and facts.get("status") == "fail")
-    )
 
 
 def _codes(turn: Turn) -> list[str]:
@@ -328,9 +322,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
-    reader = AnswerParser(
-        context.registry.shapes(), id_prefix=f"t{resumed.turns}.", dialects=context.dialects, report_unread_calls=True
-    )
+    reader = parser_of(context, resumed.turns)
     reader.feed(answer.message.text)
     found = reader.flush(answer.stop_reason, answer.message.calls)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):

@@ -1,17 +1,25 @@
-"""Asking about tool runs: each by itself, or those of an answer that are alike as one question."""
+"""What is asked of a human within a turn: changes, tool runs (alike ones as one question), the place of an edit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from rails.approval.decision import ApprovalRequest, BatchApprover, Chooser, Decision, request_for_tool
+from rails.approval.decision import (
+    ApprovalRequest,
+    BatchApprover,
+    Chooser,
+    Decision,
+    request_for_tool,
+    still_valid,
+)
 from rails.approval.edit import edit_summary
 from rails.approval.policy.grants import Granter
 from rails.approval.terminal.batch import MOST, alike, digest_of_all
 from rails.core.candidates import PlaceChoice
-from rails.core.dataclass import replace
+from rails.core.changes import Approved, ChangeSet
+from rails.core.dataclass import dataclass, replace
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
 from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
@@ -19,7 +27,13 @@ from rails.core.tool_request import ToolRequest
 from rails.edits.choices import place_choices, with_choice
 from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
+from rails.session import feedback
+from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
+
+T = TypeVar("T", ChangeSet, ToolRequest)
+#: Places that a human chooses in one answer.
+_MOST: Final = 10
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
@@ -28,6 +42,37 @@ def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
     decision = context.approver.decide(asked)
     _publish_decision(context, asked, decision)
     return decision
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement(Generic[T]):
+    """A yes: the question as it was answered, the permit, and in words what the human edited."""
+
+    asked: ApprovalRequest
+    approved: Approved[T]
+    account: str
+
+
+def ask_permit(
+    context: TurnContext,
+    ids: tuple[str, ...],
+    asked: ApprovalRequest,
+    sign: Callable[[ApprovalRequest, Decision], Approved[T]],
+    decision: Decision | None = None,
+) -> Agreement[T] | RequestResult:
+    """Return the permit for what ``asked`` is about, or what the agent is told instead.
+
+    ``decision`` is the answer where the question was put already, with others.
+    """
+    decision = decision or ask(context, asked)
+    if decision.answer != "approve":
+        return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
+    final = decision.edited or asked
+    approved = sign(final, decision)
+    if not still_valid(approved, final):
+        done, not_done = ("written", "nothing was written") if final.kind == "changes" else ("run", "it was not run")
+        return feedback.stale(ids, f"What was approved is not what would be {done}; {not_done}.")
+    return Agreement(final, approved, edit_summary(asked, final))
 
 
 def approval_request_for(context: TurnContext, request: ToolRequest) -> ApprovalRequest:
@@ -100,9 +145,6 @@ def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: De
         grant = change.grant
         words = f"{change.what}: {grant}"
         context.publish(GrantEvent(words, change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends))
-
-
-_MOST: Final = 10
 
 
 def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:

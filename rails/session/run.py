@@ -25,7 +25,6 @@ from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, ErrorEvent, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
 from rails.edits.apply import read_file, recover
-from rails.edits.checkpoints import History
 from rails.gate.gate import Gate
 from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
@@ -35,13 +34,11 @@ from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
 from rails.session.handoffs import Handoffs
-from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome, log_session_start
+from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome
 from rails.session.monitor import Monitor
 from rails.session.resume import ResumeState, content_digest, resume_state
 from rails.session.turn_context import TurnContext
-from rails.tools.loader import Registry
-
-__all__ = ["Ending", "Session", "SessionJob", "SessionOutcome", "log_session_start", "where"]
+from rails.tools.registry import Registry
 
 #: Lines of a hand-off that its question shows; the file has all of it.
 _SHOWN_LINES = 12
@@ -68,7 +65,6 @@ class Session:
     human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     prices: Mapping[str, Price] = field(default_factory=dict)
-    history: History = field(init=False)
     state: SessionState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -83,7 +79,6 @@ class Session:
         """Recover what an interruption left, start the gate, and close it in the end."""
         for note in recover(self.job.project):
             self.publish(ErrorEvent(note, note, recovered=True))
-        self.history = History(self.job.project)
         self.gate = self.gate or Gate(self.job.project)
         with self.gate:
             yield
@@ -270,7 +265,6 @@ class Session:
             model=self.model_for(agent.name),
             gate=self.gate,
             approver=self.approver,
-            history=self.history,
             publish_as=self.publish,
             tools=tool_specs(agent, self.registry),
             correction=self.job.correction,
@@ -289,3 +283,13 @@ def where(project: Path, log: SessionLog) -> ResumeState:
 
     recover(project)
     return resume_state(read_strict(log.path), hash_of)
+
+
+def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
+    """Return a watcher that shows each record to two."""
+
+    def watch(record: Record) -> None:
+        first(record)
+        second(record)
+
+    return watch

@@ -41,8 +41,6 @@ from rails.core.candidates import PlaceChoice
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import UsageError
 
-__all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load_policy"]
-
 POLICY_NAME: Final = "policy.toml"
 PROJECT_NAME: Final = ".rails.toml"
 

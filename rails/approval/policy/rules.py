@@ -147,7 +147,6 @@ def minute_of(at: datetime | None = None) -> int:
 Ruling = Literal["deny", "ask", "allow"]
 ItemKind = Literal["create", "modify", "delete", "read", "run"]
 
-KINDS: Final[tuple[ItemKind, ...]] = ("create", "modify", "delete", "read", "run")
 _HARMLESS: Final = frozenset({"create", "modify", "read"})
 
 

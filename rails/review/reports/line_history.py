@@ -18,7 +18,6 @@ from rails.render.blocks import Diff
 from rails.render.diffs import read_diff
 
 _ALL_LINES: Final = 10_000_000
-_DOUBT: Final = "The file was also changed outside of these sessions, so this may be another line."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +104,7 @@ def _steps(sessions: Sequence[SessionView], path: str) -> Iterator[_Step]:
             if set(turn.checkpoints) & set(view.undone):
                 continue
             for result in turn.results:
-                for change in result.changes:
+                for change in result.changes or ():
                     if result.ok and change.path == path:
                         yield _Step(view, turn, change, *_diff_of(turn, path))
 
