@@ -47,7 +47,7 @@ def run_job(options: argparse.Namespace) -> int:
     out = sys.stderr if options.events else sys.stdout
     screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
     gate = Gate(project)
-    human = common.human_of(options, screen)
+    human = common.human_of(screen)
     approver = common.approver_of(options, screen, project, registry, gate)
     resuming = options.resume is not None
     log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)

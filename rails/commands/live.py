@@ -256,13 +256,16 @@ class ProgressScreen:
     def _decision(self, event: HumanDecision) -> None:
         self.counts[event.answer] += 1
         self.stage_ms["approval"] += event.seconds * 1000
-        style = "green" if event.answer == "approve" else "red"
+        style = {"approve": "green", "dry_run": ""}.get(event.answer, "red")
         reason = f": {one_line(event.reason, 300)}" if event.reason and event.answer != "approve" else ""
-        said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(event.answer, event.answer)
+        said = {"approve": "approved", "deny": "denied", "abort": "stopped", "dry_run": "not asked"}.get(
+            event.answer, ""
+        )
         self.line(f"  {said} by {one_line(event.by, 60)}{reason}", style)
         if event.by == "headless":
             self.line(
-                "  There is no terminal to ask at. Answer at one, or allow it by a rule in your policy file.", "dim"
+                "  There is no terminal to ask at. Answer at one, or let your policy file decide: --approve policy.",
+                "dim",
             )
 
     def _result(self, event: ToolExecutionResult, message: str) -> None:
