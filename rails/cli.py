@@ -32,6 +32,7 @@ VERBS: Final[Mapping[str, str]] = {
     "policy": "check your policy file and try it on past sessions",
     "config": "show every setting, its value and where it comes from",
     "agents": "list the agents, show one, or accept a project's own",
+    "hook": "the gate for other agents: Claude Code, Codex",
     "doctor": "say what works here and what is missing",
     "completion": "print a script for your shell that completes commands and options",
 }
@@ -62,9 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(verb: str, words: Sequence[str]) -> int:
+    module = importlib.import_module(f"rails.commands.{verb}")
+    if (at_once := getattr(module, "without_options", None)) and (code := at_once(words)) is not None:
+        return int(code)
     from rails.commands.options import verb_parser
 
-    module = importlib.import_module(f"rails.commands.{verb}")
     return int(module.run(verb_parser(verb, VERBS[verb], module.options).parse_args(words)))
 
 

@@ -56,20 +56,20 @@ def untrusted(registry: Registry) -> frozenset[str]:
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
 
 
-def human_of(options: argparse.Namespace, screen: ProgressScreen) -> Person:
+def human_of(screen: ProgressScreen) -> Person:
     """Return who answers between turns: a person at a terminal, or nobody."""
     from rails.session.ask_user import AtTerminal, Unattended
 
-    keyboard = _keyboard() if options.approve == "ask" else None
+    keyboard = _keyboard()
     return AtTerminal(keyboard, screen.out) if keyboard else Unattended()
 
 
 def approver_of(
     options: argparse.Namespace, screen: ProgressScreen, project: Path, registry: Registry, gate: Gate
 ) -> Approver:
-    """Return who answers: a person at a terminal or in the page, or the policy file.
+    """Return who answers: a person at a terminal or in the page, with ``--approve policy`` after the policy file.
 
-    Without a terminal and without ``--web``, "ask" means no.
+    Without a terminal and without ``--web`` there is nobody to ask, and what would be asked is denied.
     """
     from rails.approval.policy.grants import Grants, GrantsFile
     from rails.approval.policy.policy import PolicyApprover, load_policy
@@ -81,8 +81,8 @@ def approver_of(
     import atexit
 
     atexit.register(grants.close)
-    keyboard = _keyboard() if options.approve == "ask" else None
-    if keyboard or (web and options.approve == "ask"):
+    keyboard = _keyboard()
+    if keyboard or web:
         minutes = getattr(options, "answer_within", None)
         if minutes is not None and not minutes > 0:
             raise UsageError(f"--answer-within takes minutes above 0, not {minutes:g}. Nothing was started.")
@@ -109,7 +109,7 @@ def approver_of(
             choices=choices,
             elsewhere=fallback.answered_elsewhere,
         )
-    return PolicyApprover(load_policy(project), fallback, grants)
+    return PolicyApprover(load_policy(project), fallback, grants, decides=options.approve == "policy")
 
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
@@ -179,16 +179,6 @@ def _keyboard() -> TextIO | None:
         return Path("/dev/tty").open(encoding="utf-8")
     except OSError:
         return None
-
-
-def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
-    """Return a watcher that shows each record to two."""
-
-    def watch(record: Record) -> None:
-        first(record)
-        second(record)
-
-    return watch
 
 
 def colour_wanted(stream: TextIO) -> bool:

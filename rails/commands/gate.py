@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.options import add_project
+from rails.core import limits
 from rails.core import paths as workspace
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line, printable
@@ -17,6 +20,7 @@ from rails.gate.languages.python.ruff_client import head_start
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from rails.core.verdict import Verdict
 
@@ -33,6 +37,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
     parser.add_argument("--all", action="store_true", help="every file that git knows of (this is the default)")
     parser.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
+    words = "with --fix: also what n8n workflows are likely to mean (a misspelt parameter, a switch that is off)"
+    parser.add_argument("--unsafe-fixes", action="store_true", help=words)
     parser.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
     words = "let the project's own commands and executable configuration run as they are now, and remember it"
     parser.add_argument("--trust", action="store_true", help=words)
@@ -54,6 +60,8 @@ def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave --diff, --staged and the paths away.")
+    if options.unsafe_fixes and not options.fix:
+        raise UsageError("--unsafe-fixes goes with --fix. Nothing was changed.")
     if options.format != "text":
         _require_format(options.format)
     project = common.project_of(options)
@@ -77,7 +85,10 @@ def run(options: argparse.Namespace) -> int:
     from rails.gate.report.text import render
 
     with Gate(project, strict=options.strict, profile=options.profile, ruff=ruff) as gate:
-        verdict = gate.check_files(chosen, base=base, fix=options.fix, staged=options.staged, deleted=deleted)
+        unsafe = options.fix and options.unsafe_fixes
+        verdict = gate.check_files(
+            chosen, base=base, fix=options.fix, unsafe_fixes=unsafe, staged=options.staged, deleted=deleted
+        )
     if options.fix:
         _write(project, verdict)
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
@@ -112,13 +123,31 @@ def _trust(project: Path) -> None:
 
 
 def _write(project: Path, verdict: Verdict) -> None:
-    """Write the safe fixes and formatting. Whoever types --fix has agreed to them."""
+    """Write the safe fixes and formatting, as many files at a time as one change may have.
+
+    Whoever types --fix has agreed to them.
+    """
     if verdict.proposal:
         from rails.approval.decision import Decision, request_for_changes, sign_changes
         from rails.edits.apply import apply
 
-        asked = request_for_changes("fix", "gate", (), verdict)
-        apply(sign_changes(asked, Decision("approve", "", "--fix on the command line")), project)
+        for part in _parts(verdict.proposal):
+            asked = request_for_changes("fix", "gate", (), replace(verdict, proposal=part))
+            apply(sign_changes(asked, Decision("approve", "", "--fix on the command line")), project)
+
+
+def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
+    """Yield a change set in parts that are within the bounds of one change."""
+    part: list[FileChange] = []
+    room = limits.CHANGE_BYTES
+    for change in changes.changes:
+        size = max(len(change.before or b""), len(change.after or b""))
+        if part and (len(part) >= limits.FILES_PER_CHANGE or size > room):
+            yield ChangeSet(tuple(part))
+            part, room = [], limits.CHANGE_BYTES
+        part.append(change)
+        room -= size
+    yield ChangeSet(tuple(part))
 
 
 def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> list[WorkspacePath]:

@@ -12,7 +12,6 @@ from typing import Final, cast
 from rails.agents.template import Agent, named
 from rails.commands import agents as trust
 from rails.commands import common, models
-from rails.commands.common import both
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
 from rails.config.prices import PRICES_NAME, load_price_file
@@ -33,7 +32,7 @@ from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import ResumeState
-from rails.session.run import Session, where
+from rails.session.run import Session, both, where
 
 _PLANNER: Final = "planning"
 _WRITE_PLAN: Final = "Write the plan for what the document below asks for."
@@ -49,7 +48,7 @@ def run_job(options: argparse.Namespace) -> int:
     out = sys.stderr if options.events else sys.stdout
     screen = ProgressScreen(out, colour=common.colour_wanted(out), debug=options.debug, plain=options.plain)
     gate = Gate(project)
-    human = common.human_of(options, screen)
+    human = common.human_of(screen)
     approver = common.approver_of(options, screen, project, registry, gate)
     resuming = options.resume is not None
     log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)

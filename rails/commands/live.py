@@ -98,6 +98,7 @@ class ProgressScreen:
         self.used: dict[str, Usage] = {}
         self._status: Status | None = None
         self._text = AnswerText(self._prose)
+        self._turn = 0
         self._answer = ""
         self._held: ToolStatus | None = None  # a status without a path, which may still come
 
@@ -110,11 +111,9 @@ class ProgressScreen:
             case AgentEngage(task=task):
                 self.line()
                 self.line(f"── {record.agent_role}: {one_line(task)} ".ljust(78, "─"), "bold")
-            case LlmCall(turn=turn):
+            case LlmCall(turn=number):
                 self._text.begin()
-                self.line()
-                self.line(f"turn {turn}", "cyan")
-                self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
+                self._call(record, number)
             case LlmResponse() as event:
                 self._response(event, record.llm_model_used)
             case LlmError(error=error, will_retry=again):
@@ -244,6 +243,12 @@ class ProgressScreen:
 
     # -- records ---------------------------------------------------------------------------------
 
+    def _call(self, record: Record, number: int) -> None:
+        self._turn = number or self._turn + 1
+        self.line()
+        self.line(f"turn {self._turn}", "cyan")
+        self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
+
     def _response(self, event: LlmResponse, model: str) -> None:
         self._text.end(event.prose or "")
         self.rest()
@@ -298,13 +303,12 @@ class ProgressScreen:
         self.rest()
         self.stage_ms["gate"] += event.duration_ms
         verdict = event.verdict
-        checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks)
+        checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks) or "nothing to check"
         findings = [finding for finding in verdict.findings if finding.new]
         errors = sum(finding.severity == "error" for finding in findings)
         words = {"pass": "passed", "fail": f"{errors} to correct", "error": "could not check everything"}
         style = {"pass": "green", "fail": "red", "error": "yellow"}[verdict.status]
-        ran = f"{one_line(checks, 120) or 'no check ran'}; {event.duration_ms:.0f} ms"
-        self.line(f"  gate: {words[verdict.status]}  ({ran})", style)
+        self.line(f"  gate: {words[verdict.status]}  ({one_line(checks, 120)}; {event.duration_ms:.0f} ms)", style)
         for one in findings[:10]:
             self.line(f"    {one_line(f'{one.path}:{one.line}:{one.column} {one.rule} {one.message}', 200)}")
         self.counts["findings"] += len(findings)
@@ -318,13 +322,16 @@ class ProgressScreen:
     def _decision(self, event: HumanDecision) -> None:
         self.counts[event.answer] += 1
         self.stage_ms["approval"] += event.seconds * 1000
-        style = "green" if event.answer == "approve" else "red"
+        style = {"approve": "green", "dry_run": ""}.get(event.answer, "red")
         reason = f": {one_line(event.reason, 300)}" if event.reason and event.answer != "approve" else ""
-        said = {"approve": "approved", "deny": "denied", "abort": "stopped"}.get(event.answer, event.answer)
+        said = {"approve": "approved", "deny": "denied", "abort": "stopped", "dry_run": "not asked"}.get(
+            event.answer, ""
+        )
         self.line(f"  {said} by {one_line(event.by, 60)}{reason}", style)
         if event.by == "headless":
             self.line(
-                "  There is no terminal to ask at. Answer at one, or allow it by a rule in your policy file.", "dim"
+                "  There is no terminal to ask at. Answer at one, or let your policy file decide: --approve policy.",
+                "dim",
             )
 
     def _result(self, event: ToolExecutionResult, message: str) -> None:

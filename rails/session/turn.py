@@ -12,43 +12,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from rails.agents.output import check_output
-from rails.approval.decision import Decision, request_for_changes, sign_changes, sign_tool, still_valid
-from rails.approval.edit import edit_summary
-from rails.core.changes import ChangeSet
+from rails.approval.decision import Decision, sign_tool
 from rails.core.conversation import Message, ModelAnswer, TextDelta
 from rails.core.dataclass import dataclass, replace
-from rails.core.errors import ModelError, StaleError
-from rails.core.events.changes import (
-    ChangePlanned,
-    ChangeRefused,
-    CheckpointEvent,
-    ExecutionStarted,
-    GateVerdict,
-    ToolExecutionResult,
-    changes_in_words,
-)
-from rails.core.events.session import ErrorEvent
+from rails.core.errors import ModelError
+from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
 from rails.core.tool_request import ToolRequest
-from rails.edits.apply import apply
-from rails.edits.checkpoint_commits import StepFacts
-from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback, prefetch
-from rails.session.ask_approval import approval_request_for, ask, ask_batch, plan_with_choices
+from rails.session.ask_approval import approval_request_for, ask_batch, ask_permit, has_to_ask, kept_back, may_read
 from rails.session.feedback import RequestResult
+from rails.session.proposal import propose_change
 from rails.session.tool_calls import announce, validate_all
-from rails.session.turn_context import TurnContext
+from rails.session.turn_context import TurnContext, ms_since
 from rails.tools.runners import dispatch
-
-_NOT_RECORDED: Final = (
-    "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
-    "The next change or start of AI-Rails tries again."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +51,22 @@ class Turn:
 
 def take_turn(context: TurnContext, number: int, messages: Sequence[Message]) -> Turn:
     """Ask the model once and carry out what it asks for. Raises ModelError; nothing is run then."""
-    reader = AnswerParser(
-        context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
-    )
+    reader = parser_of(context, number)
     context.publish(LlmCall(f"Asking {context.model.name}", len(messages), number))
     started = time.monotonic()
     answer = _listen(context, reader, messages)
     found = reader.flush(answer.stop_reason, answer.message.calls)
     announce(context, found.late)
     words = f"{context.model.name} answered ({answer.stop_reason})"
-    context.publish(LlmResponse.of(words, answer, prose=found.prose, duration_ms=_ms_since(started)))
+    context.publish(LlmResponse.of(words, answer, prose=found.prose, duration_ms=ms_since(started)))
     return carry_out(context, answer, found)
+
+
+def parser_of(context: TurnContext, number: int) -> AnswerParser:
+    """Return the parser of an answer; ``number`` is the turn's, and begins the ids of its requests."""
+    return AnswerParser(
+        context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
+    )
 
 
 def carry_out(
@@ -90,17 +76,11 @@ def carry_out(
     done = done or {}
     admitted = validate_all(context, answer, found)
     requests, outcomes = admitted.requests, list(admitted.outcomes)
-    outcomes += [done.get(r.id) or _read(context, r) for r in requests if r.effect == "read"]
+    outcomes += [done.get(r.id) or _execute(context, r) for r in requests if r.effect == "read"]
     if edits := [r for r in requests if r.effect == "edit"]:
-        outcomes.append(done.get(edits[0].id) or _change(context, edits, clean=_all_ok(outcomes)))
-    runs = [r for r in requests if r.effect == "run" and r.id not in done]
+        outcomes.append(done.get(edits[0].id) or _change(context, edits, outcomes))
     outcomes += [done[r.id] for r in requests if r.effect == "run" and r.id in done]
-    decided: dict[str, Decision | None] = {}
-    for number, request in enumerate(runs):
-        if _all_ok(outcomes) and request.id not in decided:
-            decided |= ask_batch(context, runs[number:])
-        outcomes.append(_execute(context, request, decided.get(request.id), clean=_all_ok(outcomes)))
-
+    outcomes += _run_in_order(context, [r for r in requests if r.effect == "run" and r.id not in done], outcomes)
     if not outcomes and answer.stop_reason not in feedback.CUT:
         lacking = check_output(context.agent, answer.message.text)
         if not lacking or answer.stop_reason == "refusal":
@@ -123,97 +103,51 @@ def _listen(context: TurnContext, reader: AnswerParser, messages: Sequence[Messa
     raise ModelError("The model's stream ended without an answer. Nothing of it was run.")
 
 
-def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: bool) -> RequestResult:
-    """Plan, gate, ask, write: all edits of an answer are one unit."""
-    ids = tuple(request.id for request in requests)
-    if not clean:
-        return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
-    echoes = [doubt for request in requests if (doubt := context.echo(request))]
-    requests, planned = plan_with_choices(context, requests)
-    if planned.refusals:
-        context.publish(ChangeRefused(ids, planned.refusals))
-        return feedback.edit(ids, planned.refusals)
-    context.publish(_planned(ids, planned))
-
-    started = time.monotonic()
-    verdict = context.gate.judge(planned.changes, agent=context.agent.name)
-    context.publish(GateVerdict(ids, _ms_since(started), verdict.proposal.diff(), verdict))
-    if verdict.status == "fail":
-        return feedback.gate(ids, verdict)
-
-    asked = request_for_changes(
-        ids[0],
-        context.agent.name,
-        requests,
-        verdict,
-        planned.notes,
-        from_project=context.from_project,
-        doubts=(*echoes, *planned.doubts),
-        model=context.model.name,
-    )
-    original, decision = asked, ask(context, asked)
-    if decision.answer != "approve":
-        return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
-    asked = decision.edited or asked
-    verdict, account = asked.verdict or verdict, edit_summary(original, asked)
-    approved = sign_changes(asked, decision)
-    if not still_valid(approved, asked):
-        return feedback.stale(ids, "What was approved is not what would be written; nothing was written.")
-
-    started, title = time.monotonic(), changes_in_words(approved.value.files()) + planned.label
-    step = StepFacts(context.session_id, title)
-    try:
-        intent = ExecutionStarted(ids, asked.digest, asked.changes.files())
-        applied = apply(approved, context.project, step=step, on_intent=lambda: context.publish(intent))
-    except StaleError as error:
-        outcome = feedback.stale(ids, str(error))
-        context.publish(_wrote(outcome, ChangeSet(), started))
-        return outcome
-    written = applied.changes
-    for change in written.changes:
-        context.saw(str(change.path), change.after_sha256 or "")
-    outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
-    context.publish(_wrote(outcome, written, started))
-    if applied.step:
-        paths = tuple(str(change.path) for change in written.changes)
-        context.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths))
-    elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
-        context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))
-    return outcome
+def _change(context: TurnContext, edits: Sequence[ToolRequest], before: Sequence[RequestResult]) -> RequestResult:
+    """Propose all edits of an answer as one change, unless something ``before`` it failed."""
+    if _all_ok(before):
+        return propose_change(context, edits)
+    ids = tuple(request.id for request in edits)
+    return feedback.skipped(ids, "another part of your answer was refused, and its edits are one unit.")
 
 
-def _execute(context: TurnContext, request: ToolRequest, decision: Decision | None, *, clean: bool) -> RequestResult:
-    """Run a tool that executes something, after a human agreed if the definition asks for one."""
-    ids, account = (request.id,), ""
-    if not clean:
-        return feedback.skipped(ids, "another part of your answer was refused or denied.")
-    if request.asks or context.echo(request):
-        original = asked = approval_request_for(context, request)
-        decision = decision or ask(context, asked)
-        if decision.answer != "approve":
-            return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
-        asked = decision.edited or asked
-        if not still_valid(sign_tool(asked, decision), asked):
-            return feedback.stale(ids, "What was approved is not what would be run; it was not run.")
-        request, account = asked.tool_request or request, edit_summary(original, asked)
-    context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
+def _run_in_order(
+    context: TurnContext, runs: Sequence[ToolRequest], before: Sequence[RequestResult]
+) -> list[RequestResult]:
+    """Run tools one after the other until one fails; those in a row that are alike are asked about at once."""
+    outcomes: list[RequestResult] = []
+    decided: dict[str, Decision | None] = {}
+    for number, request in enumerate(runs):
+        if not _all_ok((*before, *outcomes)):
+            outcomes.append(feedback.skipped((request.id,), "another part of your answer was refused or denied."))
+            continue
+        if request.id not in decided:
+            decided |= ask_batch(context, runs[number:])
+        outcomes.append(_execute(context, request, decided.get(request.id)))
+    return outcomes
+
+
+def _execute(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
+    """Run a tool, after a human agreed where its definition, a rule or an echo of what the agent read wants it."""
+    account = ""
+    if has_to_ask(context, request):
+        asked = approval_request_for(context, request)
+        agreed = ask_permit(context, (request.id,), asked, sign_tool, decision)
+        if isinstance(agreed, RequestResult):
+            return agreed
+        request, account = agreed.approved.value, agreed.account
+    if request.effect == "run":
+        context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
     outcome = _run(context, request)
     return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
-
-
-def _read(context: TurnContext, request: ToolRequest) -> RequestResult:
-    """Look, and ask a human first where the request only repeats what the agent was given to read."""
-    if context.echo(request):
-        decision = ask(context, approval_request_for(context, request))
-        if decision.answer != "approve":
-            return feedback.denied((request.id,), decision.reason, stop=decision.answer == "abort")
-    return _run(context, request)
 
 
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    result = dispatch.run_request(request, definition, context.project, context.registry.runners)
+    result = dispatch.run_request(
+        request, definition, context.project, context.registry.runners, kept_back(context, request)
+    )
     context.publish(
         ToolExecutionResult(
             ids=(request.id,),
@@ -224,32 +158,14 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
             duration_ms=result.duration_ms,
         )
     )
+    decision = may_read(context, request, result.text)
+    if decision is not None and decision.answer != "approve":
+        return feedback.kept_back((request.id,), request.tool_name, decision.reason, stop=decision.answer == "abort")
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
     context.returned.add(result.text, f"the result of {request.tool_name}" + (f" of {path}" if path else ""))
     return feedback.result((request.id,), request.tool_name, result)
-
-
-def _planned(ids: tuple[str, ...], plan: Plan) -> ChangePlanned:
-    fuzzy, merged = (tuple(map(str, files)) for files in (plan.fuzzy, plan.merged))
-    return ChangePlanned(ids, plan.changes.files(), plan.notes, fuzzy, merged)
-
-
-def _wrote(outcome: RequestResult, written: ChangeSet, started: float) -> ToolExecutionResult:
-    """Return the result of writing files, or (nothing in ``written``) of not writing them."""
-    return ToolExecutionResult(
-        ids=outcome.ids,
-        ok=outcome.ok,
-        text=outcome.text,
-        changes=written.files(),
-        duration_ms=_ms_since(started),
-    )
-
-
-def _ms_since(started: float) -> float:
-    """Return the milliseconds since ``started`` (``time.monotonic``)."""
-    return round((time.monotonic() - started) * 1000, 3)
 
 
 def _all_ok(outcomes: Sequence[RequestResult]) -> bool:
