@@ -202,7 +202,7 @@ class TerminalApprover:
         self._clock = clock
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Show ``request`` and return the answer. Whatever goes wrong here is a denial or an abort."""
+        """Show ``request`` and return the answer. Whatever goes wrong here is a denial; Ctrl-C answers nothing."""
         if not self.attended:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
@@ -211,8 +211,6 @@ class TerminalApprover:
         try:
             answer, reason, scope, final = _Question(self._console, self._choices, request).ask()
             by = "human"
-        except KeyboardInterrupt:
-            answer, reason, by = "abort", "interrupted", "human"
         except NoAnswer as error:
             reason, by = str(error), error.by
             if isinstance(error, Elsewhere):
