@@ -15,23 +15,22 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from rails.agents.output import check_output
-from rails.approval.decision import Decision, sign_tool
+from rails.approval.decision import Decision
 from rails.core.conversation import Message, ModelAnswer, TextDelta
-from rails.core.dataclass import dataclass, replace
+from rails.core.dataclass import dataclass
 from rails.core.errors import ModelError
-from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
-from rails.core.tool_request import ToolRequest, ToolResult
+from rails.core.tool_request import ToolRequest
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback
 from rails.session.answer_reader import AnswerReader
-from rails.session.ask_approval import approval_request_for, ask_batch, ask_permit
+from rails.session.ask_approval import ask_batch
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
 from rails.session.proposal import propose_change
 from rails.session.tool_calls import validate_all
+from rails.session.tool_runs import run_tool
 from rails.session.turn_context import TurnContext, ms_since
-from rails.tools.runners import dispatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def _carried_out(
 ) -> list[RequestResult]:
     """Look, then change, then run: what fails holds back what comes after it, apart from looking."""
     read, edits, runs = ([r for r in requests if r.effect == effect] for effect in ("read", "edit", "run"))
-    outcomes = [done.get(r.id) or _guarded(context, (r,), partial(_execute, context, r)) for r in read]
+    outcomes = [done.get(r.id) or _guarded(context, (r,), partial(run_tool, context, r)) for r in read]
     if edits:
         failed = not _all_ok((*before, *outcomes))
         outcomes.append(done.get(edits[0].id) or _change(context, edits, failed=failed))
@@ -155,43 +154,9 @@ def _run_in_order(
             alike = partial(ask_batch, context, runs[number:])
             together = attempted(context.publish, (), "alike runs were asked about", alike)
             decided |= {} if isinstance(together, RequestResult) else together
-        step = partial(_execute, context, request, decided.get(request.id))
+        step = partial(run_tool, context, request, decided.get(request.id))
         outcomes.append(_guarded(context, (request,), step))
     return outcomes
-
-
-def _execute(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
-    """Run a tool, after a human agreed where its definition asks for one or it only repeats what the agent read."""
-    account = ""
-    if request.asks or context.echo(request):
-        asked = approval_request_for(context, request)
-        agreed = ask_permit(context, (request.id,), asked, sign_tool, decision)
-        if isinstance(agreed, RequestResult):
-            return agreed
-        request, account = agreed.approved.value, agreed.account
-    if request.effect == "run":
-        context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
-    outcome = _run(context, request)
-    return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
-
-
-def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
-    definition = context.registry.get(request.tool_name)
-    assert definition is not None, "a validated request has a definition"
-    run = partial(dispatch.run_request, request, definition, context.project, context.registry.runners)
-    result = attempted(context.publish, (request.id,), f"{request.tool_name} ran", run)
-    if isinstance(result, RequestResult):
-        in_doubt = feedback.in_doubt((request.id,), request.tool_name).text if request.effect == "run" else ""
-        result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
-    ids, tool, facts, spent = (request.id,), request.tool_name, result.facts, result.duration_ms
-    context.publish(
-        ToolExecutionResult(ids=ids, ok=result.ok, text=result.text, tool=tool, facts=facts, duration_ms=spent)
-    )
-    path, digest = facts.get("path"), facts.get("sha256")
-    if isinstance(path, str) and isinstance(digest, str):
-        context.saw(path, digest)
-    context.returned.add(result.text, f"the result of {tool}" + (f" of {path}" if path else ""))
-    return feedback.result(ids, tool, result)
 
 
 def _all_ok(outcomes: Sequence[RequestResult]) -> bool:
