@@ -16,7 +16,7 @@ from rails.session.turn_context import TurnContext
 from rails.tools.runners import dispatch
 
 
-def run_tool(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
+def carry_out_tool(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
     """Run a tool, after a human agreed where its definition, a rule or an echo of what the agent read wants it."""
     account = ""
     if has_to_ask(context, request):

@@ -29,7 +29,7 @@ from rails.session.faults import attempted
 from rails.session.feedback import RequestResult, compose
 from rails.session.proposal import propose_change
 from rails.session.tool_calls import validate_all
-from rails.session.tool_runs import run_tool
+from rails.session.tool_runs import carry_out_tool
 from rails.session.turn_context import TurnContext, ms_since
 
 
@@ -93,7 +93,7 @@ def _carried_out(
 ) -> list[RequestResult]:
     """Look, then change, then run: what fails holds back what comes after it, apart from looking."""
     read, edits, runs = ([r for r in requests if r.effect == effect] for effect in ("read", "edit", "run"))
-    outcomes = [done.get(r.id) or _guarded(context, (r,), partial(run_tool, context, r)) for r in read]
+    outcomes = [done.get(r.id) or _guarded(context, (r,), partial(carry_out_tool, context, r)) for r in read]
     if edits:
         failed = not _all_ok((*before, *outcomes))
         outcomes.append(done.get(edits[0].id) or _change(context, edits, failed=failed))
@@ -154,7 +154,7 @@ def _run_in_order(
             alike = partial(ask_batch, context, runs[number:])
             together = attempted(context.publish, (), "alike runs were asked about", alike)
             decided |= {} if isinstance(together, RequestResult) else together
-        step = partial(run_tool, context, request, decided.get(request.id))
+        step = partial(carry_out_tool, context, request, decided.get(request.id))
         outcomes.append(_guarded(context, (request,), step))
     return outcomes
 
