@@ -17,7 +17,7 @@ from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
-from rails.log.reader import SessionSummary, sessions, verify
+from rails.log.reader import SessionSummary, verify
 from rails.projections.session import session_as_json
 from rails.review.terminal import render_session
 from rails.session.project import state_of
@@ -123,11 +123,9 @@ def _summary(state: Path, wanted: str | None) -> SessionSummary:
 def _list(options: argparse.Namespace, state: Path) -> int:
     from rails.review.reports.sessions import sessions_table
 
-    if options.json and not options.filter:
-        common.print_json([to_json(session) for session in sessions(state)])
-        return EXIT_OK
     library = _library(state)
-    cards = library.cards(options.filter, _PATIENCE_S if not options.filter else float("inf"))
+    all_of_it = options.filter or options.json
+    cards = library.cards(options.filter, float("inf") if all_of_it else _PATIENCE_S)
     if options.json:
         common.print_json([to_json(card.to_json()) for card in cards[::-1]])
     elif not cards:

@@ -44,7 +44,7 @@ _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name"
 _TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
 _S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
-_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
+_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data", "syntax"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
 _NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
 #: Why a block is ignored that is no JSON and does not look like a call.
@@ -249,7 +249,7 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
             return _from_value(repaired, block, tools)
         repaired = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
     elif block.closed and block.whole and fault.code == "syntax" and repaired.code in _QUOTE_FAULTS:
-        settled = settle_quotes(block.body, tools)
+        settled = settle_quotes(block.body, tools, sure=repaired.code != "syntax")
         if isinstance(settled, ParsedJson):
             return _from_value(settled, block, tools)
         repaired = settled if settled.code == "ambiguous" else repaired

@@ -54,7 +54,7 @@ ReadStep: TypeAlias = "Callable[[], ReadStep | None]"
 class LenientReader(Tokens):
     """One pass over a text: ``stack`` holds the open containers, ``keys`` the pending key of each."""
 
-    def __init__(self, text: str, known: KnownNames, closers: bool, escapes: Escapes = "strict") -> None:
+    def __init__(self, text: str, known: KnownNames, closers: bool, escapes: Escapes = None) -> None:
         super().__init__(text, escapes)
         self.known, self.closers = known, closers
         self.stack: list[dict[str, Json] | list[Json]] = []

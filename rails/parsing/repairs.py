@@ -30,7 +30,7 @@ _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])
 
 
 def repair(
-    text: str, *, known: KnownNames = frozenset, closers: bool = False, escapes: Escapes = "strict"
+    text: str, *, known: KnownNames = frozenset, closers: bool = False, escapes: Escapes = None
 ) -> ParsedJson | JsonFault:
     """Read ``text`` as one value, repairing syntax where there is one reading.
 
@@ -43,7 +43,7 @@ def repair(
     try:
         outer = _escaped_once_more(text)
         if outer is not None:
-            return _inside(outer, known)
+            return _inside(outer, known, escapes)
         return _checked(LenientReader(text, known, closers, escapes).read(), text)
     except Stop as stop:
         return stop.fault
@@ -76,9 +76,9 @@ def _escaped_once_more(text: str) -> str | None:
     return inner_text if isinstance(inner_text, str) and inner_text.lstrip()[:1] in ("{", "[") else None
 
 
-def _inside(inner: str, known: KnownNames) -> ParsedJson | JsonFault:
+def _inside(inner: str, known: KnownNames, escapes: Escapes) -> ParsedJson | JsonFault:
     note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
     parsed = parse_strict(inner)
     if isinstance(parsed, JsonFault):
-        parsed = _checked(LenientReader(inner, known, closers=False).read(), inner)
+        parsed = _checked(LenientReader(inner, known, closers=False, escapes=escapes).read(), inner)
     return parsed if isinstance(parsed, JsonFault) else parsed._replace(repairs=(note, *parsed.repairs))

@@ -55,7 +55,7 @@ def _outcome(job: CheckJob, context: CheckContext, workflows: set[str]) -> Check
     found, missing = _check(job.path, job.after, context, workflows)
     after, fixed = job.after, tuple[Fixed, ...]()
     if context.fix and job.path in workflows:
-        after, fixed = _tidied(job)
+        after, fixed = _tidied(job, unsafe=context.unsafe_fixes)
         found, missing = _check(job.path, after, context, workflows) if fixed else (found, missing)
     before, _ = _check(job.path, job.before, context, set()) if job.before is not None else ((), None)
     not_checked = [NotChecked(job.path, missing.check, missing.reason, missing.required)] if missing else []
@@ -66,16 +66,17 @@ def _outcome(job: CheckJob, context: CheckContext, workflows: set[str]) -> Check
     return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
-def _tidied(job: CheckJob) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return an n8n workflow in n8n's own form with what is missing filled in, and what was done.
+def _tidied(job: CheckJob, *, unsafe: bool) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return an n8n workflow repaired, in n8n's own form, with what is missing filled in, and what was done.
 
     An older file of another form is left as it is: a small edit must not become a change of every line.
     """
     from rails.n8n import formatting
+    from rails.n8n.nodes import catalogue
 
     if job.before is not None and formatting.canonical(job.before) != job.before:
         return job.after, ()
-    return formatting.tidied(job.after, job.path)
+    return formatting.tidied(job.after, job.path, catalogue.current(), unsafe=unsafe)
 
 
 class _Missing(NamedTuple):
