@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
-from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
+from rails.core.errors import EXIT_BROKEN, EXIT_INTERRUPTED, EXIT_USAGE, RailsError
 
 #: What each verb does, in the order of the help. Its options and its work are in ``rails/commands/VERB.py``.
 VERBS: Final[Mapping[str, str]] = {
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print("\nai-rails: stopped. What was approved and written stays; nothing is half done.", file=sys.stderr)
-        return 130
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN

@@ -106,6 +106,13 @@ def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False) -> RequestR
     return RequestResult(ids, "aborted" if stop else "denied", text)
 
 
+def kept_back(ids: tuple[str, ...], tool_name: str, reason: str, *, stop: bool = False) -> RequestResult:
+    """A tool has run and a human or a rule keeps from the agent what it returned."""
+    why = reason.strip() or "No reason was given."
+    text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. {why}"
+    return RequestResult(ids, "aborted" if stop else "denied", text)
+
+
 def skipped(ids: tuple[str, ...], why: str) -> RequestResult:
     """A sound request that did not run because something before it failed."""
     return RequestResult(ids, "skipped", f"Not run: {why} Send it again when that is solved.")

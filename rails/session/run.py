@@ -16,7 +16,7 @@ from rails.agents.acceptance import untrusted_agent_error
 from rails.agents.output import json_of
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
-from rails.approval.decision import Approver
+from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core import paths
 from rails.core.errors import UsageError
@@ -71,7 +71,7 @@ class Session:
         """Start the clock of the session's budgets."""
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        monitor = Monitor(self.human, attended=self.job.approve != "policy")
+        monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
 
     @contextmanager
@@ -272,6 +272,10 @@ class Session:
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
             on_text=self.on_text,
         )
+
+
+def _attended(approver: Approver) -> bool:
+    return isinstance(approver, Chooser) and approver.attended
 
 
 def where(project: Path, log: SessionLog) -> ResumeState:

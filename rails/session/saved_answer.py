@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
@@ -41,6 +41,16 @@ from rails.tools.registry import Registry
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
 
+#: What the end of a session says, by its outcome.
+_ENDED: Final = {
+    "done": "applied a saved answer",
+    "dry_run": "a dry run: nothing was to be written",
+    "partial": "a part of what was sent was applied",
+    "nothing_done": "no answer was carried out",
+    "error": "a check could not be done, so nothing was applied",
+    "denied": "what the answer asked for was denied",
+    "refused": "the answer was refused",
+}
 #: What an answer without a request is told.
 NOTHING_FOUND = "No valid JSON code block found"
 
@@ -142,6 +152,7 @@ class Proposals:
     gate: Gate
     watch: Callable[[Record], object] = field(default=lambda _: None)
     session: Session = field(init=False)
+    became: list[ApplyStatus] = field(default_factory=list, init=False)
     _count: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -155,7 +166,8 @@ class Proposals:
         """Recover what an interruption left, start the gate, and end both and the session's log in the end."""
         with self.session.open():
             yield
-        self.session.publish(WorkflowEnd("applied a saved answer", "done"))
+        outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover))
+        self.session.publish(WorkflowEnd(_ENDED[outcome], outcome))
 
     def apply(self, text: str) -> AppliedAnswer:
         """Carry out one answer. Raises RailsError; the log then holds all that happened."""
@@ -167,8 +179,20 @@ class Proposals:
         reader.feed(text)
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=SavedAnswer.name)
         self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
+        self.became.append("error")  # until it is known; an exception leaves it so
         turn = carry_out(context, answer, reader.flush("end_turn"))
-        return applied_answer(turn, collected, self.approver, self.log.session_id)
+        became = applied_answer(turn, collected, self.approver, self.log.session_id)
+        self.became[-1] = became.status
+        return became
+
+
+def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:
+    """Return how a session ended in which these answers were applied: "done" only when all of all was written."""
+    if set(became) <= {"applied"}:
+        return "nothing_done" if not became else "dry_run" if dry else "done"
+    if "applied" in became or "partial" in became:
+        return "partial"
+    return next(status for status in ("error", "denied", "refused") if status in became)
 
 
 @dataclass
@@ -195,7 +219,7 @@ class Collector:
             case ToolExecutionResult(ok=True, changes=changes):
                 self.written += changes or ()
             case HumanDecision(answer=answer):
-                self.denied = self.denied or answer != "approve"
+                self.denied = self.denied or answer not in ("approve", "dry_run")
             case _:
                 pass
 
@@ -212,7 +236,7 @@ class DryRunApprover:
         self.reached.append(request)
         if self.show:
             self.show(request)
-        return Decision("deny", "This is a dry run; nothing was written.", "dry run")
+        return Decision("dry_run", "This is a dry run; nothing was written.", "dry run", of=request.digest)
 
 
 @dataclass(frozen=True)
@@ -251,7 +275,9 @@ class SavedAnswer:
 def applied_answer(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
     """Return what became of the answer that ``turn`` carried out."""
     dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
-    failed = [outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind == "denied")]
+    failed = [
+        outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind in ("denied", "skipped"))
+    ]
     status = _status(collected, dry=dry) if failed or not turn.outcomes else "applied"
     told = turn.reply.text if turn.reply and failed else ""
     return AppliedAnswer(

@@ -24,7 +24,7 @@ from rails.core.tool_request import ToolRequest
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback, prefetch
-from rails.session.ask_approval import approval_request_for, ask_batch, ask_permit
+from rails.session.ask_approval import approval_request_for, ask_batch, ask_permit, has_to_ask, kept_back, may_read
 from rails.session.feedback import RequestResult
 from rails.session.proposal import propose_change
 from rails.session.tool_calls import announce, validate_all
@@ -128,9 +128,9 @@ def _run_in_order(
 
 
 def _execute(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
-    """Run a tool, after a human agreed where its definition asks for one or it only repeats what the agent read."""
+    """Run a tool, after a human agreed where its definition, a rule or an echo of what the agent read wants it."""
     account = ""
-    if request.asks or context.echo(request):
+    if has_to_ask(context, request):
         asked = approval_request_for(context, request)
         agreed = ask_permit(context, (request.id,), asked, sign_tool, decision)
         if isinstance(agreed, RequestResult):
@@ -145,7 +145,9 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    result = dispatch.run_request(request, definition, context.project, context.registry.runners)
+    result = dispatch.run_request(
+        request, definition, context.project, context.registry.runners, kept_back(context, request)
+    )
     context.publish(
         ToolExecutionResult(
             ids=(request.id,),
@@ -156,6 +158,9 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
             duration_ms=result.duration_ms,
         )
     )
+    decision = may_read(context, request, result.text)
+    if decision is not None and decision.answer != "approve":
+        return feedback.kept_back((request.id,), request.tool_name, decision.reason, stop=decision.answer == "abort")
     path, digest = result.facts.get("path"), result.facts.get("sha256")
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
