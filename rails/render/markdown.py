@@ -167,7 +167,7 @@ def _answer(given: blocks.Answer) -> Iterator[str]:
         yield "- ⚠ Nobody has answered yet"
         return
     reason = f": {given.reason}" if given.reason else ""
-    sign = "✅" if given.answer == "approve" else "⛔"
+    sign = {"approve": "✅", "dry_run": "·"}.get(given.answer, "⛔")
     yield f"- {sign} Decision: {inline(f'{given.answer} by {given.by}{reason}')}"
 
 

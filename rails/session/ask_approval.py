@@ -11,12 +11,15 @@ from rails.approval.decision import (
     BatchApprover,
     Chooser,
     Decision,
+    RuleBook,
+    request_for_result,
     request_for_tool,
     still_valid,
 )
 from rails.approval.edit import edit_summary
 from rails.approval.policy.grants import Granter
 from rails.approval.terminal.batch import MOST, alike, digest_of_all
+from rails.core.builtin_tools import READ_FILE
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
 from rails.core.dataclass import dataclass, replace
@@ -38,10 +41,36 @@ _MOST: Final = 10
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
     """Put one question, and publish it and its answer."""
+    if isinstance(context.approver, RuleBook):
+        asked = context.approver.with_rules(asked)
     context.publish(_asked(asked))
     decision = context.approver.decide(asked)
     _publish_decision(context, asked, decision)
     return decision
+
+
+def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
+    """Whether the use of a tool is a question: its definition, an echo or a rule of the policy says so."""
+    if request.asks or context.echo(request):
+        return True
+    rules = context.approver
+    return isinstance(rules, RuleBook) and rules.looks_at(approval_request_for(context, request))
+
+
+def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str] | None:
+    """Return what says why a list or a search leaves a file out; reading one by its name is asked about instead."""
+    rules, agent = context.approver, context.agent.name
+    if request.tool_name == READ_FILE.name or not isinstance(rules, RuleBook):
+        return None
+    tools = (request.tool_name, READ_FILE.name)
+    return lambda path: rules.keeps_back(agent, path, tools)
+
+
+def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision | None:
+    """Ask about what a tool returned, where a rule of the policy wants it; ``None``: the agent reads it."""
+    asked = request_for_result(approval_request_for(context, request), text)
+    rules = context.approver
+    return ask(context, asked) if isinstance(rules, RuleBook) and rules.looks_at(asked) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +125,8 @@ def ask_batch(context: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[
     if len(requests) < 2 or not isinstance(context.approver, BatchApprover):
         return {}
     questions = [approval_request_for(context, request) for request in requests[:MOST] if request.asks]
+    if isinstance(rules := context.approver, RuleBook):
+        questions = [question for question in questions if rules.with_rules(question) is question]
     group = list(takewhile(lambda one: alike(questions[0], one), questions))
     together = [question for question, request in zip(group, requests, strict=False) if question.id == request.id]
     if len(together) < 2:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
@@ -29,18 +29,30 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
-from rails.parsing.parse import parse
+from rails.parsing.parse import parse, with_proposals
+from rails.parsing.proposals import FORMS
 from rails.parsing.results import ParsedAnswer
+from rails.session.answer_reader import AnswerReader
 from rails.session.job import SessionJob, log_session_start
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.run import Session, both
-from rails.session.turn import Turn, carry_out, parser_of
+from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction
 from rails.tools.registry import Registry
 
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
 
+#: What the end of a session says, by its outcome.
+_ENDED: Final = {
+    "done": "applied a saved answer",
+    "dry_run": "a dry run: nothing was to be written",
+    "partial": "a part of what was sent was applied",
+    "nothing_done": "no answer was carried out",
+    "error": "a check could not be done, so nothing was applied",
+    "denied": "what the answer asked for was denied",
+    "refused": "the answer was refused",
+}
 #: What an answer without a request is told.
 NOTHING_FOUND = "No valid JSON code block found"
 
@@ -88,7 +100,9 @@ def parse_answer(
     ``project`` adds its own tools to those that ship; ``dialects`` names further wire formats to read; ``finish`` is
     why the model stopped. Raises DefinitionError for a wrong definition, UsageError for an unknown dialect.
     """
-    return parse(text, registry_of(_folder(project or Path.cwd())).shapes(), finish=finish, dialects=dialects)
+    shapes = registry_of(_folder(project or Path.cwd())).shapes()
+    found = parse(text, shapes, finish=finish, dialects=dialects)
+    return with_proposals(found, text.decode("utf-8", "replace") if isinstance(text, bytes) else text, shapes)
 
 
 def apply_answer(
@@ -142,6 +156,7 @@ class Proposals:
     gate: Gate
     watch: Callable[[Record], object] = field(default=lambda _: None)
     session: Session = field(init=False)
+    became: list[ApplyStatus] = field(default_factory=list, init=False)
     _count: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
@@ -155,7 +170,8 @@ class Proposals:
         """Recover what an interruption left, start the gate, and end both and the session's log in the end."""
         with self.session.open():
             yield
-        self.session.publish(WorkflowEnd("applied a saved answer", "done"))
+        outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover))
+        self.session.publish(WorkflowEnd(_ENDED[outcome], outcome))
 
     def apply(self, text: str) -> AppliedAnswer:
         """Carry out one answer. Raises RailsError; the log then holds all that happened."""
@@ -163,12 +179,24 @@ class Proposals:
         collected = Collector()
         self.session.watch = both(collected, self.watch)
         context = self.session.context(self.job.tasks[0][0])
-        reader = parser_of(context, self._count)
-        reader.feed(text)
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=SavedAnswer.name)
         self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
-        turn = carry_out(context, answer, reader.flush("end_turn"))
-        return applied_answer(turn, collected, self.approver, self.log.session_id)
+        reader = AnswerReader(context, self._count, live=False)
+        reader.feed(text)
+        self.became.append("error")  # until it is known; an exception leaves it so
+        turn = carry_out(context, answer, reader.finish(answer))
+        became = applied_answer(turn, collected, self.approver, self.log.session_id)
+        self.became[-1] = became.status
+        return became
+
+
+def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:
+    """Return how a session ended in which these answers were applied: "done" only when all of all was written."""
+    if set(became) <= {"applied"}:
+        return "nothing_done" if not became else "dry_run" if dry else "done"
+    if "applied" in became or "partial" in became:
+        return "partial"
+    return next(status for status in ("error", "denied", "refused") if status in became)
 
 
 @dataclass
@@ -195,7 +223,7 @@ class Collector:
             case ToolExecutionResult(ok=True, changes=changes):
                 self.written += changes or ()
             case HumanDecision(answer=answer):
-                self.denied = self.denied or answer != "approve"
+                self.denied = self.denied or answer not in ("approve", "dry_run")
             case _:
                 pass
 
@@ -212,7 +240,7 @@ class DryRunApprover:
         self.reached.append(request)
         if self.show:
             self.show(request)
-        return Decision("deny", "This is a dry run; nothing was written.", "dry run")
+        return Decision("dry_run", "This is a dry run; nothing was written.", "dry run", of=request.digest)
 
 
 @dataclass(frozen=True)
@@ -251,7 +279,9 @@ class SavedAnswer:
 def applied_answer(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
     """Return what became of the answer that ``turn`` carried out."""
     dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
-    failed = [outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind == "denied")]
+    failed = [
+        outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind in ("denied", "skipped"))
+    ]
     status = _status(collected, dry=dry) if failed or not turn.outcomes else "applied"
     told = turn.reply.text if turn.reply and failed else ""
     return AppliedAnswer(
@@ -259,7 +289,7 @@ def applied_answer(turn: Turn, collected: Collector, approver: Approver, session
         collected.planned if dry and status == "applied" else collected.written,
         collected.refusals if turn.outcomes else (_nothing_found(),),
         collected.verdict,
-        told or ("" if turn.outcomes else NOTHING_FOUND),
+        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. What is read: {FORMS}."),
         session_id,
     )
 
@@ -273,7 +303,7 @@ def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
 
 
 def _nothing_found() -> Refusal:
-    hint = "A request is a JSON object in a ```json fence, or one of the XML tool forms."
+    hint = f"What is read: {FORMS}. ai-rails prompt prints what to tell a chat first."
     return Refusal("no_request", NOTHING_FOUND, hint)
 
 

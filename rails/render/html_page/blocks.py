@@ -22,6 +22,7 @@ _ANSWERS: Final = {
     "approve": ("✓", "good", "Approved"),
     "deny": ("✕", "bad", "Denied"),
     "abort": ("■", "bad", "Stopped"),
+    "dry_run": ("·", "dim", "Dry run"),
 }
 _INDENTS: Final = 2
 _LISTED: Final = 200

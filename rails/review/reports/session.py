@@ -17,6 +17,8 @@ ENDINGS: Final = {
     "aborted": Badge("■", "bad", "Stopped by the human"),
     "model_failed": Badge("✕", "bad", "The model failed"),
     "nothing_done": Badge("✕", "bad", "Nothing was done"),
+    "dry_run": Badge("·", "dim", "Dry run"),
+    "partial": Badge("✕", "bad", "Applied in part"),
     "": Badge("…", "open", "Unfinished"),
 }
 _STAGES: Final = ("model", "gate", "human", "write", "run")
