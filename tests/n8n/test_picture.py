@@ -14,7 +14,7 @@ from rails.n8n.compare.compare import compare_workflows
 from rails.n8n.draw import picture, scene
 from rails.n8n.draw.geometry import boxes_and_wires
 from rails.n8n.draw.project import project_drawing
-from rails.n8n.rules.project import Call, WorkflowFacts
+from rails.n8n.rules.project import WorkflowCall, WorkflowFacts
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -229,7 +229,7 @@ def test_error_branches_and_called_workflows_are_seen():
 
 def test_a_project_is_drawn_with_its_calls_and_error_workflows():
     def facts(path, id_, *targets, handler="", **more):
-        calls = tuple(Call(f"to {one}", (), one, "", None) for one in targets)
+        calls = tuple(WorkflowCall(f"to {one}", (), one, "", None) for one in targets)
         return WorkflowFacts(path, id_, path, calls, error_workflow=handler, **more)
 
     files = [

@@ -25,7 +25,7 @@ _CATCHES: Final = "n8n-nodes-base.errorTrigger"
 _NO_HANDLER: Final = frozenset({"", "DEFAULT"})
 
 
-class Call(NamedTuple):
+class WorkflowCall(NamedTuple):
     """One node that calls the workflow of an id, with the names of the inputs that it gives (``None``: not said)."""
 
     node: str
@@ -42,7 +42,7 @@ class WorkflowFacts:
     path: str
     id: str
     name: str
-    calls: tuple[Call, ...] = ()
+    calls: tuple[WorkflowCall, ...] = ()
     routes: tuple[tuple[str, str], ...] = ()
     error_workflow: str = ""
     is_called: bool = False
@@ -50,7 +50,7 @@ class WorkflowFacts:
     inputs: frozenset[str] | None = None
 
 
-def facts_of(workflow: Workflow, path: str) -> WorkflowFacts:
+def workflow_facts(workflow: Workflow, path: str) -> WorkflowFacts:
     """Return what a workflow has to do with others."""
     running = [node for node in workflow.nodes if not node.disabled]
     settings = workflow.raw.get("settings")
@@ -73,7 +73,7 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def calls_of(node: Node) -> Iterator[Call]:
+def calls_of(node: Node) -> Iterator[WorkflowCall]:
     """Yield the call that a node makes, where it names the workflow by a constant."""
     given = node.parameters
     if node.type not in CALLERS or given.get("source", "database") != "database":
@@ -83,7 +83,7 @@ def calls_of(node: Node) -> Iterator[Call]:
     if isinstance(value, dict):
         target, name = value.get("value"), _text(value.get("cachedResultName"))
     if isinstance(target, str) and target and not target.startswith("="):
-        yield Call(
+        yield WorkflowCall(
             node.name, (*node.path, "parameters", "workflowId"), target, name, _given(given.get("workflowInputs"))
         )
 
@@ -131,7 +131,7 @@ class Surroundings:
 
 def check(workflow: Workflow, around: Surroundings, path: str, profile: str) -> Iterator[Issue]:
     """Yield the issues between a workflow and those around it. ``path`` is its own file, which is none of them."""
-    own = facts_of(workflow, path)
+    own = workflow_facts(workflow, path)
     strict: Severity = "error" if profile in {"publish", "strict"} else "warning"
     twin = around.by_id.get(own.id) if own.id else None
     if twin is not None:
@@ -143,7 +143,7 @@ def check(workflow: Workflow, around: Surroundings, path: str, profile: str) -> 
     yield from _served(workflow, own, around, strict)
 
 
-def _call(call: Call, own: WorkflowFacts, around: Surroundings, strict: Severity) -> Iterator[Issue]:
+def _call(call: WorkflowCall, own: WorkflowFacts, around: Surroundings, strict: Severity) -> Iterator[Issue]:
     title, target = f"Node {shown_value(call.node)}", around.by_id.get(call.target)
     known = around.account.workflows
     if call.target == own.id:
@@ -170,7 +170,7 @@ def _call(call: Call, own: WorkflowFacts, around: Surroundings, strict: Severity
         )
 
 
-def _nowhere(call: Call, title: str, around: Surroundings, strict: Severity) -> Iterator[Issue]:
+def _nowhere(call: WorkflowCall, title: str, around: Surroundings, strict: Severity) -> Iterator[Issue]:
     """A call of a workflow that nobody knows; where only the project's files are known, of one that was meant."""
     meant = [one for one in around.others if call.target in {one.name, one.path} or call.named == one.name != ""]
     known = around.account.workflows
@@ -220,4 +220,4 @@ def facts_in(value: Json, path: str) -> Iterator[WorkflowFacts]:
     """Yield the facts of the workflow, or of each one of a list."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict):
-            yield facts_of(model.build(item), path)
+            yield workflow_facts(model.build(item), path)
