@@ -39,6 +39,7 @@ EXIT_OF: Final = {
     "unanswered": EXIT_FINDINGS,
     "nothing_done": EXIT_FINDINGS,
     "model_failed": EXIT_BROKEN,
+    "internal_error": EXIT_BROKEN,
 }
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
