@@ -15,6 +15,7 @@ VERBS: Final[Mapping[str, str]] = {
     "run": "let an agent work on a task",
     "chat": "talk with an agent; ai-rails alone does the same at a terminal",
     "apply": "apply a saved answer: find, validate, gate, show, approve, write",
+    "prompt": "print what to paste into a chat first, so that apply can read its answers",
     "gate": "check files: syntax, linters, formatters, n8n workflows",
     "new": "begin a project: its folder and a page to fill in",
     "feature": "begin a feature of this project: a page to fill in",

@@ -7,12 +7,13 @@ from one page, and attempts are counted again. Turns, tokens, time and money are
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from rails.agents.prompt import first_message
-from rails.core.conversation import Message, NativeResult, TextPart
+from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, UnansweredError
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
@@ -25,15 +26,17 @@ from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
+from rails.session.answer_reader import AnswerReader
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.escalation import RUNGS, EscalationStep
-from rails.session.feedback import CUT
+from rails.session.faults import attempted
+from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.resume import ResumeState, failed_turn_text
-from rails.session.turn import Turn, carry_out, parser_of, take_turn
+from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
@@ -122,8 +125,8 @@ class AgentLoop:
         while True:
             try:
                 ending = self._work()
-            except KeyboardInterrupt:
-                if self.state.talk is None:
+            except KeyboardInterrupt as stopped:
+                if self.state.talk is None or stopped.args:  # a signal that ends a program
                     raise
                 ending = Ending("stopped", say("aborted"))
             if self.state.talk is None:
@@ -142,9 +145,7 @@ class AgentLoop:
         standing = self.state.standing()
         reply, answered = Message("user", ()), list[Message]()
         if answer := standing.pending:  # what of it was not carried out is not done any more
-            reader = parser_of(context, standing.turns)
-            reader.feed(answer.message.text)
-            native = reader.flush(answer.stop_reason, answer.message.calls).native_ids
+            native = _native_ids(context, standing.turns, answer)
             done = tuple(dict.fromkeys((standing.done or {}).values()))
             told = {request_id for outcome in done for request_id in outcome.ids}
             left = tuple(request_id for request_id in native if request_id not in told)
@@ -330,7 +331,9 @@ class AgentLoop:
         return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
 
     def _oversee(self) -> Steer:
-        return self.state.monitor.look(self.context, self.state.records)
+        look = partial(self.state.monitor.look, self.context, self.state.records)
+        steer = attempted(self.context.publish, (), "the overseer looked at the session", look)
+        return steer if isinstance(steer, Steer) else Steer()
 
 
 def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bool:
@@ -358,6 +361,10 @@ def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bo
                 hindered = True
             case GateVerdict(verdict=verdict) if verdict.status == "fail":
                 hindered = True
+            case FeedbackSent(codes=codes) if "internal" in codes:
+                hindered = True
+            case ToolExecutionResult(ok=False, tool=""):
+                hindered = True
     return hindered or (refused and not read)
 
 
@@ -371,11 +378,20 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
-    reader = parser_of(context, resumed.turns)
+    reader = AnswerReader(context, resumed.turns, live=False)
     reader.feed(answer.message.text)
-    found = reader.flush(answer.stop_reason, answer.message.calls)
+    found = reader.finish(answer)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
         return carry_out(context, answer, found, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
-    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(found.native_ids)))
-    return Turn(answer, outcomes, feedback.compose(answer, outcomes, found.native_ids))
+    native = {} if isinstance(found, RequestResult) else found.native_ids
+    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
+    return Turn(answer, outcomes, feedback.compose(answer, outcomes, native))
+
+
+def _native_ids(context: TurnContext, turns: int, answer: ModelAnswer) -> Mapping[str, str]:
+    """Return the provider's id of each native call of an answer that was read before."""
+    reader = AnswerReader(context, turns, live=False)
+    reader.feed(answer.message.text)
+    found = reader.finish(answer)
+    return {} if isinstance(found, RequestResult) else found.native_ids
