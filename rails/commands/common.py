@@ -86,8 +86,6 @@ def approver_of(
     keyboard = _keyboard()
     if keyboard or web:
         minutes = getattr(options, "answer_within", None)
-        if minutes is not None and not minutes > 0:
-            raise UsageError(f"--answer-within takes minutes above 0, not {minutes:g}. Nothing was started.")
         fallback = ApprovalQueue(
             judge=gate.judge,
             grants=grants,
@@ -217,7 +215,7 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
             yield item["id"], str(item["text"])
         except (ValueError, TypeError, KeyError) as error:
             raise UsageError(
-                f'Line {number} is not {{"id": …, "text": …}}: {error!r}. Nothing more was read.'
+                f'Line {number} is not {{"id": …, "text": …}}: {one_line(str(error))}. Nothing more was read.'
             ) from error
 
 
