@@ -27,7 +27,7 @@ examples:
   ai-rails new shop "a shop for tea"               begin a project; also feature and takeover
   ai-rails run --plan shop --agent planner --then coder,reviewer
   ai-rails run "fix the tests" --web               the same, decided in the browser
-  ai-rails apply answer.md                         any saved answer, from any chat
+  ai-rails apply answer.md                         any saved answer, from any chat: edits, patches, whole files
   ai-rails gate --diff main                        only what is new since main
   ai-rails review                                  what happened, session by session
   ai-rails undo                                    take the last step back
@@ -127,7 +127,8 @@ def add_approval(parser: argparse.ArgumentParser) -> None:
         "--approve",
         choices=("ask", "policy"),
         default="ask",
-        help="ask you each time, or let your policy file decide and deny what it would ask (default: ask)",
+        help="ask: you decide, always. policy: your policy file decides and you are asked about the rest, "
+        "which is denied where nobody is there (default: ask)",
     )
     parser.add_argument("--plain", action="store_true", help="for screen readers: words instead of signs, no colour")
 

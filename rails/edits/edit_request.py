@@ -20,6 +20,7 @@ class EditRequest:
     nearest to that line. ``expected_count``: all places, if there are exactly so many. ``handle``:
     accept one place that an earlier refusal offered. ``ignore_case`` and ``regex``: how ``old`` is
     searched (see :mod:`rails.edits.regex_search`). ``validate_after``: a text that the file must have afterwards.
+    ``keep_placeholder``: what looks like left-out code is meant; a human decides.
     """
 
     old: str
@@ -32,6 +33,13 @@ class EditRequest:
     ignore_case: bool = False
     regex: bool = False
     validate_after: str = ""
+    keep_placeholder: bool = False
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the request says which of several places it means."""
+        numbers = (self.occurrence, self.near_line, self.expected_count)
+        return self.replace_all or bool(self.handle) or any(number is not None for number in numbers)
 
 
 def without_fence(wanted: EditRequest) -> EditRequest | None:

@@ -6,9 +6,9 @@ is not in the file, but is in what the edits before it in the same answer made o
 contradict each other: two whole writes, an edit followed by a whole write, two moves onto one name. If
 one request is refused, none is planned.
 
-The tools and their parameters: write_file{file_path, content}; edit_file{file_path, old_string, new_string,
-replace_all?, occurrence?, near_line?, expected_count?, base_hash?, handle?, ignore_case?, use_regex?,
-validate_after?}; multi_edit{edits[]: the same, and order?};
+The tools and their parameters: write_file{file_path, content, create_only?, keep_placeholder?};
+edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_line?, expected_count?, base_hash?,
+handle?, ignore_case?, use_regex?, validate_after?, keep_placeholder?}; multi_edit{edits[]: the same, and order?};
 insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path};
 edit_workflow{file_path, operations[]}.
 """
@@ -33,6 +33,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
+from rails.core.restrictions import Restrictions
 from rails.core.tool_request import Json, ToolRequest
 from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
@@ -42,8 +43,6 @@ from rails.edits.plan_result import EditError, EditResult, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
 from rails.edits.workflow import workflow_edit
-
-__all__ = ["EditResult", "Plan", "plan"]
 
 
 def plan(
@@ -55,20 +54,23 @@ def plan(
     ``known`` is what the agent has read: a request about a file that changed since is merged where that is
     certain (:mod:`rails.edits.merge`), and refused as stale otherwise.
     """
+    restrictions = Restrictions.of(project)
     with opened(project) as workspace:
-        found = _planned(requests, workspace, known)
+        found = _planned(requests, workspace, known, restrictions)
         refusals, misses = list(found.refusals), list(found.misses)
         kept = list(requests)
         while partial and found.refusals and kept:
             refused = {refusal.request_id for refusal in found.refusals}
             kept = [request for request in kept if request.id not in refused] if "" not in refused else []
-            found = _planned(kept, workspace, known)
+            found = _planned(kept, workspace, known, restrictions)
             refusals, misses = refusals + list(found.refusals), misses + list(found.misses)
     return replace(found, refusals=tuple(refusals), misses=tuple(misses)) if partial else found
 
 
-def _planned(requests: Sequence[ToolRequest], workspace: Workspace, known: KnownFiles | None) -> Plan:
-    planner = _Planner(workspace, known)
+def _planned(
+    requests: Sequence[ToolRequest], workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions
+) -> Plan:
+    planner = _Planner(workspace, known, restrictions)
     for request in requests:
         planner.take(request)
     return planner.result()
@@ -77,8 +79,9 @@ def _planned(requests: Sequence[ToolRequest], workspace: Workspace, known: Known
 class _Planner:
     """Drafts of all files that the requests name, and what went wrong on the way."""
 
-    def __init__(self, workspace: Workspace, known: KnownFiles | None) -> None:
+    def __init__(self, workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions) -> None:
         self.workspace = workspace
+        self.restrictions = restrictions
         self.known = known
         self.drafts: dict[WorkspacePath, Draft] = {}
         self.refusals: list[Refusal] = []
@@ -124,6 +127,8 @@ class _Planner:
     def _open(self, path: WorkspacePath) -> Draft:
         if reason := paths.forbidden(path):
             raise EditError("protected", f"Not allowed: {reason}.", "Work on the project's own files.")
+        if reason := self.restrictions.reason(str(path)):
+            raise EditError("restricted", f"Not allowed: {reason}.", "Leave this file as it is.")
         if len(self.drafts) >= limits.FILES_PER_CHANGE:
             raise EditError("limit", f"More than {limits.FILES_PER_CHANGE} files in one answer.", "Send them in parts.")
         found = self.workspace.read(path)
@@ -187,16 +192,20 @@ class _Planner:
         if self.refusals:
             return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses))
         merged = tuple(draft.path for draft in self.drafts.values() if draft.merged)
-        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), tuple(self.outcomes), merged)
+        insisted = tuple(said for draft in self.drafts.values() for said in draft.insisted)
+        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), tuple(self.outcomes), merged, insisted)
 
     # -- one method per tool ----------------------------------------------------------------------
 
     def write_file(self, request: ToolRequest) -> None:
         """write_file: the whole file."""
-        draft = self.draft(request, request.parameters.get("file_path"))
+        p = request.parameters
+        draft = self.draft(request, p.get("file_path"))
         if draft is not None:
-            content, base = request.parameters.get("content"), request.parameters.get("base_hash")
-            self._try(request, draft, lambda: draft.write(_text(content), base if isinstance(base, str) else ""))
+            content, base = p.get("content"), p.get("base_hash")
+            only, keep = p.get("create_only") is True, p.get("keep_placeholder") is True
+            step = lambda: draft.write(_text(content), _text(base), create_only=only, keep=keep)  # noqa: E731
+            self._try(request, draft, step)
 
     def edit_file(self, request: ToolRequest) -> None:
         """edit_file: one replacement."""
@@ -219,7 +228,8 @@ class _Planner:
         draft = self.draft(request, p.get("file_path"))
         if draft is not None:
             line, end, base = _number(p.get("line")) or 0, _number(p.get("end_line")), p.get("base_hash")
-            step = lambda: draft.insert(line, end, _text(p.get("text")), base if isinstance(base, str) else "")  # noqa: E731
+            keep = p.get("keep_placeholder") is True
+            step = lambda: draft.insert(line, end, _text(p.get("text")), _text(base), keep=keep)  # noqa: E731
             self._try(request, draft, step)
 
     def delete_file(self, request: ToolRequest) -> None:
@@ -286,6 +296,7 @@ def _wanted(p: Mapping[str, Json]) -> EditRequest:
         p.get("ignore_case") is True,
         p.get("use_regex") is True,
         _text(p.get("validate_after")),
+        p.get("keep_placeholder") is True,
     )
 
 

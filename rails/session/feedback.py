@@ -26,7 +26,9 @@ HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
 CUT: Final = ("max_tokens", "cut")
 
 #: The kind of a request's result. Everything but "result" is a failure with a budget of its own.
-FeedbackKind = Literal["result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "aborted"]
+FeedbackKind = Literal[
+    "result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "internal", "aborted"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,13 @@ def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False) -> RequestR
     return RequestResult(ids, "aborted" if stop else "denied", text)
 
 
+def kept_back(ids: tuple[str, ...], tool_name: str, reason: str, *, stop: bool = False) -> RequestResult:
+    """A tool has run and a human or a rule keeps from the agent what it returned."""
+    why = reason.strip() or "No reason was given."
+    text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. {why}"
+    return RequestResult(ids, "aborted" if stop else "denied", text)
+
+
 def skipped(ids: tuple[str, ...], why: str) -> RequestResult:
     """A sound request that did not run because something before it failed."""
     return RequestResult(ids, "skipped", f"Not run: {why} Send it again when that is solved.")
@@ -114,6 +123,23 @@ def skipped(ids: tuple[str, ...], why: str) -> RequestResult:
 def stale(ids: tuple[str, ...], message: str) -> RequestResult:
     """The file changed between the look and the write."""
     return RequestResult(ids, "edit", f"Human/System Feedback: {message} Read the file again and send the edit anew.")
+
+
+def unwritable(ids: tuple[str, ...], message: str) -> RequestResult:
+    """The disk or the folder did not take the change."""
+    return RequestResult(ids, "failed", f"Human/System Feedback: The change could not be written. {message}")
+
+
+def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
+    """Something that only the operator can mend was in the way; they know what."""
+    text = f"Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told."
+    return RequestResult(ids, "failed", f"{text} Look at the state of the files before you go on.")
+
+
+def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
+    """A fault of ours. The agent learns that it happened, and nothing of our insides."""
+    text = f"Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason."
+    return RequestResult(ids, "internal", f"{text} Look at the state of the files, then send it again or another way.")
 
 
 def applied(ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str]) -> RequestResult:
@@ -189,6 +215,12 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     return Message("user", tuple(parts))
 
 
+def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
+    """The message after a fault of ours in putting it together: each of the provider's calls needs a result."""
+    results = [NativeResult(call_id, outcome.text, is_error=True) for call_id in native.values()]
+    return Message("user", (*results, TextPart(f"{HEADER}\n{outcome.text}")))
+
+
 def cut_off(answer: ModelAnswer) -> str:
     """The answer ended before its end."""
     why = answer.note or "Your answer was cut off before its end."
@@ -224,3 +256,30 @@ def _changed_region(change: FileChange, most: int = 60) -> list[str]:
 def _fixes(verdict: Verdict) -> str:
     counted = [f"{fix.rule} in {fix.path}" + (f" ({fix.count}×)" if fix.count > 1 else "") for fix in verdict.fixed]
     return ", ".join(counted)
+
+
+#: What a hook of another agent may say at once, in characters: its host cuts longer texts or puts them in a file.
+HOST_PAGE_CHARS: Final = 1_900
+
+
+def host_page(verdict: Verdict, opening: str, closing: str) -> str:
+    """Return findings as the model of another agent reads them: the most important first, within a bound."""
+    told = sorted(verdict.blocking, key=_weight)
+    lines, room = [], HOST_PAGE_CHARS - len(opening) - len(closing) - 60
+    for number, finding in enumerate(told):
+        change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
+        shown = [_finding(finding), *(_window(change, finding) if change and number < 3 else [])]
+        text = "\n".join(shown)
+        text = text if len(text) <= room or number else text[:room]
+        if len(text) > room:
+            lines.append(f"... and {len(told) - number} more; they are told when these are gone.")
+            break
+        lines.append(text)
+        room -= len(text) + 1
+    return "\n".join([opening, *lines, closing])
+
+
+def _weight(finding: Finding) -> tuple[int, str, int]:
+    """Return an order in which what breaks a file comes first, then names that do not exist, then the rest by place."""
+    broken = finding.rule in ("invalid-syntax", "E999", "syntax") or finding.tool in ("syntax", "json", "yaml", "toml")
+    return (0 if broken else 1 if finding.rule.startswith("F") else 2, finding.path, finding.line)

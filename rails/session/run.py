@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,16 +16,15 @@ from rails.agents.acceptance import untrusted_agent_error
 from rails.agents.output import json_of
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
-from rails.approval.decision import Approver
+from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core import paths
-from rails.core.errors import UsageError
+from rails.core.errors import RailsError, UsageError
 from rails.core.events.base import Event
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, ErrorEvent, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
 from rails.edits.apply import read_file, recover
-from rails.edits.checkpoints import History
 from rails.gate.gate import Gate
 from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
@@ -34,14 +33,13 @@ from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
+from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
-from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome, log_session_start
+from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome
 from rails.session.monitor import Monitor
 from rails.session.resume import ResumeState, content_digest, resume_state
 from rails.session.turn_context import TurnContext
-from rails.tools.loader import Registry
-
-__all__ = ["Ending", "Session", "SessionJob", "SessionOutcome", "log_session_start", "where"]
+from rails.tools.registry import Registry
 
 #: Lines of a hand-off that its question shows; the file has all of it.
 _SHOWN_LINES = 12
@@ -68,14 +66,13 @@ class Session:
     human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     prices: Mapping[str, Price] = field(default_factory=dict)
-    history: History = field(init=False)
     state: SessionState = field(init=False)
 
     def __post_init__(self) -> None:
         """Start the clock of the session's budgets."""
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        monitor = Monitor(self.human, attended=self.job.approve != "policy")
+        monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
 
     @contextmanager
@@ -83,7 +80,6 @@ class Session:
         """Recover what an interruption left, start the gate, and close it in the end."""
         for note in recover(self.job.project):
             self.publish(ErrorEvent(note, note, recovered=True))
-        self.history = History(self.job.project)
         self.gate = self.gate or Gate(self.job.project)
         with self.gate:
             yield
@@ -93,10 +89,22 @@ class Session:
         if resumed:
             self.state.restore(resumed)
         with self.open():
-            ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
+            try:
+                ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
+            except RailsError:
+                raise
+            except Exception as error:
+                ending = self._broken(error)
         if ending.outcome not in PAUSED:
             self.publish(WorkflowEnd(ending.message, ending.outcome))
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
+
+    def _broken(self, error: Exception) -> Ending:
+        """Pause after a fault of ours between turns."""
+        fault = fault_event("the session went on", error)
+        self.publish(fault)
+        on = f"Nothing is lost: ai-rails run --resume {self.log.session_id}"
+        return Ending("internal_error", f"{fault.message} {fault.error} {on}")
 
     def _chain(self, at: ResumeState) -> Ending:
         """Run one agent after the other, from where the session stands."""
@@ -249,8 +257,22 @@ class Session:
         """
         record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
         self.state.records.append(record)
-        self.watch(record)
+        try:
+            self.watch(record)
+        except (RailsError, BrokenPipeError):
+            raise
+        except Exception as error:
+            self._unseen(error)
         return record
+
+    def _unseen(self, error: Exception) -> None:
+        """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
+        record = self.log.append(fault_event("this was shown", error))
+        self.state.records.append(record)
+        watch, self.watch = self.watch, lambda _: None
+        with suppress(Exception):
+            watch(record)
+        self.watch = watch
 
     def context(self, role: str) -> TurnContext:
         """Return what a turn of ``role`` stands on; the session must be open.
@@ -270,7 +292,6 @@ class Session:
             model=self.model_for(agent.name),
             gate=self.gate,
             approver=self.approver,
-            history=self.history,
             publish_as=self.publish,
             tools=tool_specs(agent, self.registry),
             correction=self.job.correction,
@@ -278,6 +299,10 @@ class Session:
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
             on_text=self.on_text,
         )
+
+
+def _attended(approver: Approver) -> bool:
+    return isinstance(approver, Chooser) and approver.attended
 
 
 def where(project: Path, log: SessionLog) -> ResumeState:
@@ -289,3 +314,13 @@ def where(project: Path, log: SessionLog) -> ResumeState:
 
     recover(project)
     return resume_state(read_strict(log.path), hash_of)
+
+
+def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
+    """Return a watcher that shows each record to two."""
+
+    def watch(record: Record) -> None:
+        first(record)
+        second(record)
+
+    return watch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,12 +18,11 @@ from rails.core.events.base import Event
 from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import read_file
-from rails.edits.checkpoints import History
 from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
 from rails.models.model import Model
 from rails.parsing.echoes import ReturnedTexts
-from rails.tools.loader import Registry
+from rails.tools.registry import Registry
 
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]
@@ -47,7 +47,6 @@ class TurnContext:
     model: Model
     gate: Gate
     approver: Approver
-    history: History
     publish_as: Callable[[Event, str, str], object]
     seen: dict[str, str] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict, repr=False)
@@ -99,3 +98,8 @@ class TurnContext:
         if not known or not (tool and tool.by_place) or "base_hash" in request.parameters:
             return request
         return replace(request, parameters={**request.parameters, "base_hash": known})
+
+
+def ms_since(started: float) -> float:
+    """Return the milliseconds since ``started`` (``time.monotonic``)."""
+    return round((time.monotonic() - started) * 1000, 3)
