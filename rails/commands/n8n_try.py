@@ -45,7 +45,7 @@ def try_flow(options: argparse.Namespace, words: list[str]) -> int:
     )
     result = try_workflow(workflow, setting, start=options.start)
     if options.json:
-        common.print_json(report.as_json(result, workflow))
+        common.print_json(report.try_json(result, workflow))
     else:
         print("\n".join(report.text_lines(result, workflow, file.name)))
     return EXIT_FINDINGS if result.failed else EXIT_OK

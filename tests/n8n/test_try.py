@@ -146,7 +146,7 @@ def test_the_report_says_which_branch_each_item_takes_and_that_it_is_not_n8n():
     assert "not n8n itself" in lines[0]
     assert "     true: 2 items (of the input: 1, 2)" in lines
     assert "     false: 1 item (of the input: 0)" in lines
-    said = report.as_json(result, value)
+    said = report.try_json(result, value)
     assert said["is_n8n"] is False
     assert [one["name"] for one in said["runs"][1]["outputs"]] == ["true", "false"]
     assert said["runs"][1]["outputs"][0]["items"][0]["from"] == [{"node": "Start", "run": 0, "output": 0, "item": 1}]
@@ -246,7 +246,7 @@ JSON = st.recursive(
 @given(written=CODE, value=JSON)
 def test_any_expression_on_any_data_has_an_end(written, value):
     result = tried(flow(set_to("Set", f"={{{{ {written} }}}} {{{{ $json.v }}}}")), {"Start": [{"v": value}]})
-    json.dumps(report.as_json(result, model.build(flow(set_to("Set", "")))))
+    json.dumps(report.try_json(result, model.build(flow(set_to("Set", "")))))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -89,7 +89,7 @@ def output_label(run: NodeRun, place: int, workflow: Workflow) -> str:
     return f"output {place}" if len(run.outputs) > 1 else ""
 
 
-def as_json(result: TryResult, workflow: Workflow) -> dict[str, Any]:
+def try_json(result: TryResult, workflow: Workflow) -> dict[str, Any]:
     """Return the whole dry run as JSON: every item with those that it was made from."""
     return {
         "format": _FORMAT,
