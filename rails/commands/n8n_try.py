@@ -17,7 +17,8 @@ from rails.n8n import model
 from rails.n8n.model import Workflow
 from rails.n8n.try_run import values
 from rails.n8n.try_run.context import CodeRunner
-from rails.n8n.try_run.dates import DateTime, zone
+from rails.n8n.try_run.dates import DateTime
+from rails.n8n.try_run.durations import zone
 from rails.n8n.try_run.engine import TrySetting, start_of, try_workflow
 from rails.n8n.try_run.values import NodeFault, NotModelled
 from rails.processes import programs

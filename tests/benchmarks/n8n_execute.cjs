@@ -53,12 +53,17 @@ async function runCode(settings, context, itemIndex) {
     if (settings.nodeMode !== 'runOnceForEachItem') return { ok: true, result: await run(itemIndex) };
     const result = [];
     for (let i = settings.chunk.startIndex; i < settings.chunk.startIndex + settings.chunk.count; i++) {
-      const one = await run(i);
-      result.push({ ...(one.json ? one : { json: one }), pairedItem: { item: i } });
+      try {
+        const one = await run(i);
+        result.push({ ...(one.json ? one : { json: one }), pairedItem: { item: i } });
+      } catch (error) {
+        if (!settings.continueOnFail) throw error;
+        result.push({ json: { error: error.message }, pairedItem: { item: i } });
+      }
     }
     return { ok: true, result };
   } catch (error) {
-    return { ok: false, error };
+    return settings.continueOnFail ? { ok: true, result: [{ json: { error: error.message } }] } : { ok: false, error };
   }
 }
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from rails.n8n import model
 from rails.n8n.try_run import values
-from rails.n8n.try_run.dates import DateTime, zone
+from rails.n8n.try_run.dates import DateTime
+from rails.n8n.try_run.durations import zone
 from rails.n8n.try_run.engine import TrySetting, try_workflow
 
 FOLDER = Path(__file__).parent / "try_run"
@@ -26,6 +27,11 @@ NOT_MODELLED = {
     "$jmespath($json, 'o.p')": "$jmespath",
     "$now.toLocaleString()": ".toLocaleString()",
     "$now.toRelative()": ".toRelative()",
+    "t regex lookahead": "look-around",
+    "t fmt": ".setLocale()",
+    "t locale": ".toLocaleString()",
+    "f merge one empty v0": "old order",
+    "f sort mixed": "not all numbers or all texts",
 }
 
 

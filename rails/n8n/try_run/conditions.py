@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from rails.n8n.try_run import values
-from rails.n8n.try_run.builtins import _parse_json
-from rails.n8n.try_run.dates import ZONE, DateTime, JsDate, zone
+from rails.n8n.try_run.builtins import read_json_text
+from rails.n8n.try_run.dates import DateTime
+from rails.n8n.try_run.durations import ZONE, zone
+from rails.n8n.try_run.js_date import JsDate
 from rails.n8n.try_run.patterns import RegExp
 from rails.n8n.try_run.values import (
     UNDEFINED,
@@ -205,7 +207,7 @@ def _parsed(value: Value, wanted: type) -> Value:
     text = to_text(value)
     for one in (text, text.replace("'", '"')) if wanted is list else (text,):
         try:
-            made = _parse_json(one)
+            made = read_json_text(one)
         except Thrown:
             continue
         if isinstance(made, wanted):

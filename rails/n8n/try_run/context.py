@@ -9,7 +9,7 @@ from rails.n8n.model import Node
 from rails.n8n.try_run import values
 from rails.n8n.try_run.expressions import Evaluator
 from rails.n8n.try_run.items import Item, NodeRun, Outputs
-from rails.n8n.try_run.values import UNDEFINED, NodeFault, Value
+from rails.n8n.try_run.values import UNDEFINED, NodeFault, Value, get_path
 
 #: Runs the JavaScript of a Code node: the code, the names it has as JSON, and what it gives back as JSON.
 CodeRunner = Callable[[str, Mapping[str, Any]], Any]
@@ -78,3 +78,18 @@ def listed(value: Value, what: str = "") -> list[str]:
             f"The '{what}' parameter must be a string of fields separated by commas or an array of strings."
         )
     return [name.strip() for name in value.split(",") if name.strip()]
+
+
+def listed_fields(context: NodeContext, name: str) -> list[str]:
+    """Return the names of fields that a parameter lists. Raises NodeFault where there is none."""
+    found = listed(context.parameter(name, 0, ""), name)
+    if not found:
+        raise NodeFault("No fields specified. Please add a field")
+    return found
+
+
+def reader(context: NodeContext) -> Callable[[Value, str], Value]:
+    """Return how the node reads a field: by path, or by its plain name."""
+    if context.option("disableDotNotation", False) is True:
+        return lambda of, name: of.get(name, UNDEFINED) if isinstance(of, dict) else UNDEFINED
+    return get_path

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rails.n8n.javascript.expressions import segments
 from rails.n8n.try_run import values
-from rails.n8n.try_run.builtins import _parse_json
+from rails.n8n.try_run.builtins import read_json_text
+from rails.n8n.try_run.code_node import code
 from rails.n8n.try_run.conditions import converted
-from rails.n8n.try_run.context import NodeContext, listed
-from rails.n8n.try_run.dates import DateTime, JsDate, zone
-from rails.n8n.try_run.flow_nodes import reader
-from rails.n8n.try_run.items import Item, Outputs, given_items
+from rails.n8n.try_run.context import NodeContext, listed, reader
+from rails.n8n.try_run.date_node import date_time
+from rails.n8n.try_run.dates import DateTime
+from rails.n8n.try_run.items import Item, Outputs
 from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Thrown, Value, get_path, set_path, to_text
 
 
@@ -22,7 +22,9 @@ def set_fields(context: NodeContext) -> Outputs:
     """Return the items with fields set: by hand or as JSON, with the other fields or without."""
     if context.version < 3:
         return context.each(lambda index, item: _old_set(context, index, item))
-    return context.each(lambda index, item: _set(context, index, item))
+    more = int(context.parameter("duplicateCount", 0, 0)) if context.parameter("duplicateItem", 0, False) is True else 0
+    made = context.each(lambda index, item: _set(context, index, item))
+    return [[item if turn == 0 else Item(item.json, item.parents) for item in made[0] for turn in range(more + 1)]]
 
 
 def _set(context: NodeContext, index: int, item: Item) -> Item:
@@ -96,7 +98,7 @@ def _json_fields(context: NodeContext, index: int) -> dict[str, Value]:
     if raw.startswith("="):
         text = _with_values(context, text, index)
     try:
-        made = _parse_json(text)
+        made = read_json_text(text)
     except Thrown:
         raise NotModelled(f"the repair of the JSON in item {index}, which does not parse as it is") from None
     if not isinstance(made, dict):
@@ -296,100 +298,6 @@ def _figure(one: Mapping[str, Value], data: list[Value]) -> Value:
     return len({repr(value) for value in kept}) if how == "countUnique" else len(kept)
 
 
-def date_time(context: NodeContext) -> Outputs:
-    """Return the items with a date formatted, rounded, moved or taken apart."""
-    if context.version < 2:
-        raise NotModelled(f"Date & Time version {context.version:g}")
-    return context.each(lambda index, item: _dated(context, index, item))
-
-
-def _dated(context: NodeContext, index: int, item: Item) -> Item:
-    def get(name: str, default: Value = UNDEFINED) -> Value:
-        return context.parameter(name, index, default)
-
-    operation = to_text(context.parameter("operation", 0, "getCurrentDate"))
-    work = _DATES.get(operation)
-    if work is None:
-        raise NotModelled(f"Date & Time operation {operation}")
-    default_name, compute = work
-    made = dict(item.json) if context.option("includeInputFields", False) is True else {}
-    made[to_text(get("outputFieldName", default_name))] = values.json_value(compute(context, get))
-    return Item(made, (item,))
-
-
-def _read_date(context: NodeContext, value: Value, form: Value = UNDEFINED, named: str = "") -> DateTime:
-    """Return a date as the node reads it: without a zone it is UTC, seconds and milliseconds by their length."""
-    tz, number = zone(context.zone), values.to_number(value)
-    if form not in (UNDEFINED, "", None):
-        found = DateTime.parse(to_text(value), to_text(form), tz)
-    elif number == number:  # noqa: PLR0124 - NaN is not itself
-        number = number if isinstance(number, int) else number * 1000
-        found = DateTime.of_millis(number * (1000 if len(to_text(number)) < 12 else 1), tz)
-    else:
-        found = JsDate.read(DateTime.of_millis(0, zone("UTC")), to_text(value)).date
-    if found.at is None:
-        raise NodeFault("Invalid date format")
-    offset = re.search(r"\+(\d\d)", to_text(value))
-    return found.in_zone(named or (f"+{offset[1]}" if offset and isinstance(value, str) else "UTC"))
-
-
-_Get = Callable[..., Value]
-
-
-def _now(context: NodeContext, get: _Get) -> Value:
-    now = context.names(0)["$now"].in_zone(get("options.timezone", context.zone) or context.zone)
-    return str(now if get("includeTime", True) is not False else now.start("day"))
-
-
-def _shifted(sign: int) -> Callable[[NodeContext, _Get], Value]:
-    return lambda context, get: str(
-        _read_date(context, get("magnitude"), named=context.zone).plus(
-            {to_text(get("timeUnit", "days")): get("duration", 0)}, sign
-        )
-    )
-
-
-def _written(context: NodeContext, get: _Get) -> Value:
-    date = get("date")
-    if date in values.NOTHING:
-        return date
-    form = get("format", "MM/dd/yyyy")
-    found = _read_date(context, date, get("options.fromFormat"), context.zone if get("options.timezone") else "")
-    return found.format(get("customFormat", "") if form == "custom" else form)
-
-
-def _rounded(context: NodeContext, get: _Get) -> Value:
-    date = _read_date(context, get("date"), named=context.zone)
-    if get("mode", "roundDown") == "roundDown":
-        return str(date.start(get("toNearest", "month")))
-    unit = get("to", "month")
-    return str(date.plus({to_text(unit): 1}).start(unit))
-
-
-def _between(context: NodeContext, get: _Get) -> Value:
-    units, zone_ = get("units", ["day"]), context.zone
-    found = _read_date(context, get("endDate"), named=zone_).diff(
-        _read_date(context, get("startDate"), named=zone_), units
-    )
-    return str(found) if get("options.isoString", False) is True else found.property("toObject")()
-
-
-def _extracted(context: NodeContext, get: _Get) -> Value:
-    part = to_text(get("part", "month"))
-    return _read_date(context, get("date"), named=context.zone).property("weekNumber" if part == "week" else part)
-
-
-_DATES: Final[Mapping[str, tuple[str, Callable[[NodeContext, _Get], Value]]]] = {
-    "addToDate": ("newDate", _shifted(1)),
-    "extractDate": ("datePart", _extracted),
-    "formatDate": ("formattedDate", _written),
-    "getCurrentDate": ("currentDate", _now),
-    "getTimeBetweenDates": ("timeDifference", _between),
-    "roundDate": ("roundedDate", _rounded),
-    "subtractFromDate": ("newDate", _shifted(-1)),
-}
-
-
 def rename_keys(context: NodeContext) -> Outputs:
     """Return the items with fields under other names."""
     if context.option("regexReplacement.replacements", []):
@@ -406,80 +314,6 @@ def rename_keys(context: NodeContext) -> Outputs:
         return Item(made, (item,))
 
     return context.each(renamed)
-
-
-def code(context: NodeContext) -> Outputs:
-    """Return what the JavaScript of a Code node makes of the items."""
-    if context.parameter("language", 0, "javaScript") != "javaScript":
-        raise NotModelled("Python in a Code node")
-    written = to_text(context.node.parameters.get("jsCode", ""))
-    if context.parameter("mode", 0, "runOnceForAllItems") == "runOnceForEachItem":
-        return context.each(lambda index, item: _one_given(_run(context, written, index), item))
-    back = _run(context, written, None)
-    rows = back if isinstance(back, list) else [back]
-    if back in values.NOTHING or not all(isinstance(one, dict) for one in rows):
-        raise NodeFault("Code doesn't return items properly: return an array of objects, one for each item")
-    made = given_items([values.json_value(one) for one in rows])
-    for item, one in zip(made, rows, strict=True):
-        paired = one.get("pairedItem")
-        places = [
-            p.get("item") if isinstance(p, dict) else p for p in (paired if isinstance(paired, list) else [paired])
-        ]
-        item.parents = tuple(context.items[p] for p in places if isinstance(p, int) and 0 <= p < len(context.items))
-    return [made]
-
-
-def _one_given(back: Value, item: Item) -> Item:
-    if not isinstance(back, dict):
-        raise NodeFault("Code doesn't return an object: return one item, for example {json: {…}}")
-    made = given_items(values.json_value(back))[0]
-    made.parents = (item,)
-    return made
-
-
-def _run(context: NodeContext, written: str, index: int | None) -> Value:
-    if context.code_runner is not None:
-        return context.code_runner(written, {
-            "items": _views(context), "index": index, "nodes": context.evaluator.all_items(),
-        })  # fmt: skip
-    names = context.names(index or 0)
-    views = _views(context)
-    names |= {"items": views} if index is None else {"item": views[index], "$json": views[index]["json"]}
-    names["$input"] = _CodeInput(views, index, names["$input"])
-    try:
-        return context.evaluator.run_code(written, names)
-    except Thrown as thrown:
-        raise NodeFault(str(thrown)) from None
-
-
-def _views(context: NodeContext) -> list[Value]:
-    """Return the items as code gets them: its own copies, each paired with its place."""
-    return [copy.deepcopy(item.view()) | {"pairedItem": {"item": place}} for place, item in enumerate(context.items)]
-
-
-class _CodeInput:
-    """``$input`` in code, whose items the code may change."""
-
-    kind = "object"
-
-    def __init__(self, views: list[Value], index: int | None, otherwise: Value) -> None:
-        self._views, self._index, self._otherwise = views, index, otherwise
-
-    def property(self, key: str) -> Value:
-        """Return the items, one of them, or what ``$input`` has beside."""
-        views = self._views
-        if key == "item" and self._index is not None:
-            return views[self._index]
-        found: dict[str, Value] = {
-            "all": lambda: views,
-            "first": lambda: views[0] if views else UNDEFINED,
-            "last": lambda: views[-1] if views else UNDEFINED,
-        }
-        return found[key] if key in found else self._otherwise.property(key)
-
-    def in_json(self) -> Value:
-        """Return nothing: no part is a value of its own."""
-        return {}
 
 
 DATA: Final = {

@@ -17,7 +17,8 @@ from rails.n8n.model import Node, Wire, Workflow, shown_value
 from rails.n8n.try_run import values
 from rails.n8n.try_run.context import CodeRunner, NodeContext
 from rails.n8n.try_run.data_nodes import DATA
-from rails.n8n.try_run.dates import NOW, ZONE, DateTime, zone
+from rails.n8n.try_run.dates import NOW, DateTime
+from rails.n8n.try_run.durations import ZONE, zone
 from rails.n8n.try_run.expressions import Evaluator
 from rails.n8n.try_run.flow_nodes import FLOW
 from rails.n8n.try_run.items import Item, NodeRun, Outputs, given_items
@@ -137,7 +138,7 @@ class _Run:
                 if not self._step(self._stack.pop(0), result):
                     break
                 if not self._stack:
-                    self._wake()
+                    self._wake(result)
         except OverBudget as bound:
             result.ended = f"The dry run ended at its bound: {bound}."
         finally:
@@ -179,21 +180,18 @@ class _Run:
             outputs = self._outputs(node, run)
         except NodeFault as fault:
             run.said = str(fault)
-            if not self._goes_on(node):
-                run.state = "failed"
-                self._put_out(run, [], result)
-                return False
-            failed = Item({"error": run.said}, inputs[0][:1])
-            failed.is_error = True
-            outputs = (
-                [[failed]] if node.raw.get("onError") == "continueErrorOutput" else [[one.again() for one in inputs[0]]]
+            goes_on = self._goes_on(node)
+            run.state = "done" if goes_on else "failed"
+            self._put_out(run, [[one.again() for one in inputs[0]]] if goes_on else [], result)
+            self._follow(run)
+            return goes_on
+        except (NotModelled, *_UNFORESEEN) as missing:
+            form = (
+                ""
+                if isinstance(missing, NotModelled)
+                else f"parameters or data of this form ({type(missing).__name__}): "
             )
-        except NotModelled as missing:
-            run.state, run.said = "not modelled", str(missing)
-            self._put_out(run, [], result)
-            return True
-        except _UNFORESEEN as fault:
-            run.state, run.said = "not modelled", f"parameters or data of this form ({type(fault).__name__}: {fault})"
+            run.state, run.said = "not modelled", f"{form}{missing}"
             self._put_out(run, [], result)
             return True
         self._put_out(run, self._finished(node, run, outputs), result)
@@ -309,7 +307,7 @@ class _Run:
         else:
             self._stack.append(task)
 
-    def _wake(self) -> None:
+    def _wake(self, result: TryResult) -> None:
         """Let a node run that waits for inputs which will not come, unless a node before it waits too."""
         for name in list(self._waiting):
             if self._needs_all(self.workflow.by_name[name]) or any(
@@ -319,6 +317,11 @@ class _Run:
             found = self._waiting[name].pop(0)
             if not self._waiting[name]:
                 del self._waiting[name]
+            if not self._depth_first:
+                run = NodeRun(name, self.workflow.by_name[name].type, len(self.runs.get(name, ())), "not modelled", [])
+                run.said = "an input that never comes, in n8n's old order (settings.executionOrder is not v1)"
+                self._put_out(run, [], result)
+                continue
             if any(found.inputs):
                 count = max(len(found.inputs), 2)
                 inputs = [one or [] for one in found.inputs] + [[]] * (count - len(found.inputs))

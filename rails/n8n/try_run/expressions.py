@@ -8,8 +8,9 @@ from typing import Protocol
 
 from rails.n8n.javascript.expressions import segments
 from rails.n8n.model import Node, Workflow, shown_value
-from rails.n8n.try_run import builtins, extensions, values
-from rails.n8n.try_run.dates import DateTime, Duration
+from rails.n8n.try_run import builtins, extensions, methods, values
+from rails.n8n.try_run.dates import DateTime
+from rails.n8n.try_run.durations import Duration
 from rails.n8n.try_run.interpreter import Interpreter
 from rails.n8n.try_run.items import Item, NodeRun, ancestors
 from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Thrown, Value
@@ -66,7 +67,7 @@ class Evaluator:
     def __init__(self, history: RunSoFar, now: DateTime, steps: int) -> None:
         self._history, self._now = history, now
         names = builtins.global_names(lambda: now) | dict(extensions.FUNCTIONS)
-        self._engine = Interpreter(names, builtins.member, extensions.absent, steps)
+        self._engine = Interpreter(names, methods.member, extensions.absent, steps)
 
     def resolve(self, value: Value, names: Mapping[str, Value]) -> Value:
         """Return a parameter with the expressions in it evaluated, and dates as texts."""
@@ -80,9 +81,9 @@ class Evaluator:
         """Return the value of an expression; of several parts it is a text."""
         made, position = list[Value](), 1
         for segment in segments(text):
-            made += [_unescaped(text[position : segment.start - 2]), self._segment(segment.code, names)]
+            made += [text[position : segment.start - 2], self._segment(segment.code, names)]
             position = segment.end + 2
-        made.append(_unescaped(text[position:]))
+        made.append(text[position:])
         if len(made) == 3 and made[0] == made[2] == "":
             if values.kind(made[1]) == "function" and made[1] not in values.NOTHING:
                 raise NodeFault("this is a function, please add ()")
@@ -242,10 +243,6 @@ def _only(found: list[Item], other: Node) -> Value:
     if len(found) > 1:
         raise NodeFault(f"Multiple matches: several items of {shown_value(other.name)} lead to this one")
     return found[0].view()
-
-
-def _unescaped(text: str) -> str:
-    return text.replace("\\{{", "{{") if "\\" in text else text
 
 
 def _clean(value: Value) -> Value:

@@ -12,8 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from rails.n8n.try_run import values
-from rails.n8n.try_run.builtins import _fixed, _parse_float, _parse_int, _parse_json
-from rails.n8n.try_run.dates import ZONE, DateTime, JsDate, zone
+from rails.n8n.try_run.builtins import parse_float, parse_int, read_json_text
+from rails.n8n.try_run.dates import DateTime
+from rails.n8n.try_run.durations import ZONE, zone
+from rails.n8n.try_run.js_date import JsDate
+from rails.n8n.try_run.methods import fixed
 from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Value, equal, is_numeric, to_number, to_text
 
 _CURRENCY: Final = re.compile(r"[\u20ac\u00a3\u00a5\u20b9$]")
@@ -50,7 +53,7 @@ def _number(text: str, read: Callable[[str], Value], what: str) -> Value:
 def _float(text: str) -> Value:
     if "," in text:
         raise NodeFault("cannot convert to float, expected . as decimal separator")
-    return _number(text, _parse_float, "float")
+    return _number(text, parse_float, "float")
 
 
 def _unique(of: list[Value], *keys: Value) -> list[Value]:
@@ -191,14 +194,14 @@ METHODS: Final[Mapping[str, Mapping[str, Callable[..., Value]]]] = {
         "isEmail": _mail,
         "isNumeric": lambda s: " " not in s and s != "" and not math.isnan(to_number(s)),
         "isUrl": lambda s: bool(_URL.fullmatch(s)),
-        "parseJson": _parse_json,
+        "parseJson": read_json_text,
         "quote": lambda s, mark='"': f"{mark}{s.replace(chr(92), chr(92) * 2).replace(mark, chr(92) + mark)}{mark}",
         "removeTags": lambda s: re.sub(r"<[^>]*>?", "", s),
         "toBoolean": lambda s: s.lower() not in {"", "false", "no", "0"},
         "toDateTime": _date,
         "toFloat": _float,
         "toTitleCase": _title,
-        "toInt": lambda s, base=10: _number(s, lambda one: _parse_int(one, base), "integer"),
+        "toInt": lambda s, base=10: _number(s, lambda one: parse_int(one, base), "integer"),
         "toNumber": lambda s: _number(s, to_number, "number"),
         "toSentenceCase": _sentence,
         "toSnakeCase": lambda s: _PUNCTUATION.sub("", re.sub(r"[ \-]", "_", s.lower())),
@@ -234,11 +237,11 @@ METHODS: Final[Mapping[str, Mapping[str, Callable[..., Value]]]] = {
         "isEven": lambda n: n % 2 == 0,
         "isInteger": _integer,
         "isOdd": lambda n: n % 2 == 1,
-        "round": lambda n, digits=0: to_number(_fixed(n, digits)),
+        "round": lambda n, digits=0: to_number(fixed(n, digits)),
         "toBoolean": lambda n: n != 0,
         "toDateTime": _from_number,
         "toFloat": lambda n: n,
-        "toInt": lambda n: to_number(_fixed(n)),
+        "toInt": lambda n: to_number(fixed(n)),
         "toNumber": lambda n: n,
     },
     "boolean": {"toInt": int, "toFloat": int, "toNumber": int, "toBoolean": lambda b: b},
@@ -272,12 +275,29 @@ def _if_empty(value: Value, otherwise: Value) -> Value:
     return otherwise if value in values.NOTHING or _empty(value) else value
 
 
+def _number_list(start: Value, end: Value) -> list[Value]:
+    first, last = int(to_number(start)), int(to_number(end))
+    if abs(last - first) > 100_000:
+        raise NotModelled("numberList() of more than 100,000 numbers")
+    return list(range(first, last + 1)) if first < last else list(range(first, last - 1, -1))
+
+
+def _average(*numbers: Value) -> Value:
+    return values.whole(sum(map(to_number, numbers)) / len(numbers)) if numbers else 0
+
+
+_PLAIN_FUNCTIONS: Final[Mapping[str, Value]] = {
+    "average": _average,
+    "max": lambda *n: max(map(to_number, n)),
+    "min": lambda *n: min(map(to_number, n)),
+    "not": lambda value: not values.truthy(value),
+}
 #: n8n's own functions.
 FUNCTIONS: Final[Mapping[str, Value]] = {
-    "$average": lambda *n: values.whole(sum(map(to_number, n)) / len(n)),
+    **_PLAIN_FUNCTIONS,
+    **{f"${name}": function for name, function in _PLAIN_FUNCTIONS.items()},
     "$if": lambda test, yes=UNDEFINED, no=UNDEFINED: yes if values.truthy(test) else no,
     "$ifEmpty": _if_empty,
-    "$max": lambda *n: max(map(to_number, n)),
-    "$min": lambda *n: min(map(to_number, n)),
-    "$not": lambda value: not values.truthy(value),
+    "numberList": _number_list,
+    "zip": lambda keys, held: {to_text(key): one for key, one in zip(keys, held, strict=True)},
 }

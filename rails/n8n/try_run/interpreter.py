@@ -1,4 +1,4 @@
-"""JavaScript run in Python over the tree that the rules read: bounded, with nothing of the machine in reach.
+"""JavaScript run in Python over the tree that the rules read: bounded_list, with nothing of the machine in reach.
 
 Why not Node's ``vm``: it is no boundary, needs Node and a person's consent, and knows neither luxon nor n8n's
 methods. Here a step is counted for every part of the code, so that each loop ends; what is missing raises
@@ -7,13 +7,12 @@ methods. Here a step is counted for every part of the code, so that each loop en
 
 from __future__ import annotations
 
-import math
-import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from rails.n8n.javascript import expressions, syntax
 from rails.n8n.try_run import values
+from rails.n8n.try_run.operators import int32, operate
 from rails.n8n.try_run.values import UNDEFINED, NotModelled, OverBudget, Thrown, Value
 
 if TYPE_CHECKING:
@@ -483,7 +482,7 @@ class Interpreter:
         if sign in {"typeof", "void"}:
             return values.type_of(given) if sign == "typeof" else UNDEFINED
         number = values.to_number(given)
-        return ~_int32(number) if sign == "~" else -number if sign == "-" else number
+        return ~int32(number) if sign == "~" else -number if sign == "-" else number
 
     def _delete(self, node: Node, scope: Scope) -> bool:
         if node.type in {"member_expression", "subscript_expression"}:
@@ -497,32 +496,7 @@ class Interpreter:
         left = self.value(_field(node, "left"), scope)
         if sign in _SHORT:
             return left if _SHORT[sign](left) else self.value(_field(node, "right"), scope)
-        return self.operate(sign, left, self.value(_field(node, "right"), scope))
-
-    def operate(self, sign: str, left: Value, right: Value) -> Value:
-        """Return what an operator makes of two values."""
-        if sign == "+":
-            return self._add(left, right)
-        if sign in _COMPARED:
-            return _COMPARED[sign](left, right)
-        if sign in {"instanceof", "in"}:
-            if sign == "instanceof":
-                return bool(getattr(right, "has_made", lambda _: False)(left))
-            return (
-                values.property_key(left) in right
-                if isinstance(right, dict)
-                else self.member(right, values.property_key(left)) is not UNDEFINED
-            )
-        return values.whole(_ARITHMETIC[sign](values.to_number(left), values.to_number(right)))
-
-    def _add(self, left: Value, right: Value) -> Value:
-        numbers = (int, float, bool, type(None), type(UNDEFINED))
-        if isinstance(left, numbers) and isinstance(right, numbers):
-            return values.whole(values.to_number(left) + values.to_number(right))
-        made = values.to_text(left) + values.to_text(right)
-        if len(made) > values.MOST_CHARS:
-            raise OverBudget(f"texts of at most {values.MOST_CHARS:,} characters")
-        return made
+        return operate(sign, left, self.value(_field(node, "right"), scope))
 
     def _ternary(self, node: Node, scope: Scope) -> Value:
         chosen = "consequence" if values.truthy(self.value(_field(node, "condition"), scope)) else "alternative"
@@ -535,7 +509,7 @@ class Interpreter:
             return left if _SHORT[sign](left) else self._put(target, self.value(_field(node, "right"), scope), scope)
         given = self.value(_field(node, "right"), scope)
         if node.type == "augmented_assignment_expression":
-            given = self.operate(sign, self.value(target, scope), given)
+            given = operate(sign, self.value(target, scope), given)
         return self._put(target, given, scope)
 
     def _update(self, node: Node, scope: Scope) -> Value:
@@ -622,52 +596,6 @@ def _piece(node: Node) -> str:
     return "" if written[1:2] in {"\n", "\r"} else expressions.string_value(written)
 
 
-def _int32(number: float) -> int:
-    bits = int(number) & 0xFFFFFFFF if math.isfinite(number) else 0
-    return bits - (1 << 32) if bits & 0x80000000 else bits
-
-
-def _divide(left: float, right: float) -> float:
-    if right == 0:
-        return math.nan if left == 0 or math.isnan(left) else math.copysign(math.inf, left) * math.copysign(1, right)
-    return left / right
-
-
-def _rest(left: float, right: float) -> float:
-    return math.nan if right == 0 or not math.isfinite(left) else math.fmod(left, right)
-
-
-def _power(left: float, right: float) -> float:
-    try:
-        made = float(left) ** right
-    except (OverflowError, ZeroDivisionError):
-        return math.inf
-    return math.nan if isinstance(made, complex) else made
-
-
-_ARITHMETIC: Final[Mapping[str, Callable[[float, float], float]]] = {
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": _divide,
-    "%": _rest,
-    "**": _power,
-    "&": lambda a, b: _int32(_int32(a) & _int32(b)),
-    "|": lambda a, b: _int32(_int32(a) | _int32(b)),
-    "^": lambda a, b: _int32(_int32(a) ^ _int32(b)),
-    "<<": lambda a, b: _int32(_int32(a) << (_int32(b) & 31)),
-    ">>": lambda a, b: _int32(a) >> (_int32(b) & 31),
-    ">>>": lambda a, b: (_int32(a) & 0xFFFFFFFF) >> (_int32(b) & 31),
-}
-_COMPARED: Final[Mapping[str, Callable[[Value, Value], bool]]] = {
-    "===": values.same,
-    "!==": lambda a, b: not values.same(a, b),
-    "==": values.loosely_same,
-    "!=": lambda a, b: not values.loosely_same(a, b),
-    "<": lambda a, b: values.compare(a, b, operator.lt),
-    ">": lambda a, b: values.compare(a, b, operator.gt),
-    "<=": lambda a, b: values.compare(a, b, operator.le),
-    ">=": lambda a, b: values.compare(a, b, operator.ge),
-}
 #: Whether the left side is the answer, so that the right one is not run.
 _SHORT: Final[Mapping[str, Callable[[Value], bool]]] = {
     "&&": lambda left: not values.truthy(left),

@@ -1,7 +1,7 @@
 """JavaScript's values in Python: what they are, how they compare, and how they become texts and numbers.
 
 ``null`` is ``None``, objects are ``dict``, arrays ``list``, numbers ``int`` where they are whole and ``float`` else.
-A text's length and places count characters, where JavaScript counts UTF-16 units: they differ behind an emoji.
+A text's places count characters, where JavaScript counts UTF-16 units: behind an emoji they differ.
 """
 
 from __future__ import annotations
