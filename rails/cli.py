@@ -14,6 +14,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_INTERRUPTED, EXIT_USAGE, RailsEr
 GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
     "use": {
         "run": "let an agent work on a task",
+        "chat": "talk with an agent; ai-rails alone does the same at a terminal",
         "apply": "apply a saved answer: find, validate, gate, show, approve, write",
         "gate": "check files: syntax, linters, formatters, n8n workflows",
         "undo": "take a step of a session back, byte for byte",
@@ -36,7 +37,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "hook": "the gate for other agents: Claude Code, Codex",
     },
     "n8n": {
-        "n8n": "workflows of n8n: rules, node catalogue, picture, diff",
+        "n8n": "workflows of n8n: rules, node catalogue, picture, diff, dry run",
     },
     "set up": {
         "doctor": "say what works here and what is missing",
@@ -64,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Every message for the operator goes to standard error."""
     words = sys.argv[1:] if argv is None else argv
     try:
+        words = words or (["chat"] if _at_home() else [])
         return _run(words[0], words[1:]) if words and words[0] in VERBS else _explain(words)
     except RailsError as error:
         print(f"ai-rails: {error}", file=sys.stderr)
@@ -84,6 +86,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = f"{type(error).__name__}: {error}".partition("\n")[0]
         print(f"ai-rails: a fault of AI-Rails itself ({words}). What was written stays. {_REPORT}", file=sys.stderr)
         return EXIT_BROKEN
+
+
+def _at_home() -> bool:
+    """Whether a person sits at a terminal, in a project."""
+    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)) and os.access(".git", os.F_OK)
 
 
 def _run(verb: str, words: Sequence[str]) -> int:
