@@ -43,8 +43,8 @@ def templates(packages):
         yield json.loads(plain or gzip.decompress(base64.b64decode(packed)))
 
 
-def oracle(flows, options):
-    command = ["node", str(HERE / "n8n_oracle.js"), str(options.modules), str(options.packages)]
+def oracle(flows, options, *words):
+    command = ["node", str(HERE / "n8n_oracle.js"), str(options.modules), str(options.packages), *words]
     made = subprocess.run(command, input=json.dumps(flows), capture_output=True, text=True, check=True)
     answer = json.loads(made.stdout)
     return [{tuple(one) for one in verdict} for verdict in answer["verdicts"]], answer["ms"]
@@ -52,9 +52,7 @@ def oracle(flows, options):
 
 def published(flows, options):
     """Return what n8n's checks say when each workflow is published."""
-    command = ["node", str(HERE / "n8n_oracle.js"), str(options.modules), str(options.packages)]
-    made = subprocess.run(command, input=json.dumps(flows), capture_output=True, text=True, check=True)
-    return [{tuple(one) for one in verdict} for verdict in json.loads(made.stdout)["published"]]
+    return oracle(flows, options, "publish")[0]
 
 
 def ours(flows, profile="import"):
@@ -140,7 +138,7 @@ def measure(options):
         print(f"n8n-mcp, time: median {statistics.median(peer_times):.1f} ms, p95 {at(peer_times, 0.95):.1f} ms")
     chosen = rng.sample(clean, min(options.bases, len(clean)))
     compare([flows[i] for i in chosen if len(flows[i]["nodes"]) > 2], options, rng)
-    compare_at_publish([flows[i] for i in kept], options, rng)
+    compare_at_publish([flows[i] for i in rng.sample(kept, min(options.bases, len(kept)))], options, rng)
 
 
 def compare_at_publish(flows, options, rng):

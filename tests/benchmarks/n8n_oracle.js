@@ -1,14 +1,15 @@
 // What n8n's own code says about workflows: the judge of tests/benchmarks/n8n.py.
 //
-// Usage: node n8n_oracle.js MODULES NODES < workflows.json > verdicts.json
+// Usage: node n8n_oracle.js MODULES NODES [publish] < workflows.json > verdicts.json
 //   MODULES  a node_modules folder with n8n-workflow (installed with --ignore-scripts)
 //   NODES    a folder that holds the unpacked packages n8n-nodes-base and @n8n/n8n-nodes-langchain
-// Input: a JSON array of workflows. Output: for each, the list of its faults as [kind, place], and what n8n says when it
-// is published, by the checks of n8n-workflow in the order in which n8n's WorkflowValidationService calls them.
+// Input: a JSON array of workflows. Output: for each, the list of its faults as [kind, place]; with `publish` what n8n says
+// when it is published, by the checks of n8n-workflow in the order in which n8n's WorkflowValidationService calls them.
 // Nothing is executed: nodes are known by their descriptions only.
 const fs = require('fs');
 const path = require('path');
-const [modules, nodesFolder] = process.argv.slice(2).map((p) => path.resolve(p));
+const [modules, nodesFolder] = process.argv.slice(2, 4).map((p) => path.resolve(p));
+const publishes = process.argv[4] === 'publish';
 const load = (name) => require(require.resolve(name, { paths: [modules] }));
 const n8n = load('n8n-workflow');
 const { NodeHelpers, Workflow, LoggerProxy, executeFilter, executeFilterCondition, safeParseWorkflowStructure } = n8n;
@@ -244,10 +245,7 @@ function publish(workflow) {
 const workflows = JSON.parse(fs.readFileSync(0, 'utf8'));
 const started = process.hrtime.bigint();
 const verdicts = workflows.map((workflow) => {
-  try { return judge(workflow); } catch (error) { return [['opening', String(error.message)]]; }
+  try { return publishes ? publish(workflow) : judge(workflow); } catch (error) { return [['opening', String(error.message)]]; }
 });
 const ms = Number(process.hrtime.bigint() - started) / 1e6 / Math.max(workflows.length, 1);
-const published = workflows.map((workflow) => {
-  try { return publish(workflow); } catch (error) { return [['opening', String(error.message)]]; }
-});
-process.stdout.write(JSON.stringify({ verdicts, published, ms }));
+process.stdout.write(JSON.stringify({ verdicts, ms }));
