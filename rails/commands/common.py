@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -38,7 +39,9 @@ EXIT_OF: Final = {
     "waiting": EXIT_FINDINGS,
     "unanswered": EXIT_FINDINGS,
     "nothing_done": EXIT_FINDINGS,
+    "left": EXIT_OK,
     "model_failed": EXIT_BROKEN,
+    "internal_error": EXIT_BROKEN,
 }
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
@@ -84,8 +87,6 @@ def approver_of(
     keyboard = _keyboard()
     if keyboard or web:
         minutes = getattr(options, "answer_within", None)
-        if minutes is not None and not minutes > 0:
-            raise UsageError(f"--answer-within takes minutes above 0, not {minutes:g}. Nothing was started.")
         fallback = ApprovalQueue(
             judge=gate.judge,
             grants=grants,
@@ -214,9 +215,8 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
             item = json.loads(line)
             yield item["id"], str(item["text"])
         except (ValueError, TypeError, KeyError) as error:
-            raise UsageError(
-                f'Line {number} is not {{"id": …, "text": …}}: {error!r}. Nothing more was read.'
-            ) from error
+            why = f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
+            raise UsageError(f'Line {number} is not {{"id": …, "text": …}}: {why}. Nothing more was read.') from error
 
 
 def print_json(value: Mapping[str, Json] | Json, *, indent: int | None = 2) -> None:
@@ -240,24 +240,24 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
 
     style = "green" if ending.outcome == "done" else "red"
     _summary(screen)
-    if ending.outcome != "done":
+    if ending.outcome not in ("done", "left"):
         screen.line(f"  {one_line(ending.message, 600)}", style)
     where = "" if project == Path.cwd() else f" --project {project}"
     if ending.outcome == "gave_up" and ending.file:
         screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
         screen.line(f'  or advise:  ai-rails run --resume {ending.session_id}{where} "what it does not see"', "bold")
-    _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED)
+    _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=ending.outcome == "left")
     return EXIT_OF[ending.outcome]
 
 
-def interrupted(session_id: str, screen: ProgressScreen, project: Path) -> int:
-    """Print where a session stands that Ctrl-C stopped, and how it goes on; return the exit code."""
+def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str) -> int:
+    """Print where a session stands that Ctrl-C or a signal stopped, and how it goes on; return the exit code."""
     screen.rest()
     screen.line()
-    screen.line("stopped by Ctrl-C: what was approved and written stays, and nothing is half done", "yellow")
+    screen.line(f"stopped by {by}: what was approved and written stays, and nothing is half done", "yellow")
     _summary(screen)
     _what_next(session_id, screen, "" if project == Path.cwd() else f" --project {project}", paused=True)
-    return EXIT_INTERRUPTED
+    return EXIT_INTERRUPTED if by == "Ctrl-C" else 128 + signal.Signals[by]
 
 
 def _summary(screen: ProgressScreen) -> None:
@@ -268,10 +268,11 @@ def _summary(screen: ProgressScreen) -> None:
         screen.line(f"  {line}")
 
 
-def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: bool) -> None:
+def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: bool, talks: bool = False) -> None:
     """Print the commands that fit: to go on, to look at it, and to undo what was written, if anything was."""
     if paused:
-        screen.line(f"  go on:      ai-rails run --resume {session_id}{where}", "bold")
+        verb = "chat" if talks else "run"
+        screen.line(f"  go on:      ai-rails {verb} --resume {session_id}{where}", "bold")
     screen.line(f"  review it:  ai-rails review {session_id}{where}", "dim")
     if screen.files or screen.wrote:
         screen.line(f"  undo it:    ai-rails undo {session_id}{where}", "dim")

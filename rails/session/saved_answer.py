@@ -32,10 +32,11 @@ from rails.log.writer import SessionLog
 from rails.parsing.parse import parse, with_proposals
 from rails.parsing.proposals import FORMS
 from rails.parsing.results import ParsedAnswer
+from rails.session.answer_reader import AnswerReader
 from rails.session.job import SessionJob, log_session_start
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.run import Session, both
-from rails.session.turn import Turn, carry_out, parser_of
+from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction
 from rails.tools.registry import Registry
 
@@ -178,12 +179,12 @@ class Proposals:
         collected = Collector()
         self.session.watch = both(collected, self.watch)
         context = self.session.context(self.job.tasks[0][0])
-        reader = parser_of(context, self._count)
-        reader.feed(text)
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=SavedAnswer.name)
         self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
+        reader = AnswerReader(context, self._count, live=False)
+        reader.feed(text)
         self.became.append("error")  # until it is known; an exception leaves it so
-        turn = carry_out(context, answer, reader.flush("end_turn"))
+        turn = carry_out(context, answer, reader.finish(answer))
         became = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became[-1] = became.status
         return became

@@ -183,6 +183,8 @@ class HumanSteered(Event, frozen=True):
     @property
     def message(self) -> str:
         """The answer in words."""
+        if self.about == "follow_up":
+            return self.text or ""
         if self.about != "handoff":
             return f"{self.about}: {self.answer} by {self.by}" + (f": {self.text}" if self.text else "")
         if self.answer != "go":
@@ -214,10 +216,13 @@ class OverseerAlert(Event, frozen=True):
 
 
 class ErrorEvent(EventWithWords, frozen=True):
-    """Something broke on our side, or the agent gave up. ``limit`` is how many attempts it had."""
+    """Something broke on our side, or the agent gave up. ``limit`` is how many attempts it had, ``trace`` the
+    traceback of a fault of ours.
+    """
 
     TYPE: ClassVar[str] = "ERROR"
 
     error: str
     recovered: bool = False
     limit: int | None = None
+    trace: str | None = None
