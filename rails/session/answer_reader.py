@@ -32,7 +32,11 @@ class AnswerReader:
         self._fault: RequestResult | None = None
         self._announced = 0
         self._parser = AnswerParser(
-            context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
+            context.registry.shapes(),
+            id_prefix=f"t{number}.",
+            dialects=context.dialects,
+            report_unread_calls=True,
+            proposed_to=context.registry.shapes(context.agent.name),
         )
 
     def feed(self, text: str) -> None:
