@@ -1,0 +1,85 @@
+"""Runs inside a sandbox and tries to get out of it: prints, for each try, whether it was held back.
+
+A script of its own (``python -I -S``), which imports nothing of ours.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+
+
+def held(attempt: Callable[[], object]) -> bool:
+    """Whether the attempt failed."""
+    try:
+        attempt()
+    except (OSError, ValueError):
+        return True
+    return False
+
+
+def write(path: str) -> None:
+    """Write over a file outside."""
+    with open(path, "r+b") as file:
+        file.write(b"broken")
+
+
+def read(path: str) -> None:
+    """Read a file outside."""
+    with open(path, "rb") as file:
+        file.read(1)
+
+
+def read_home(home: str) -> None:
+    """Find anything in the user's home but folders on the way to something shown."""
+    if not any(entry.is_file(follow_symlinks=False) for entry in os.scandir(home)):
+        raise OSError
+
+
+def connect(port: int) -> None:
+    """Reach a server of this machine."""
+    socket.create_connection(("127.0.0.1", port), timeout=2).close()
+
+
+def send(port: int) -> None:
+    """Reach a server of this machine by UDP."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.connect(("127.0.0.1", port))
+        sender.send(b"out")
+        sender.settimeout(0.05)
+        with contextlib.suppress(TimeoutError):
+            sender.recv(1)  # an empty loopback answers at once that nobody listens
+
+
+def signal_parent(pid: int, space: str) -> None:
+    """Reach the process that started this; in a namespace of our own its number is nobody's."""
+    if os.readlink("/proc/self/ns/pid") != space:
+        raise OSError
+    os.kill(pid, 0)
+
+
+def mount() -> None:
+    """Mount something."""
+    if ctypes.CDLL(None).mount(b"none", b"/tmp", b"tmpfs", 0, None):
+        raise OSError
+
+
+def main(facts: dict[str, object]) -> None:
+    """Try everything and print what was held back."""
+    tries: dict[str, Callable[[], object]] = {
+        "write outside": lambda: write(str(facts["outside"])),
+        "read outside": lambda: read(str(facts["outside"])),
+        "read home": lambda: read_home(str(facts["home"])),
+        "loopback": lambda: connect(int(str(facts["tcp"]))),
+        "UDP": lambda: send(int(str(facts["udp"]))),
+        "signal": lambda: signal_parent(int(str(facts["pid"])), str(facts["space"])),
+        "mount": mount,
+    }
+    print(json.dumps({name: held(attempt) for name, attempt in tries.items()}))
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
