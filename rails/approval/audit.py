@@ -71,12 +71,22 @@ def _verdict(verdict: Verdict) -> Verdict:
 
 def _file(change: FileChange, *, with_texts: bool) -> AskedFile:
     sides = (change.before, change.proposed, change.after)
-    texts = (_text(data) if with_texts else None for data in sides)
-    return AskedFile(str(change.path), change.kind, change.before_sha256, change.after_sha256, change.mode, *texts)
-
-
-def _text(data: bytes | None) -> str | None:
-    return data.decode() if data is not None and decode_text(data) is not None else None
+    read = [None if data is None else decode_text(data) for data in sides]
+    encoding = next((one.encoding for one in reversed(read) if one is not None), "utf-8")
+    before, proposed, after = (
+        one.whole if with_texts and one is not None and one.encoding == encoding else None for one in read
+    )
+    return AskedFile(
+        str(change.path),
+        change.kind,
+        change.before_sha256,
+        change.after_sha256,
+        change.mode,
+        before,
+        proposed,
+        after,
+        "" if encoding == "utf-8" else encoding,
+    )
 
 
 def _request(request: ToolRequest, from_project: Collection[str]) -> AskedRequest:

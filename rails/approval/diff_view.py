@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from rails.core.changes import FileChange
 from rails.core.diff import LineDiff, line_diff, line_map
-from rails.core.text import decode_text, one_line
+from rails.core.text import Decoded, decode_text, one_line, why_not_text
 from rails.core.verdict import Finding
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 
@@ -49,7 +49,7 @@ def file_diff(
     old, new = texts
     if old is None or new is None:
         return _binary(change)
-    notes = tuple(_file_notes(change, old.bom, new.bom, old.text, new.text))
+    notes = tuple(_file_notes(change, old, new))
     before, after = _split(old.text), _split(new.text)
     if _all_crlf(old.text) and _all_crlf(new.text):
         before, after = ([line.removesuffix("\r") for line in lines] for lines in (before, after))
@@ -72,13 +72,24 @@ def file_diff(
 def _binary(change: FileChange) -> Diff:
     sizes = ["absent" if data is None else f"{len(data)} bytes" for data in (change.before, change.after)]
     line = DiffLine("note", f"Not text: {sizes[0]} before, {sizes[1]} after; SHA-256 after: {change.after_sha256}")
-    return Diff(str(change.path), change.kind, (line,), 0, 0, 0, 0)
+    whys = (
+        DiffLine("note", f"{side}: {why_not_text(data)}.")
+        for side, data in (("Before", change.before), ("After", change.after))
+        if data is not None and decode_text(data) is None
+    )
+    return Diff(str(change.path), change.kind, (line, *whys), 0, 0, 0, 0)
 
 
-def _file_notes(change: FileChange, old_bom: bool, new_bom: bool, old: str, new: str) -> Iterator[DiffLine]:
-    if change.before is not None and change.after is not None and old_bom != new_bom:
-        yield DiffLine("note", f"The byte-order mark is {'added' if new_bom else 'removed'}.")
-    elif new_bom and change.before is None:
+def _file_notes(change: FileChange, was: Decoded, will_be: Decoded) -> Iterator[DiffLine]:
+    old, new = was.text, will_be.text
+    coded = was if change.after is None else will_be
+    if change.kind == "modify" and (recoded := will_be.recoded_from(was)):
+        yield DiffLine("note", f"The file {recoded}.")
+    elif coded.encoding != "utf-8":
+        yield DiffLine("note", f"Encoding: {coded.label}.")
+    if change.kind == "modify" and was.bom != will_be.bom:
+        yield DiffLine("note", f"The byte-order mark is {'added' if will_be.bom else 'removed'}.")
+    elif will_be.bom and change.before is None:
         yield DiffLine("note", "Starts with a byte-order mark.")
     if not old and not new and change.kind != "modify":
         yield DiffLine("note", "The file is empty.")

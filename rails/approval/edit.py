@@ -126,9 +126,12 @@ def without_hunks(change: FileChange, dropped: Collection[int]) -> bytes | None:
         drop = not block.equal and number in dropped
         kept += old[block.old_start : block.old_end] if drop else new[block.new_start : block.new_end]
         number += not block.equal
-    form = decode_text(change.after if change.after is not None else b"")
+    form = decode_text(change.after or change.before or b"")
     text = "".join(kept)
-    return form.encode(text) if form else text.encode()
+    try:
+        return form.encode(text) if form else text.encode()
+    except UnicodeEncodeError as error:
+        raise HumanEditError(f"{change.path} changes its encoding; it cannot be taken in part.") from error
 
 
 def in_editor(request: ApprovalRequest, editor: Editor | None = None) -> dict[WorkspacePath, bytes]:

@@ -31,7 +31,7 @@ from rails.core.events.approval import ApprovalClosed, ApprovalOpened
 from rails.core.events.base import Event
 from rails.core.events.record import Record
 from rails.core.paths import WorkspacePath
-from rails.core.text import decode_text
+from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 
 #: Who decided, in the log, when it was not at the run's own terminal.
@@ -283,8 +283,13 @@ def _bytes(change: FileChange, text: str) -> bytes:
     if form is None or form.mixed_eol or form.eol == "\r":
         raise HumanEditError(f"The line ends of {change.path} would not survive the page. Edit it at the terminal.")
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n")
-    return form.encode(plain.replace("\n", form.eol))
+    try:
+        return form.encode(plain.replace("\n", form.eol))
+    except UnicodeEncodeError as error:
+        wrong = one_line(error.object[error.start : error.end], 20)
+        raise HumanEditError(f"{change.path} is in {form.label}, which does not have {wrong!r}.") from error
 
 
 def _text(data: bytes) -> str | None:
-    return data.decode() if decode_text(data) is not None else None
+    decoded = decode_text(data)
+    return decoded.whole if decoded else None

@@ -6,17 +6,14 @@ are untrusted: whoever shows them passes them through ``core.text``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
-from rails.core import record_fields as d
 from rails.core.dataclass import dataclass
-from rails.core.record_fields import Details
 
 if TYPE_CHECKING:
     from rails.core.tool_request import Json
 
 SummaryStyle = Literal["note", "add", "remove", "change"]
-_STYLES: Final = frozenset(get_args(SummaryStyle))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +34,3 @@ class ChangeSummary:
     lines: tuple[SummaryLine, ...]
     hidden: int = 0
     drawing: Json = None
-
-
-def summary_from_json(value: Details) -> ChangeSummary:
-    """Read an outline as a log holds it; what is missing or odd becomes something empty."""
-    lines = tuple(
-        SummaryLine(_style(d.text(line, "style")), d.shortened(line, "text"), min(d.integer(line, "indent"), 8))
-        for line in d.objects(value, "lines")
-    )
-    return ChangeSummary(
-        d.text(value, "path"), d.text(value, "title"), lines, d.integer(value, "hidden"), value.get("drawing")
-    )
-
-
-def _style(name: str) -> SummaryStyle:
-    found: SummaryStyle = name if name in _STYLES else "note"  # type: ignore[assignment]
-    return found

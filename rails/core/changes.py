@@ -116,10 +116,11 @@ def unified_diff(before: bytes | None, after: bytes | None, path: str, context: 
         return [f"Binary file {path}: {_size(before)} before, {_size(after)} after"]
     names = ["/dev/null" if before is None else f"a/{path}", "/dev/null" if after is None else f"b/{path}"]
     lines = list(unified(_lines(old.text), _lines(new.text), names, context))
-    if not lines and before != after:
+    recoded = "" if before is None or after is None else new.recoded_from(old)
+    if (not lines or recoded) and before != after:
         empty = "is created empty" if before is None else "was empty and is deleted"
-        what = empty if before is None or after is None else "changes in its byte-order mark only"
-        return [f"--- {names[0]}", f"+++ {names[1]}", f"File {path} {what}"]
+        what = recoded or ("changes in its byte-order mark only" if before and after else empty)
+        return [f"--- {names[0]}", f"+++ {names[1]}", f"File {path} {what}", *lines[2:]]
     return lines
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import codecs
 import re
 import unicodedata
+from types import ModuleType
 from typing import Final, Literal
 
 from rails.core.dataclass import dataclass
 
 Eol = Literal["\n", "\r\n", "\r"]
 
-_UTF8_BOM: Final = b"\xef\xbb\xbf"
 # Categories that draw nothing, move the cursor, reorder text or have no agreed look. Of the spaces (Zs)
 # only U+0020 is one; the others look like it and are not.
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs"})
@@ -120,36 +120,127 @@ def sha256(data: bytes) -> str:
 class Decoded:
     """A text file's characters and everything needed to write the same bytes again.
 
-    ``text`` keeps its line endings as they are in the file; ``eol`` is the most frequent one.
+    ``text`` keeps its line endings as they are in the file. ``encoding`` is a codec of Python, ``mark`` the
+    byte-order mark, which is not in ``text``.
     """
 
     text: str
-    encoding: str
-    bom: bool
-    eol: Eol
-    mixed_eol: bool
+    encoding: str = "utf-8"
+    mark: bytes = b""
+
+    @property
+    def bom(self) -> bool:
+        """Whether the file begins with a byte-order mark."""
+        return bool(self.mark)
+
+    @property
+    def eol(self) -> Eol:
+        """The most frequent line ending."""
+        return main_eol(self.text)[0]
+
+    @property
+    def mixed_eol(self) -> bool:
+        """Whether there are several kinds of line ending."""
+        return main_eol(self.text)[1]
+
+    @property
+    def whole(self) -> str:
+        """The text with the character that the byte-order mark stands for."""
+        return f"\ufeff{self.text}" if self.mark else self.text
+
+    @property
+    def label(self) -> str:
+        """The name of the encoding for people."""
+        return _LABELS.get(self.encoding, self.encoding.upper())
+
+    def recoded_from(self, old: Decoded) -> str:
+        """Say from which encoding to which the file changes; nothing where no byte of it is written otherwise."""
+        both_ascii = self.text.isascii() and old.text.isascii()
+        same = self.encoding == old.encoding or (both_ascii and "a".encode(self.encoding) == "a".encode(old.encoding))
+        return "" if same else f"changes its encoding from {old.label} to {self.label}"
 
     def encode(self, text: str) -> bytes:
         """Return ``text`` in this file's encoding and with its byte-order mark. Raises UnicodeEncodeError."""
-        body = text.encode(self.encoding)
-        return _UTF8_BOM + body if self.bom else body
+        return self.mark + text.encode(self.encoding)
+
+    def text_of(self, data: bytes) -> str:
+        """Return the text of other bytes in the same form."""
+        return data.removeprefix(self.mark).decode(self.encoding)
+
+    def size(self, text: str) -> int:
+        """Return how many bytes ``text`` takes in this file, without the mark."""
+        return len(text) if text.isascii() and self.encoding == "utf-8" else len(text.encode(self.encoding))
 
 
 def decode_text(data: bytes) -> Decoded | None:
-    """Decode a text file. Returns ``None`` for what is not text (a NUL byte, or not UTF-8).
+    """Decode a text file; ``None`` for what is not text, of which :func:`why_not_text` says why.
 
-    UTF-8 only, with or without a byte-order mark: guessing an encoding is guessing what to write back.
+    UTF-8, UTF-16 and UTF-32, else the encoding that the file names or that its bytes show without doubt
+    (:mod:`rails.core.charsets`). Whatever is decoded gives the same bytes again.
     """
-    bom = data.startswith(_UTF8_BOM)
-    body = data[len(_UTF8_BOM) :] if bom else data
-    if b"\0" in body:
+    if data.isascii() and b"\0" not in data:
+        named = _may_name_encoding(data[:1_024])
+        return Decoded(data.decode(), _charsets().declared(data) or "utf-8" if named else "utf-8")
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    if b"\0" not in data:
+        try:
+            return Decoded(data.removeprefix(mark).decode(), "utf-8", mark)
+        except UnicodeDecodeError:
+            if mark:
+                return None
+    found = _charsets().found(data)
+    return None if found is None else Decoded(*found)
+
+
+def why_not_text(data: bytes) -> str:
+    """Say why :func:`decode_text` has no text for ``data``."""
+    if b"\0" in data:
+        return "it has NUL bytes and is not UTF-16 or UTF-32"
+    line = data.count(b"\n", 0, _charsets().first_fault(data)) + 1
+    return f"line {line} is not UTF-8, and no other encoding fits without doubt"
+
+
+def plain_text(data: bytes) -> str | None:
+    """The text of ``data`` without a byte-order mark where it is UTF-8, which is all that most tools read."""
+    if b"\0" in data:
         return None
     try:
-        text = body.decode("utf-8")
+        return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError:
         return None
-    eol, mixed = main_eol(text)
-    return Decoded(text, "utf-8", bom, eol, mixed)
+
+
+def control_in(text: str, known: str = "") -> tuple[int, str] | None:
+    """Return the line of the first control character that no text has, and its escape.
+
+    Tab, line ends and form feed are text. Those that ``known`` has as well do not count.
+    """
+    for found in _CONTROL.finditer(text):
+        if found[0] not in known:
+            return line_column(text, found.start())[0], _escape(found[0])
+    return None
+
+
+_CONTROL: Final = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+#: In the first line or lines of a file: what may be the name of its encoding.
+_may_name_encoding: Final = re.compile(rb"\s*<(?:\?xml|!doctype|html)|@charset|(?:.*\n)?[ \t\f]*#.*?coding", re.I).match
+_LABELS: Final = {
+    "utf-8": "UTF-8",
+    "utf-16-le": "UTF-16 LE",
+    "utf-16-be": "UTF-16 BE",
+    "utf-32-le": "UTF-32 LE",
+    "utf-32-be": "UTF-32 BE",
+    "iso8859-1": "Latin-1",
+    "cp1252": "Windows-1252",
+    "cp932": "Shift-JIS",
+    "cp949": "EUC-KR",
+}
+
+
+def _charsets() -> ModuleType:
+    from rails.core import charsets  # which most files do not need
+
+    return charsets
 
 
 def main_eol(text: str) -> tuple[Eol, bool]:
@@ -184,16 +275,3 @@ def unfenced(text: str) -> str:
     if newline and first.rstrip().casefold() in ("```json", "```") and rest.rstrip().endswith("```"):
         return rest.rstrip().removesuffix("```")
     return stripped
-
-
-def plain_text(data: bytes) -> str | None:
-    """The text of ``data`` without a byte-order mark, ``None`` when it is not text.
-
-    The same answer as :func:`decode_text` gives, without the census of line endings.
-    """
-    if b"\0" in data:
-        return None
-    try:
-        return data.removeprefix(codecs.BOM_UTF8).decode()
-    except UnicodeDecodeError:
-        return None

@@ -10,8 +10,8 @@ from rails.core import limits
 from rails.core.changes import FileChange
 from rails.core.dataclass import replace
 from rails.core.paths import WorkspacePath
-from rails.core.text import one_line, sha256
-from rails.edits import placeholders, text_view
+from rails.core.text import Decoded, control_in, decode_text, one_line, sha256, why_not_text
+from rails.edits import placeholders
 from rails.edits.edit_request import EditRequest
 from rails.edits.match import Match, Miss, locate
 from rails.edits.plan_result import EditError
@@ -53,8 +53,7 @@ class Draft:
                 f"Line {line[0]} of new_string stands for code that was left out: {one_line(line[1])!r}.",
                 "Send the complete new text; to leave lines as they are, leave them out of old_string too.",
             )
-        if not stage.coded.accepts(wanted.new):
-            raise EditError("format", "The file is not UTF-8, and new_string has more than plain ASCII.", _ENCODING)
+        _check_text("new_string", wanted.new, stage.coded, wanted.old)
         found = locate(stage.view, wanted)
         if isinstance(found, Miss) and found.code in ("not_found", "already_applied") and stage.spans:
             self._flush()
@@ -91,8 +90,7 @@ class Draft:
         if not (1 <= line <= count + (end_line is None) and line - 1 <= last <= count):
             hint = f"Send a line from 1 to {count + 1}, and an end_line from line to {count}."
             raise EditError("not_found", f"The file has {count} lines; line {line} to {last} is not in it.", hint)
-        if not stage.coded.accepts(text):
-            raise EditError("format", "The file is not UTF-8, and text has more than plain ASCII.", _ENCODING)
+        _check_text("text", text, stage.coded)
         if marker := placeholders.placeholder(text, ""):
             raise EditError("placeholder", f"Line {marker[0]} of text stands for left-out code.", "Send all of it.")
         span = line_replacement(view, line, last, text, count)
@@ -248,11 +246,10 @@ class Draft:
         self._check_writable()
         self._check_base(base)
         if self._stage is None:
-            coded = text_view.decode_content(self._data or b"")
+            coded = decode_text(self._data or b"")
             if coded is None:
-                raise EditError(
-                    "format", "The file is binary, not text.", "It can only be replaced or deleted as a whole."
-                )
+                why = why_not_text(self._data or b"")
+                raise EditError("format", f"The file is not text: {why}.", "It can only be replaced or deleted whole.")
             self._stage = Stage(coded, View(coded.text), [])
         return self._stage
 
@@ -275,27 +272,43 @@ class Draft:
             self._data = replace_all(stage)
 
     def _encode_whole(self, content: str) -> tuple[bytes, list[str]]:
-        old = text_view.decode_content(self._start) if self._start else None
-        if any("\ud800" <= char <= "\udfff" for char in content):
-            raise EditError("format", "content has half of a character (a lone surrogate).", "Send valid Unicode text.")
-        if old is None:
-            _check_omission("", content)
-            return content.encode(), []
-        if self._fate != "deleted":
-            _check_omission(old.text, content)
+        old = (decode_text(self._start) if self._start else None) or Decoded("")
+        if self._fate == "deleted" and old.encoding != "utf-8":
+            old = Decoded(old.text)  # it is made anew
+        _check_text("content", content, old, old.text)
+        _check_omission("" if self._fate == "deleted" else old.text, content)
         notes = []
         view = View(old.text)
         if view.eol != "\n" and not view.mixed and "\r" not in content and "\n" in content:
             content, notes = content.replace("\n", view.eol), ["line ends kept as they were"]
-        if not old.clean:
-            return content.encode(), [*notes, "it was not UTF-8 and will be"]
-        if old.mark and content.startswith("\ufeff"):
-            content = content[1:]
-        return old.encode(content), notes
+        return old.encode(content.removeprefix("\ufeff") if old.mark else content), notes
 
 
-_ENCODING: Final = "Use ASCII (escapes, entities), or write the whole file anew as UTF-8."
 _ONE_WRITE: Final = "Send either the whole file or the edits, once."
+
+
+def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
+    """Refuse what the file's encoding does not have, and control characters that are not in ``known``."""
+    if control := control_in(text, known):
+        raise EditError(
+            "format",
+            f"Line {control[0]} of {what} has the control character {control[1]}, which no text file has.",
+            f"Leave it out, or write it as an escape of the file's language ({control[1]}).",
+        )
+    try:
+        coded.encode(text)
+    except UnicodeEncodeError as error:
+        wrong = one_line(text[error.start], 20)
+        if "\ud800" <= text[error.start] <= "\udfff":
+            raise EditError(
+                "format", f"{what} has half of a character ({wrong}).", "Send valid Unicode text."
+            ) from None
+        line = text.count("\n", 0, error.start) + 1
+        raise EditError(
+            "format",
+            f"Line {line} of {what} has {wrong!r}, which the file's encoding, {coded.label}, does not have.",
+            "Use an escape, or send delete_file for it right before write_file: what is made anew is UTF-8.",
+        ) from None
 
 
 def _check_omission(old: str, new: str) -> None:

@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from rails.core.dataclass import dataclass
 from rails.core.diff import line_diff
 from rails.core.errors import WorkspaceError
+from rails.core.text import Decoded
 from rails.edits.strategies import FoundPlaces, LinePlaces, TextPlaces, map_at
-from rails.edits.text_view import DecodedFile, View, indent
+from rails.edits.text_view import View, indent
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def _weave(
 class Stage:
     """A text and the disjoint spans that this answer wants changed in it, in file order."""
 
-    coded: DecodedFile
+    coded: Decoded
     view: View
     spans: list[Replacement]
 

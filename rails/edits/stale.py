@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from rails.core.dataclass import dataclass, field
-from rails.core.text import one_line, sha256
-from rails.edits import text_view
+from rails.core.text import Decoded, decode_text, one_line, sha256
 from rails.edits.edit_request import EditRequest
 from rails.edits.match import Match, locate
 from rails.edits.merge import Merged, merge3
@@ -38,8 +37,8 @@ class KnownFiles:
 
 def can_merge(data: bytes) -> bool:
     """Whether ``data`` is text whose bytes can be cut at ``\\n``."""
-    coded = text_view.decode_content(data)
-    return coded is not None and coded.encoding == "utf-8"
+    coded = decode_text(data)
+    return coded is not None and not coded.encoding.startswith(("utf-16", "utf-32"))
 
 
 def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
@@ -52,7 +51,7 @@ def put_together(base: bytes, ours: bytes, theirs: bytes) -> Merged:
         f"Somebody changed lines {found.first_line}–{found.last_line} since you read the file, and this change is "
         "about the same place.",
         f"Read it again; its hash is now {sha256(ours)}."
-        f"{quoted_lines(text_view.decode_content(ours), found.first_line, found.last_line)}",
+        f"{quoted_lines(decode_text(ours), found.first_line, found.last_line)}",
     )
 
 
@@ -65,7 +64,7 @@ def kept_note(kept: Sequence[tuple[int, int]]) -> str:
 
 def as_it_is_now(data: bytes, wanted: EditRequest) -> str:
     """Say where the text to replace is in the file now, or which lines come nearest."""
-    coded = text_view.decode_content(data)
+    coded = decode_text(data)
     if coded is None:
         return ""
     found = locate(View(coded.text), wanted)
@@ -76,7 +75,7 @@ def as_it_is_now(data: bytes, wanted: EditRequest) -> str:
     return quoted_lines(coded, first.first_line, first.last_line) if first else ""
 
 
-def quoted_lines(coded: text_view.DecodedFile | None, first: int, last: int) -> str:
+def quoted_lines(coded: Decoded | None, first: int, last: int) -> str:
     """Quote lines ``first`` to ``last`` for a refusal."""
     lines = View(coded.text).lines[first - 1 : last][:_LINES] if coded else []
     told = " | ".join(f"{number}: {one_line(line, 120)}" for number, line in enumerate(lines, first))

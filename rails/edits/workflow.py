@@ -25,7 +25,7 @@ def workflow_edit(path: WorkspacePath, data: bytes | None, steps: Json) -> EditR
     text = json.dumps(made, ensure_ascii=False, indent=2)
     after, _ = formatting.complete(f"{text}\n".encode("utf-8", "surrogatepass"), str(path))
     before, new = decode_text(data), decode_text(after)
-    if before is None or new is None:
+    if before is None or before.encoding != "utf-8" or new is None:
         return Refusal("workflow", f"{path} is not UTF-8 text.", "Save it as UTF-8.", path=one_line(str(path)))
     return EditRequest(before.text, new.text)
 

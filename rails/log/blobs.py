@@ -82,16 +82,35 @@ def shrink(details: Mapping[str, Json], keep: Store) -> Mapping[str, Json]:
     return small if _fits(small) else _point(dict(details), keep)
 
 
-def expand(value: Json, state: Path) -> Json:
-    """Return ``value`` with every pointer in it replaced by what it points to. Raises LogError."""
+def expand(details: Mapping[str, Json], state: Path, *, texts: bool = True) -> Mapping[str, Json]:
+    """Return ``details`` with every pointer in it replaced by what it points to; without ``texts``, not by texts.
+
+    Where there is no pointer, the very same is returned. Raises LogError.
+    """
+    if not _has_pointer(details):
+        return details
+    found = _expanded(details, state, texts=texts)
+    return found if isinstance(found, dict) else {}
+
+
+def _has_pointer(value: Json | Mapping[str, Json]) -> bool:
     if isinstance(value, Mapping):
-        if _is_pointer(value):
-            data = load_blob(state, str(value["blob"])).decode("utf-8", "surrogatepass")
-            found: Json = json.loads(data) if value.get("json") is True else data
-            return found
-        return {name: expand(member, state) for name, member in value.items()}
+        return _is_pointer(value) or any(map(_has_pointer, value.values()))
+    return isinstance(value, list) and any(map(_has_pointer, value))
+
+
+def _expanded(value: Json | Mapping[str, Json], state: Path, *, texts: bool) -> Json:
+    if isinstance(value, Mapping):
+        if not _is_pointer(value):
+            return {name: _expanded(member, state, texts=texts) for name, member in value.items()}
+        is_json = value.get("json") is True
+        if not (texts or is_json):
+            return dict(value)
+        data = load_blob(state, str(value["blob"])).decode("utf-8", "surrogatepass")
+        found: Json = json.loads(data) if is_json else data
+        return found
     if isinstance(value, list):
-        return [expand(item, state) for item in value]
+        return [_expanded(item, state, texts=texts) for item in value]
     return value
 
 

@@ -229,8 +229,7 @@ def unexplained(records: Sequence[Record], damage: Sequence[Damage]) -> tuple[Da
 
 def full(record: Record, state: Path) -> Record:
     """Return ``record`` with the values in its details that live in blobs put back. Raises LogError."""
-    details = blobs.expand(dict(record.details), state)
-    return msgspec.structs.replace(record, details=details if isinstance(details, dict) else {})
+    return msgspec.structs.replace(record, details=blobs.expand(record.details, state))
 
 
 def blob(state: Path, sha: str) -> bytes:

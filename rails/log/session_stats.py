@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Final
 
-from rails.core.conversation import usage_from_json
+from rails.core.conversation import Usage
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, Undo
 from rails.core.events.record import Record
+from rails.core.events.session import (
+    AgentEngage,
+    AgentFinished,
+    ErrorEvent,
+    Escalation,
+    Handoff,
+    HumanSteered,
+    SessionResumed,
+    WorkflowEnd,
+    WorkflowStart,
+)
+from rails.core.events.turn import (
+    CorrectionEvent,
+    FeedbackSent,
+    LlmError,
+    LlmResponse,
+    McpRequestFormulated,
+    ToolRequestValidationFailed,
+)
+from rails.core.events.values import object_to_json
 from rails.core.tool_request import Json
+from rails.core.verdict import Verdict
 
 #: Points of the verdict sparkline that are kept, newest last.
 _SPARK: Final = 40
-#: What says how far a session's plan is. They are few, but nothing bounds them, so the newest are kept.
-LANDMARKS: Final = frozenset(
-    {"AGENT_ENGAGE", "AGENT_FINISHED", "ESCALATION", "HANDOFF", "HUMAN_STEERED", "WORKFLOW_END"}
-)
 _LANDMARKS: Final = 300
 _MODELS: Final = 200
 
@@ -71,78 +89,69 @@ class SessionStats:
         self.records = record.seq
         _remember(self.agents, record.agent_role)
         _remember(self.models, record.llm_model_used)
-        details = record.details
-        self._place(record)
-        match record.event_type:
-            case "WORKFLOW_START":
-                self.task = _text(details, "task") or record.message
-            case "WORKFLOW_END":
-                self.outcome, self.message = _text(details, "outcome") or "ended", record.message
-            case "SESSION_RESUMED":
-                self.outcome = self.message = ""
-            case "LLM_RESPONSE":
+        match record.event:
+            case LlmResponse(usage=usage):
                 self.turns += 1
-                self._tokens(details.get("usage"))
-            case "MCP_REQUEST_FORMULATED":
+                self.input_tokens += usage.input_tokens
+                self.output_tokens += usage.output_tokens
+                self.cached_tokens += usage.cache_read_tokens
+                self._use(record.llm_model_used, usage)
+            case CorrectionEvent(usage=usage):
+                self._use(record.llm_model_used, usage)
+            case McpRequestFormulated():
                 self.requests += 1
-            case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED":
+            case ToolRequestValidationFailed() | ChangeRefused():
                 self.refused += 1
-            case "GATE_VERDICT":
-                self._verdict(details)
-            case "HUMAN_DECISION":
-                self._decision(details)
-            case "CHECKPOINT":
-                for path in _list(details, "paths"):
-                    _remember(self.paths, path if isinstance(path, str) else "")
-            case "LLM_ERROR" | "ERROR":
+            case GateVerdict(verdict=verdict):
+                self._verdict(verdict)
+            case HumanDecision(answer=answer):
+                self._decision(agreed=answer == "approve")
+            case CheckpointEvent(paths=paths):
+                for path in paths:
+                    _remember(self.paths, path)
+            case LlmError() | ErrorEvent():
                 self.errors += 1
-            case "UNDO":
+            case Undo():
                 self.undone += 1
+            case _:
+                self._frame(record)
 
-    def _place(self, record: Record) -> None:
-        """Remember the records that plan and budget are computed from."""
-        details = record.details
-        match record.event_type:
-            case "WORKFLOW_START":
-                self.start, limits = record.seq, details.get("limits")
-                self.limits = dict(limits) if isinstance(limits, Mapping) else {}
-            case "LLM_RESPONSE" | "CORRECTION":
-                self._use(record)
-            case "FEEDBACK_SENT":
+    def _frame(self, record: Record) -> None:
+        """Count a record around the turns: how the session begins and ends, and how far its plan is."""
+        match record.event:
+            case WorkflowStart(task=task, limits=limits):
+                self.task = task or record.message
+                self.start, self.limits = record.seq, object_to_json(limits)
+            case WorkflowEnd(outcome=outcome):
+                self.outcome, self.message = outcome or "ended", record.message
+                self._landmark(record)
+            case SessionResumed():
+                self.outcome = self.message = ""
+            case FeedbackSent():
                 self.told = record.seq
-            case "HUMAN_STEERED" if details.get("about") != "handoff":
-                pass
-            case kind if kind in LANDMARKS:
-                self.landmarks = [*self.landmarks, record.seq][-_LANDMARKS:]
+            case AgentEngage() | AgentFinished() | Escalation() | Handoff() | HumanSteered(about="handoff"):
+                self._landmark(record)
+
+    def _landmark(self, record: Record) -> None:
+        """Remember a record that says how far the plan is. They are few, but nothing bounds them: the newest stay."""
+        self.landmarks = [*self.landmarks, record.seq][-_LANDMARKS:]
 
     def to_json(self) -> dict[str, Json]:
         """Return the card as JSON values; ``SessionStats(**…)`` reads it back."""
         return asdict(self)
 
-    def _tokens(self, usage: Json) -> None:
-        if isinstance(usage, Mapping):
-            self.input_tokens += _number(usage, "input_tokens")
-            self.output_tokens += _number(usage, "output_tokens")
-            self.cached_tokens += _number(usage, "cache_read_tokens")
-
-    def _use(self, record: Record) -> None:
-        usage = usage_from_json(record.details.get("usage"))
+    def _use(self, model: str, usage: Usage) -> None:
         new = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
-        model = record.llm_model_used
         if any(new) and (model in self.used or len(self.used) < _MODELS):
             self.used[model] = [a + b for a, b in zip(self.used.get(model, (0, 0, 0, 0)), new, strict=True)]
 
-    def _verdict(self, details: Mapping[str, Json]) -> None:
-        status = _text(details, "status")
-        self.gate_failed += status != "pass"
-        self._mark(status[:1] or "e")
-        for finding in _list(details, "findings"):
-            if isinstance(finding, Mapping) and finding.get("new", True):
-                rule = _text(finding, "rule")
-                self.rules[rule] = self.rules.get(rule, 0) + 1
+    def _verdict(self, verdict: Verdict) -> None:
+        self.gate_failed += verdict.status != "pass"
+        self._mark(verdict.status[0])
+        for rule in (finding.rule for finding in verdict.findings if finding.new):
+            self.rules[rule] = self.rules.get(rule, 0) + 1
 
-    def _decision(self, details: Mapping[str, Json]) -> None:
-        agreed = details.get("answer") == "approve"
+    def _decision(self, *, agreed: bool) -> None:
         self.approved += agreed
         self.denied += not agreed
         self._mark("a" if agreed else "d")
@@ -158,24 +167,9 @@ def _remember(known: list[str], value: str) -> None:
 
 def _worked(last: str, record: Record) -> float:
     """Return the seconds since the record before; what passed before a session was resumed is not work."""
-    if not last or record.event_type == "SESSION_RESUMED":
+    if not last or isinstance(record.event, SessionResumed):
         return 0.0
     try:
         return max(0.0, (datetime.fromisoformat(record.timestamp) - datetime.fromisoformat(last)).total_seconds())
     except (ValueError, TypeError):
         return 0.0
-
-
-def _text(details: Mapping[str, Json], key: str) -> str:
-    value = details.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _number(details: Mapping[str, Json], key: str) -> int:
-    value = details.get(key)
-    return value if isinstance(value, int) else 0
-
-
-def _list(details: Mapping[str, Json], key: str) -> list[Json]:
-    value = details.get(key)
-    return value if isinstance(value, list) else []

@@ -36,7 +36,7 @@ class Unreadable:
 def read_workflow_file(data: bytes) -> WorkflowFile | Unreadable:
     """Parse ``data``. Never raises: what cannot be read comes back as :class:`Unreadable`."""
     decoded = decode_text(data)
-    if decoded is None:
+    if decoded is None or (decoded.encoding != "utf-8" and not data.isascii()):
         return _unreadable("", "The file is not UTF-8 text", 0)
     text = decoded.text
     read = read_json(text, _RULES)

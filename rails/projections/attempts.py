@@ -46,7 +46,7 @@ class _Try:
 def failures_of(turn: TurnView) -> Failures:
     """Return what went wrong in a turn, in a form that can be compared."""
     found = {(refusal.code, refusal.path, refusal.message) for refusal in turn.refusals}
-    found |= {(f.rule, f.path, f.message) for gate in turn.gates[-1:] for f in gate.findings if f.new}
+    found |= {(f.rule, f.path, f.message) for gate in turn.gates[-1:] for f in gate.verdict.findings if f.new}
     found |= {("denied", "", a.reason) for a in turn.approvals if a.answer in ("deny", "abort")}
     found |= {("failed", result.tool, result.text) for result in turn.results if not result.ok}
     if turn.stop_reason in _CUT:
@@ -173,7 +173,7 @@ def _introduced(turn: TurnView) -> str:
             continue
         paths = {path for r in turn.requests if r.id == correction.request_id for path in r.paths}
         refused = any(r.request_id == correction.request_id or r.path in paths for r in turn.refusals)
-        found = any(f.new and (f.path in paths or not paths) for gate in turn.gates[-1:] for f in gate.findings)
+        found = any(f.new and (f.path in paths or not paths) for gate in turn.gates[-1:] for f in gate.verdict.findings)
         if refused or found:
             return ", ".join(change.place for change in correction.changes[:3])
     return ""
@@ -219,8 +219,8 @@ def _of_approval(approval: ApprovalView, turn: TurnView, ended: bool) -> Iterato
         return
     if ended and not turn.results and not turn.in_doubt:
         yield "was approved, but nothing was carried out."
-    if turn.gates and turn.gates[-1].status != "pass":
-        yield f"was approved although the checks said {turn.gates[-1].status!r}."
+    if turn.gates and turn.gates[-1].verdict.status != "pass":
+        yield f"was approved although the checks said {turn.gates[-1].verdict.status!r}."
     lines = changed_lines(approval.diff)
     if approval.by.startswith("human") and lines >= REFLEX_LINES and approval.seconds < REFLEX_SECONDS:
         yield f"{lines} changed lines were approved after {approval.seconds:.1f} s."

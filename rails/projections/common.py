@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from rails.core.change_summary import ChangeSummary
 from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass, field
+from rails.core.events.changes import GateVerdict, ToolExecutionResult
 from rails.core.tool_request import Json
-from rails.core.verdict import Finding
+from rails.core.verdict import Verdict
 from rails.projections.progress import PlanStep
 
 #: Parameters that name a file, in our tools and in those of the originals.
@@ -87,23 +87,6 @@ class CorrectionView:
 
 
 @dataclass(frozen=True, slots=True)
-class GateView:
-    """A verdict. ``fixed`` and ``not_checked`` are sentences; ``fixes`` counts the places repaired; ``diff``
-    is what was judged, where the log has it; ``outlines`` say what it means.
-    """
-
-    status: str
-    findings: tuple[Finding, ...]
-    fixed: tuple[str, ...]
-    fixes: int
-    not_checked: tuple[str, ...]
-    checks: tuple[str, ...]
-    seconds: float
-    diff: str = ""
-    outlines: tuple[ChangeSummary, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class ApprovalView:
     """A question and its answer. ``answer`` is "" while nobody has answered."""
 
@@ -123,23 +106,12 @@ class ApprovalView:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultView:
-    """What running a tool or writing files gave. ``tool`` is "" for written files."""
-
-    ok: bool
-    text: str
-    tool: str
-    changes: tuple[ChangedFile, ...]
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
 class TurnView:
     """One turn: the model is asked, and everything that follows until it is asked again.
 
     ``number`` counts from 1 within the session; 0 is what happened before the model was asked, such as
     an answer that was applied from a file. ``first_seq`` and ``last_seq`` are the turn's log records.
-    ``planned`` are the changes the requests came to, written or not.
+    ``planned`` are the changes the requests came to, written or not; ``gates`` and ``results`` the events themselves.
     ``in_doubt`` is whether something was begun that has no result.
     ``progress`` says how this turn's failures compare with those of the turn before; ``attempt`` is the same as
     a word of :data:`Attempt`. ``cached_tokens`` were read from the provider's cache; ``input_tokens`` leaves
@@ -164,9 +136,9 @@ class TurnView:
     corrections: tuple[CorrectionView, ...] = ()
     notes: tuple[str, ...] = ()
     planned: tuple[ChangedFile, ...] = ()
-    gates: tuple[GateView, ...] = ()
+    gates: tuple[GateVerdict, ...] = ()
     approvals: tuple[ApprovalView, ...] = ()
-    results: tuple[ResultView, ...] = ()
+    results: tuple[ToolExecutionResult, ...] = ()
     checkpoints: tuple[int, ...] = ()
     errors: tuple[str, ...] = ()
     feedback: str = ""
@@ -233,3 +205,23 @@ class SessionView:
     records: int = 0
     head: str = ""
     plan: tuple[PlanStep, ...] = ()
+
+
+def fixed_in_words(verdict: Verdict) -> tuple[str, ...]:
+    """Say what the gate repaired, one sentence each."""
+    return tuple(f"{one.tool} {one.rule} ×{one.count or 1} in {one.path}" for one in verdict.fixed)
+
+
+def not_checked_in_words(verdict: Verdict) -> tuple[str, ...]:
+    """Say what was not checked, and why."""
+    return tuple(f"{one.path} by {one.check}: {one.reason}" for one in verdict.not_checked)
+
+
+def checks_in_words(verdict: Verdict) -> tuple[str, ...]:
+    """Return the checks that ran, with their versions."""
+    return tuple(f"{run.name} {run.version}".strip() for run in verdict.checks)
+
+
+def places_fixed(verdict: Verdict) -> int:
+    """Count the places that the gate repaired."""
+    return sum(one.count or 1 for one in verdict.fixed)

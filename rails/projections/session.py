@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
+from rails.core.dataclass import replace
 from rails.core.events.base import UnknownEvent
-from rails.core.events.changes import Undo
+from rails.core.events.changes import GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
 from rails.core.events.session import (
     AgentEngage,
@@ -18,11 +19,19 @@ from rails.core.events.session import (
 )
 from rails.core.events.turn import LlmCall
 from rails.core.events.values import StoredText
-from rails.core.json_text import json_object
+from rails.core.json_text import json_object, to_json
 from rails.core.text import sha256
 from rails.core.tool_request import Json
 from rails.projections.attempts import explain_failures, warnings_of, with_progress
-from rails.projections.common import GateView, SessionTotals, SessionView, TurnView
+from rails.projections.common import (
+    SessionTotals,
+    SessionView,
+    TurnView,
+    checks_in_words,
+    fixed_in_words,
+    not_checked_in_words,
+    places_fixed,
+)
 from rails.projections.progress import plan_of
 from rails.projections.turn import TurnBuilder
 
@@ -71,18 +80,39 @@ def session_view(
 
 def session_as_json(view: SessionView) -> dict[str, Json]:
     """Return the view as JSON; ``session.schema.json`` in this package describes it."""
-    result = json_object(view)
-    turns = result["turns"]
-    for value, turn in zip(turns if isinstance(turns, list) else (), view.turns, strict=True):
-        if isinstance(value, dict):
-            value["failed"] = turn.failed
-            value["gates"] = [_gate_json(gate) for gate in turn.gates]
-    return {"v": 1, **result}
+    whole = json_object(replace(view, turns=()))
+    return {"v": 1, **whole, "turns": [_turn_json(turn) for turn in view.turns]}
 
 
-def _gate_json(gate: GateView) -> dict[str, Json]:
-    findings: list[Json] = [{name: getattr(one, name) for name in _FINDING} for one in gate.findings]
-    return {**json_object(gate), "findings": findings}
+def _turn_json(turn: TurnView) -> dict[str, Json]:
+    whole = json_object(replace(turn, gates=(), results=()))
+    gates: list[Json] = [_gate_json(gate) for gate in turn.gates]
+    return {**whole, "gates": gates, "results": [_result_json(one) for one in turn.results], "failed": turn.failed}
+
+
+def _gate_json(gate: GateVerdict) -> dict[str, Json]:
+    verdict = gate.verdict
+    return {
+        "status": verdict.status,
+        "findings": [{name: getattr(one, name) for name in _FINDING} for one in verdict.findings],
+        "fixed": [*fixed_in_words(verdict)],
+        "fixes": places_fixed(verdict),
+        "not_checked": [*not_checked_in_words(verdict)],
+        "checks": [*checks_in_words(verdict)],
+        "seconds": round(gate.duration_ms / 1000, 3),
+        "diff": gate.diff,
+        "outlines": to_json(verdict.outlines),
+    }
+
+
+def _result_json(result: ToolExecutionResult) -> dict[str, Json]:
+    return {
+        "ok": result.ok,
+        "text": result.text,
+        "tool": result.tool,
+        "changes": to_json(result.changes or ()),
+        "seconds": round(result.duration_ms / 1000, 3),
+    }
 
 
 class _Frame:
@@ -140,8 +170,8 @@ def _totals(turns: Sequence[TurnView]) -> SessionTotals:
     for turn in turns:
         for stage, spent in turn.seconds.items():
             seconds[stage] = round(seconds.get(stage, 0.0) + spent, 3)
-    new = sum(finding.new for gate in gates for finding in gate.findings)
-    paths = {change.path for turn in turns for result in turn.results if result.ok for change in result.changes}
+    new = sum(finding.new for gate in gates for finding in gate.verdict.findings)
+    paths = {change.path for turn in turns for result in turn.results if result.ok for change in result.changes or ()}
     return SessionTotals(
         turns=sum(turn.number > 0 for turn in turns),
         requests=sum(len(turn.requests) for turn in turns),
@@ -149,7 +179,7 @@ def _totals(turns: Sequence[TurnView]) -> SessionTotals:
         refusals=sum(len(turn.refusals) for turn in turns),
         retries=sum(turn.progress not in ("", "first try") for turn in turns),
         findings=new,
-        findings_fixed=sum(gate.fixes for gate in gates) + _fixed_by_agents(turns),
+        findings_fixed=sum(places_fixed(gate.verdict) for gate in gates) + _fixed_by_agents(turns),
         approved=answers.count("approve"),
         denied=answers.count("deny") + answers.count("abort"),
         files_changed=len(paths),
@@ -165,7 +195,7 @@ def _fixed_by_agents(turns: Sequence[TurnView]) -> int:
     open_findings: dict[str, set[tuple[str, str, str]]] = {}
     for turn in turns:
         for gate in turn.gates:
-            now = {(f.path, f.rule, f.message) for f in gate.findings if f.new}
+            now = {(f.path, f.rule, f.message) for f in gate.verdict.findings if f.new}
             fixed += len(open_findings.get(turn.agent, set()) - now)
             open_findings[turn.agent] = now
     return fixed

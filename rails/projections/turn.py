@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
+import msgspec
+
 from rails.core import limits
 from rails.core.changes import ChangedFile
 from rails.core.dataclass import replace
@@ -40,10 +42,8 @@ from rails.parsing.repairs import repair
 from rails.projections.common import (
     ApprovalView,
     CorrectionView,
-    GateView,
     RefusalView,
     RequestView,
-    ResultView,
     TurnOutcome,
     TurnView,
     ValueChange,
@@ -138,9 +138,9 @@ class TurnBuilder:
         self._corrections: list[CorrectionView] = []
         self._notes: list[str] = []
         self._changes: tuple[ChangedFile, ...] = ()
-        self._gates: list[GateView] = []
+        self._gates: list[GateVerdict] = []
         self._approvals: list[ApprovalView] = []
-        self._results: list[ResultView] = []
+        self._results: list[ToolExecutionResult] = []
         self._checkpoints: list[int] = []
         self._errors: list[str] = []
         self._seconds: dict[str, float] = {}
@@ -248,8 +248,8 @@ class TurnBuilder:
             return "denied"
         if self._refusals:
             return "refused"
-        if any(gate.status != "pass" for gate in self._gates) and "approve" not in answers:
-            return "findings" if self._gates[-1].status == "fail" else "failed"
+        if any(gate.verdict.status != "pass" for gate in self._gates) and "approve" not in answers:
+            return "findings" if self._gates[-1].verdict.status == "fail" else "failed"
         if any(not result.ok for result in self._results):
             return "failed"
         if "" in answers or self._begun or not (self.answered or self._finished):
@@ -294,21 +294,8 @@ class TurnBuilder:
             self._refusals.append(view)
 
     def _gate(self, event: GateVerdict) -> None:
-        seconds, verdict = event.duration_ms / 1000, event.verdict
-        self._spend("gate", seconds)
-        self._gates.append(
-            GateView(
-                status=verdict.status,
-                findings=verdict.findings,
-                fixed=tuple(f"{one.tool} {one.rule} ×{one.count or 1} in {one.path}" for one in verdict.fixed),
-                fixes=sum(one.count or 1 for one in verdict.fixed),
-                not_checked=tuple(f"{one.path} by {one.check}: {one.reason}" for one in verdict.not_checked),
-                checks=tuple(f"{run.name} {run.version}".strip() for run in verdict.checks),
-                seconds=round(seconds, 3),
-                diff=event.diff,
-                outlines=verdict.outlines,
-            )
-        )
+        self._spend("gate", event.duration_ms / 1000)
+        self._gates.append(event)
 
     def _asked(self, event: ApprovalRequested, record: Record) -> None:
         # The same without an answer yet is asked anew, after an interruption.
@@ -343,13 +330,11 @@ class TurnBuilder:
         )
 
     def _result(self, event: ToolExecutionResult, record: Record) -> None:
-        seconds = event.duration_ms / 1000
-        self._spend("run" if event.tool else "write", seconds)
+        self._spend("run" if event.tool else "write", event.duration_ms / 1000)
         # A result ends what was begun for the same requests; tools that only look are not begun.
         if event.ids in self._begun:
             self._begun.remove(event.ids)
-        words, changes = event.text or record.message, event.changes or ()
-        self._results.append(ResultView(event.ok, words, event.tool, changes, round(seconds, 3)))
+        self._results.append(event if event.text else msgspec.structs.replace(event, text=record.message))
 
 
 def _repair(repair: Repair) -> str:

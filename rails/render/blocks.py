@@ -50,7 +50,8 @@ class Diff:
     @property
     def title(self) -> str:
         """Path, kind and counts on one line."""
-        return f"{one_line(self.path, 1000)} ({self.kind}, +{self.added} -{self.removed})"
+        counts = f" ({self.kind}, +{self.added} -{self.removed})" if self.kind else ""
+        return f"{one_line(self.path, 1000)}{counts}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +125,30 @@ class Cost:
 
 
 @dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with what there is to say of each, as lines."""
+
+    items: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A sentence of ours."""
+
+    text: str
+    tone: Tone = "dim"
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A text line by line, below its title; ``open``: a page shows it without a click."""
+
+    title: str
+    lines: tuple[str, ...]
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Prose:
     """What somebody wrote. ``name`` is its label in a terminal, as everywhere here."""
 
@@ -190,11 +215,12 @@ class Refusals:
 
 @dataclass(frozen=True, slots=True)
 class VerdictBlock:
-    """What the checks said: "pass", "fail" or "error"."""
+    """What the checks said: "pass", "fail" or "error"; ``words`` say it for a terminal."""
 
     status: str
     checks: tuple[str, ...]
-    seconds: float
+    seconds: float | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,7 +314,11 @@ class Section:
 
 
 Block: TypeAlias = (
-    Prose
+    Facts
+    | Remark
+    | Listing
+    | Table
+    | Prose
     | AlertBlock
     | Notes
     | Risks

@@ -7,6 +7,7 @@ shown as escapes.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
@@ -14,26 +15,7 @@ from typing import Final, assert_never
 from rails.core import limits
 from rails.core.change_summary import ChangeSummary
 from rails.core.text import head_and_tail, one_line, printable
-from rails.render.blocks import (
-    AlertBlock,
-    Answer,
-    Block,
-    CallBlock,
-    Diff,
-    FindingsBlock,
-    Folded,
-    Group,
-    Notes,
-    Output,
-    Prose,
-    Refusals,
-    Risks,
-    Section,
-    Step,
-    ValueChanges,
-    VerdictBlock,
-    Written,
-)
+from rails.render import blocks
 
 _BLOCK_CHARS: Final = limits.FEEDBACK_CHARS
 _LISTED: Final = 200
@@ -66,7 +48,7 @@ def collapsible(title: str, body: Sequence[str]) -> list[str]:
     return ["", f"<details><summary>{title}</summary>", "", *body, "", "</details>", ""]
 
 
-def section_lines(section: Section) -> Iterator[str]:
+def section_lines(section: blocks.Section) -> Iterator[str]:
     """Yield a section with its heading."""
     yield f"## {section.heading.title}, {inline(section.heading.about or 'agent')}"
     yield ""
@@ -74,53 +56,71 @@ def section_lines(section: Section) -> Iterator[str]:
         yield from block_lines(block)
 
 
-def block_lines(block: Block) -> Iterator[str]:  # noqa: PLR0912 - one case for each kind of block
+def block_lines(block: blocks.Block) -> Iterator[str]:  # noqa: PLR0912, PLR0915 - one case for each kind of block
     """Yield the lines of a block."""
     match block:
-        case Prose():
+        case blocks.Facts():
+            yield from (f"- {name}: {inline(' '.join(lines))}" for name, lines in block.items)
+        case blocks.Remark():
+            yield f"- {inline(block.text)}"
+        case blocks.Listing():
+            yield from collapsible(html.escape(one_line(block.title, 200)), fenced_block("\n".join(block.lines)))
+        case blocks.Table():
+            yield from _table(block)
+        case blocks.Prose():
             yield from collapsible("The answer", fenced_block(block.text))
-        case AlertBlock():
+        case blocks.AlertBlock():
             yield f"- ⚠ {inline(block.sentence)}"
-        case Notes():
+        case blocks.Notes():
             if not block.repeated:
                 yield from _list(block.title, block.lines)
-        case Risks():
+        case blocks.Risks():
             yield from _list("⚠ Risk", block.lines)
-        case CallBlock():
+        case blocks.CallBlock():
             yield from _call(block)
-        case ValueChanges():
+        case blocks.ValueChanges():
             yield from _value_changes(block)
-        case Refusals():
+        case blocks.Refusals():
             said = [f"{code}: {message} {hint}".strip() for code, message, hint in block.items]
             yield from _list("❌ Refused", said)
-        case VerdictBlock():
+        case blocks.VerdictBlock():
             checks = f" ({inline(', '.join(block.checks))})" if block.checks else ""
             yield f"- Gate: {inline(block.status)}{checks}"
         case ChangeSummary():
             yield f"- {inline(block.path)}: {inline(block.title)}"
             for line in block.lines[:_LISTED]:
                 yield f"{'  ' * (1 + min(line.indent, 3))}- {inline(line.text)}"
-        case Diff():
+        case blocks.Diff():
             rows = [f"{_MARKS.get(line.style, '')}{line.text}" for line in block.lines]
             yield from collapsible("The change", fenced_block("\n".join([block.title, *rows]), "diff"))
-        case FindingsBlock():
+        case blocks.FindingsBlock():
             yield from _findings(block)
-        case Answer():
+        case blocks.Answer():
             yield from _answer(block)
-        case Written():
+        case blocks.Written():
             for kind, path in block.changes:
                 yield f"- {_sign(block.ok)} {kind} {inline(path)}"
-        case Output():
+        case blocks.Output():
             yield f"- {_sign(block.ok)} {inline(f'{block.tool} finished' if block.ok else block.text or block.tool)}"
-        case Step():
+        case blocks.Step():
             yield f"- Step {block.number}"
-        case Folded():
+        case blocks.Folded():
             yield from collapsible(block.title, fenced_block(block.text))
-        case Group():
+        case blocks.Group():
             for inner in block.blocks:
                 yield from block_lines(inner)
         case _:
             assert_never(block)
+
+
+def _table(table: blocks.Table) -> Iterator[str]:
+    yield from (f"## {one_line(table.title, 200)}", "")
+    if table.rows:
+        yield f"| {' | '.join(one_line(column, 60).replace('|', '¦') for column in table.columns)} |"
+        yield f"|{'|'.join('---:' if at in table.numeric else '---' for at in range(len(table.columns)))}|"
+        yield from (f"| {' | '.join(inline(cell.text, 400) for cell in row)} |" for row in table.rows)
+        yield ""
+    yield from (f"{inline(note, 1_000)}\n" for note in table.notes)
 
 
 def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
         yield f"- {title}: and {len(lines) - _LISTED} more"
 
 
-def _call(call: CallBlock) -> Iterator[str]:
+def _call(call: blocks.CallBlock) -> Iterator[str]:
     mended = f" (repaired: {', '.join(map(inline, call.repairs))})" if call.repairs else ""
     paths = f" {', '.join(map(inline, call.paths[:20]))}" if call.paths else ""
     valid = " (not valid)" if call.valid is False else ""
@@ -139,7 +139,7 @@ def _call(call: CallBlock) -> Iterator[str]:
     yield from collapsible("Its parameters", fenced_block(call.parameters, "json"))
 
 
-def _value_changes(found: ValueChanges) -> Iterator[str]:
+def _value_changes(found: blocks.ValueChanges) -> Iterator[str]:
     if not found.taken:
         yield f"- A correction by the model was not taken: {inline(found.why)}"
     elif not found.changes:
@@ -148,7 +148,7 @@ def _value_changes(found: ValueChanges) -> Iterator[str]:
         yield f"- Corrected by the model, a value changed: {inline(place)}: {inline(old)} → {inline(new)}"
 
 
-def _findings(found: FindingsBlock) -> Iterator[str]:
+def _findings(found: blocks.FindingsBlock) -> Iterator[str]:
     yield from ("", "| File | Line | Rule | Finding |", "|---|---|---|---|")
     for one in found.items[:_LISTED]:
         yield f"| {inline(one.path)} | {one.line} | {inline(one.rule)} | {inline(one.message)} |"
@@ -157,7 +157,7 @@ def _findings(found: FindingsBlock) -> Iterator[str]:
     yield ""
 
 
-def _answer(given: Answer) -> Iterator[str]:
+def _answer(given: blocks.Answer) -> Iterator[str]:
     if not given.answer:
         yield "- ⚠ Nobody has answered yet"
         return

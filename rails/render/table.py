@@ -26,12 +26,13 @@ def table_as_text(table: Table, colour: bool = False, *, width: int = 160) -> st
     shown = [
         [one_line(cell.text, 400 if at in table.wide else _CELL) for at, cell in enumerate(row)] for row in table.rows
     ]
-    widths = [max(len(text) for text in column) for column in zip(table.columns, *shown, strict=True)]
+    names = [one_line(name, _CELL) for name in table.columns]
+    widths = [max(len(text) for text in column) for column in zip(names, *shown, strict=True)]
     kept, widths = _fitted(table, widths, width)
-    left_out = [name for at, name in enumerate(table.columns) if at not in kept]
-    lines = [styled(table.title, "title", colour)]
+    left_out = [name for at, name in enumerate(names) if at not in kept]
+    lines = [styled(one_line(table.title), "title", colour)]
     if table.rows:
-        lines.append(styled(_line(table.columns, widths, kept, table.numeric), "dim", colour))
+        lines.append(styled(_line(names, widths, kept, table.numeric), "dim", colour))
         lines += [
             _line(texts, widths, kept, table.numeric, [_INK.get(cell.style, "") for cell in row] if colour else None)
             for row, texts in zip(table.rows, shown, strict=True)

@@ -7,46 +7,37 @@ from typing import Final, assert_never
 
 from rails.core.change_summary import ChangeSummary
 from rails.core.text import one_line, printable
-from rails.render.blocks import (
-    AlertBlock,
-    Answer,
-    Block,
-    CallBlock,
-    Cost,
-    Diff,
-    FindingsBlock,
-    Folded,
-    Group,
-    Heading,
-    Notes,
-    Output,
-    Prose,
-    Refusals,
-    Risks,
-    Section,
-    Step,
-    Tone,
-    ValueChanges,
-    VerdictBlock,
-    Written,
-)
-from rails.render.lines import draw_lines, draw_summary, styled, wrap
+from rails.render import blocks
+from rails.render.lines import draw, draw_summary, styled, wrap
+from rails.render.table import table_as_text
 
 #: Lines of one diff that are shown.
 DIFF_LINES: Final = 120
 _LISTED: Final = 20
 _TEXT_LINES: Final = 12
-_BAR: Final = f"  {'':<9}│ "
-_INK: Final[dict[Tone, str]] = {"": "", "good": "good", "bad": "risk", "open": "finding", "dim": "dim"}
+_INK: Final[dict[blocks.Tone, str]] = {"": "", "good": "good", "bad": "risk", "open": "finding", "dim": "dim"}
 
 
 class TextRenderer:
-    """Draws blocks for a terminal of ``width`` columns."""
+    """Draws blocks for a terminal of ``width`` columns; ``label`` is how wide the names at the left are.
 
-    def __init__(self, colour: bool = False, width: int = 100) -> None:
-        self.colour, self.width = colour, width
+    ``frame`` is whether changes stand behind the bar too, as parts of something longer; ``plain`` has a bar, and
+    rules, that a screen reader does not stumble over.
+    """
 
-    def section(self, section: Section) -> Iterator[str]:
+    def __init__(
+        self, colour: bool = False, width: int = 100, *, label: int = 11, frame: bool = True, plain: bool = False
+    ) -> None:
+        self.colour, self.width, self.plain = colour, width, plain
+        self.bar = "| " if plain else "│ "
+        self._label, self._blank = label, f"{'':<{label}}{self.bar}"
+        self._frame = self._blank if frame else ""
+
+    def title(self, text: str) -> str:
+        """Return a title over the whole width."""
+        return self.line(text if self.plain else f"── {text} ".ljust(min(self.width, 100), "─"), "title")
+
+    def section(self, section: blocks.Section) -> Iterator[str]:
         """Yield the lines of a section."""
         yield from self._heading(section.heading)
         for block in section.said:
@@ -55,51 +46,60 @@ class TextRenderer:
         for block in section.blocks:
             yield from self.draw(block)
 
-    def draw(self, block: Block) -> Iterator[str]:  # noqa: PLR0912 - one case for each kind of block
+    def draw(self, block: blocks.Block) -> Iterator[str]:  # noqa: PLR0912, PLR0915 - one case for each kind of block
         """Yield the lines of a block."""
         match block:
-            case Prose():
+            case blocks.Facts():
+                for name, lines in block.items:
+                    yield from self.texts(name, [printable(line, keep="\t") for line in lines])
+            case blocks.Remark():
+                yield from (self.line(piece, _INK[block.tone]) for piece in wrap(one_line(block.text, 600), self.width))
+            case blocks.Listing():
+                yield from wrap(one_line(block.title, 400), self.width)
+                yield from self.texts("", [printable(line, keep="\t") for line in block.lines])
+            case blocks.Table():
+                yield from table_as_text(block, self.colour, width=self.width).split("\n")
+            case blocks.Prose():
                 yield from self.texts(block.name, _few_lines(block.text))
-            case AlertBlock():
+            case blocks.AlertBlock():
                 yield from self.field(block.name, block.text, "risk")
-            case Notes():
+            case blocks.Notes():
                 if not block.repeated:
                     yield from self.list(block.name, block.lines, _INK[block.tone])
-            case Risks():
-                yield from self.list("risk", block.lines, "risk")
-            case CallBlock():
+            case blocks.Risks():
+                for risk in block.lines:
+                    yield from self.field("risk", risk, "risk")
+            case blocks.CallBlock():
                 yield from self._call(block)
-            case ValueChanges():
+            case blocks.ValueChanges():
                 yield from self._value_changes(block)
-            case Refusals():
+            case blocks.Refusals():
                 said = [f"{code}: {message} {hint}".strip() for code, message, hint in block.items]
                 yield from self.list("refused", said, "risk")
-            case VerdictBlock():
+            case blocks.VerdictBlock():
                 checks = f" ({', '.join(block.checks)})" if block.checks else ""
-                yield from self.field("checks", f"{block.status}{checks}", _ok(block.status == "pass"))
+                yield from self.field("checks", f"{block.words or block.status}{checks}", _ok(block.status == "pass"))
             case ChangeSummary():
-                yield from _barred(draw_summary(block, self.colour, self.width - len(_BAR)))
-            case Diff():
-                counts = f" ({block.kind}, +{block.added} -{block.removed})" if block.kind else ""
-                yield from self.field("", f"{block.path}{counts}", "title")
-                yield from _barred(draw_lines(block.lines, self.colour, self.width - len(_BAR)))
-            case FindingsBlock():
+                yield from self._framed(draw_summary(block, self.colour, self.width - len(self._frame)))
+            case blocks.Diff():
+                yield from self._framed(draw(block, colour=self.colour, width=self.width - len(self._frame)))
+            case blocks.FindingsBlock():
                 found = [f"{f.path}:{f.line}:{f.column} {f.rule} {f.message}" for f in block.items]
                 yield from self.list("", found, "finding")
-            case Answer():
+            case blocks.Answer():
                 yield from self._answer(block)
-            case Written():
+            case blocks.Written():
                 for kind, path in block.changes:
                     yield from self.field("written", f"{kind} {path}", _ok(block.ok))
-            case Output():
+            case blocks.Output():
                 head = f"{one_line(block.tool, 80)} {'ok' if block.ok else 'failed'}"
                 yield from self.texts("result", [head, *_few_lines(block.text)], _ok(block.ok))
-            case Step():
+            case blocks.Step():
                 yield from self.field("step", f"{block.number} (ai-rails undo goes back to before it)", "dim")
-            case Folded():
+            case blocks.Folded():
                 if block.open:
                     yield from self.texts(block.name, _few_lines(block.text), "dim")
-            case Group():
+            case blocks.Group():
                 for inner in block.blocks:
                     yield from self.draw(inner)
             case _:
@@ -117,18 +117,23 @@ class TextRenderer:
         """Yield labelled texts, and how many there was no room for."""
         for line in lines[:_LISTED]:
             yield from self.field(name, line, style)
+            name = name if self._frame else ""
         if len(lines) > _LISTED:
             yield from self.field(name, f"[… {len(lines) - _LISTED} more …]")
 
     def texts(self, name: str, texts: Sequence[str], style: str = "") -> Iterator[str]:
         """Yield labelled printable texts, one below the other, with a bar that keeps them apart from ours."""
-        label = f"  {name:<9}│ "
+        inset = "  " if self._frame else ""
+        label = f"{inset}{name}".ljust(self._label) + self.bar
         for text in texts:
             for piece in wrap(text, max(20, self.width - len(label))):
                 yield self.line(f"{label}{piece}".rstrip(), style)
-                label = _BAR
+                label = self._blank
 
-    def _heading(self, heading: Heading) -> Iterator[str]:
+    def _framed(self, lines: Sequence[str]) -> Iterator[str]:
+        yield from (f"{self._frame}{line}".rstrip() for line in lines)
+
+    def _heading(self, heading: blocks.Heading) -> Iterator[str]:
         title, words = _small(heading.title), _small(heading.badge.words)
         head = f"── {title}  {one_line(heading.about, 40)}  {words}"
         progress = f"  [{one_line(heading.progress)}]" if heading.progress else ""
@@ -139,13 +144,13 @@ class TextRenderer:
             yield self.line(head, style)
             yield from self.field("tries", heading.progress, style)
 
-    def _cost(self, cost: Cost) -> Iterator[str]:
+    def _cost(self, cost: blocks.Cost) -> Iterator[str]:
         seconds = ", ".join(f"{stage} {spent:.1f} s" for stage, spent in cost.seconds.items())
         tokens = f"tokens {cost.tokens_in} in, {cost.tokens_out} out" if cost.tokens_in or cost.tokens_out else ""
         if facts := "; ".join(filter(None, (tokens, seconds))):
             yield from self.field("cost", facts, "dim")
 
-    def _call(self, call: CallBlock) -> Iterator[str]:
+    def _call(self, call: blocks.CallBlock) -> Iterator[str]:
         mark = " (not valid)" if call.valid is False else ""
         why = f": {call.why}" if call.why else ""
         paths = f" {', '.join(call.paths)}" if call.paths else ""
@@ -154,7 +159,7 @@ class TextRenderer:
             for line in lines:
                 yield from self.field(name, line, "finding")
 
-    def _value_changes(self, found: ValueChanges) -> Iterator[str]:
+    def _value_changes(self, found: blocks.ValueChanges) -> Iterator[str]:
         if not found.taken:
             yield from self.field("corrected", f"by the model, not taken: {found.why}", "dim")
         elif not found.changes:
@@ -163,7 +168,7 @@ class TextRenderer:
             words = f"by the model, a value changed: {place}: {old} → {new}"
             yield from self.field("corrected", words, "risk" if found.taken else "dim")
 
-    def _answer(self, given: Answer) -> Iterator[str]:
+    def _answer(self, given: blocks.Answer) -> Iterator[str]:
         if not given.answer:
             yield from self.field("decision", "nobody has answered yet", "finding")
             return
@@ -179,10 +184,6 @@ def _ok(good: bool) -> str:
 def _small(words: str) -> str:
     """Return words as they stand in a line."""
     return words[:1].lower() + words[1:]
-
-
-def _barred(lines: Sequence[str]) -> Iterator[str]:
-    yield from (f"{_BAR}{line}".rstrip() for line in lines)
 
 
 def _few_lines(text: str) -> list[str]:

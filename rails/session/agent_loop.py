@@ -14,11 +14,12 @@ from typing import Final
 from rails.agents.prompt import first_message
 from rails.core.conversation import Message, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, UnansweredError
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, ErrorEvent, Escalation
-from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmError
+from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmError, ToolRequestValidationFailed
 from rails.core.messages import say
-from rails.core.record_fields import text
 from rails.core.text import one_line
 from rails.log.masking import MARK
 from rails.models.model import Model
@@ -102,8 +103,8 @@ class AgentLoop:
         self.taken = standing.taken - (standing.pending is not None)
         self.context.seen.update(standing.seen)
         for record in self.state.records:
-            if record.event_type == "TOOL_EXECUTION_RESULT" and record.details.get("tool"):
-                self.context.returned.add(text(record.details, "text"), f"the result of {record.details['tool']}")
+            if isinstance(event := record.event, ToolExecutionResult) and event.tool:
+                self.context.returned.add(event.text, f"the result of {event.tool}")
         for codes in standing.codes:
             self.attempts.spend(codes, "")
         self.attempts.last = standing.words
@@ -294,28 +295,22 @@ def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bo
 
     What it only read does not count where a change or a run was refused: that was what it was there for.
     """
-    engaged = (n for n, one in enumerate(records) if one.event_type == "AGENT_ENGAGE" and one.agent_role == role)
+    engaged = (n for n, one in enumerate(records) if isinstance(one.event, AgentEngage) and one.agent_role == role)
     refused = hindered = read = False
     for record in records[max(engaged, default=0) :]:
-        facts = record.details
-        if record.event_type == "TOOL_EXECUTION_RESULT" and facts.get("ok") is True:
-            tool = registry.get(str(facts.get("tool", "")))
-            if tool is None or tool.effect != "read":
-                return False
-            read = True
-        refused = refused or record.event_type == "TOOL_REQUEST_VALIDATION_FAILED"
-        hindered = hindered or _hinders(record)
+        match record.event:
+            case ToolExecutionResult(ok=True, tool=name):
+                tool = registry.get(name)
+                if tool is None or tool.effect != "read":
+                    return False
+                read = True
+            case ToolRequestValidationFailed():
+                refused = True
+            case ChangeRefused() | HumanDecision(answer="deny"):
+                hindered = True
+            case GateVerdict(verdict=verdict) if verdict.status == "fail":
+                hindered = True
     return hindered or (refused and not read)
-
-
-def _hinders(record: Record) -> bool:
-    """Return whether a record says that a change or a run was refused, or a human or the gate said no."""
-    facts = record.details
-    return (
-        record.event_type == "CHANGE_REFUSED"
-        or (record.event_type == "HUMAN_DECISION" and facts.get("answer") == "deny")
-        or (record.event_type == "GATE_VERDICT" and facts.get("status") == "fail")
-    )
 
 
 def _codes(turn: Turn) -> list[str]:

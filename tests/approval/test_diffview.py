@@ -4,6 +4,7 @@ import functools
 import re
 import time
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -67,7 +68,23 @@ def test_created_and_deleted_files_show_every_line(make):
 def test_what_is_not_text_is_said_with_its_size(make):
     change = make.change(before=b"\x00\x01", after=b"\x00")
     said = f"Not text: 2 bytes before, 1 bytes after; SHA-256 after: {change.after_sha256}"
-    assert [line.text for line in file_diff(change).lines] == [said]
+    why = "it has NUL bytes and is not UTF-16 or UTF-32."
+    assert [line.text for line in file_diff(change).lines] == [said, f"Before: {why}", f"After: {why}"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "note"),
+    [
+        ("café\n".encode("latin-1"), "cafés\n".encode("latin-1"), "Encoding: Latin-1."),
+        ("a\n".encode("utf-16"), "é\n".encode("utf-16"), "Encoding: UTF-16 LE."),
+        ("café\n".encode("latin-1"), "café\n".encode(), "The file changes its encoding from Latin-1 to UTF-8."),
+        (b"a\n", "a\n".encode("utf-16-be") * 9, "The file changes its encoding from UTF-8 to UTF-16 BE."),
+    ],
+)
+def test_text_in_another_encoding_is_shown_decoded_with_the_encoding_named(make, before, after, note):
+    drawn = styles(file_diff(make.change(before=before, after=after)))
+    assert drawn[0] == ("note", note)
+    assert not any("Not text" in text or "\\x" in text for _, text in drawn)
 
 
 def test_an_empty_file_is_said(make):

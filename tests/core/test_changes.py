@@ -67,6 +67,12 @@ def test_an_empty_set_is_false_and_get_finds_by_path():
         (b"", None, ["--- a/x", "+++ /dev/null", "File x was empty and is deleted"]),
         (b"\xef\xbb\xbfa", b"a", ["--- a/x", "+++ b/x", "File x changes in its byte-order mark only"]),
         (b"a", b"a", []),
+        (b"caf\xe9\n", b"caf\xe9s\n", ["--- a/x", "+++ b/x", "@@ -1 +1 @@", "-café", "+cafés"]),
+        (
+            b"caf\xe9\n",
+            "café\n".encode(),
+            ["--- a/x", "+++ b/x", "File x changes its encoding from Latin-1 to UTF-8"],
+        ),
     ],
 )
 def test_a_diff_shows_every_change(before, after, shown):

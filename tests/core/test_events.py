@@ -13,7 +13,7 @@ from rails.core.events.record import BY_TYPE, EVENTS, event_of
 from rails.core.events.values import StoredText
 from rails.core.text import one_line
 from rails.log import event_codec
-from rails.log.reader import read_lenient, read_strict
+from rails.log.reader import full, read_lenient, read_strict
 
 TESTS = Path(__file__).parent.parent
 MESSAGE_CHARS = 1_000
@@ -106,3 +106,28 @@ def test_a_damaged_finding_keeps_what_can_be_read():
     (finding,) = event.verdict.findings
     assert (finding.path, finding.line, finding.rule, finding.message) == ("a.py", 0, "", "no")
     assert (finding.new, finding.severity) == (True, "error")
+
+
+GOLDEN = sorted((TESTS / "golden" / "logs").glob("*/state/sessions/*/log.jsonl"))
+
+
+@pytest.mark.parametrize("log", GOLDEN, ids=lambda log: log.parents[3].name)
+def test_every_record_of_a_log_of_the_release_before_is_read_back_as_it_was_written(log):
+    records, _ = read_lenient(log)
+    known = [record for record in records if record.event_type in BY_TYPE]
+    for record in (*known, *(full(record, log.parents[2]) for record in known)):
+        made = record.event.to_json()
+        kept = {name: value for name, value in record.details.items() if name in made}
+        assert event_codec.dumps(made) == event_codec.dumps(kept), "what a later version added is left out, no more"
+        assert one_line(record.event.message, MESSAGE_CHARS) == record.message
+    for record in records:
+        if record not in known:
+            assert record.event == UnknownEvent(record.event_type, record.message, record.details)
+            assert record.event.to_json() == record.details
+
+
+def test_of_the_logs_of_the_release_before_one_is_torn_and_one_has_an_event_of_another_version():
+    read = [read_lenient(log) for log in GOLDEN]
+    torn = [log for log in GOLDEN if not log.read_bytes().endswith(b"\n")]
+    unknown = [records for records, _ in read if any(isinstance(record.event, UnknownEvent) for record in records)]
+    assert (len(read), len(torn), len(unknown)) == (5, 1, 1)

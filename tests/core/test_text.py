@@ -18,6 +18,7 @@ from rails.core.text import (
     one_line,
     printable,
     sha256,
+    why_not_text,
 )
 
 # Default_Ignorable_Code_Point of Unicode 15.1: nothing of it may pass unseen.
@@ -183,9 +184,30 @@ def test_a_decoded_file_is_written_back_byte_for_byte(text, bom):
     assert decoded.encode(decoded.text) == data
 
 
-@pytest.mark.parametrize("data", [b"\0", b"a\0b", b"\xff\xfe", b"\xc3(", b"\xed\xa0\x80", b"\xef\xbb\xbf\0"])
+@pytest.mark.parametrize("data", [b"\0", b"a\0b", b"\xff", b"\xc3(", b"\xed\xa0\x80", b"\xef\xbb\xbf\0"])
 def test_what_is_not_text_is_not_guessed(data):
     assert decode_text(data) is None
+
+
+@given(st.binary(max_size=60))
+@example("Größe".encode("cp850"))
+@example("\ufeffa".encode("utf-16-be"))
+def test_whatever_is_decoded_gives_the_same_bytes_again_and_the_rest_has_a_reason(data):
+    decoded = decode_text(data)
+    if decoded is None:
+        assert why_not_text(data)
+    else:
+        assert decoded.encode(decoded.text) == data
+        assert decoded.text_of(data) == decoded.text
+        assert decoded.whole.encode(decoded.encoding) == data or not decoded.mark
+        assert "\0" not in decoded.text
+
+
+@given(st.text(alphabet=st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=80))
+def test_utf8_is_always_read_as_utf8(text):
+    assert decode_text(text.encode()) == Decoded(
+        text.removeprefix("\ufeff"), mark=b"\xef\xbb\xbf" * text.startswith("\ufeff")
+    )
 
 
 @pytest.mark.parametrize(

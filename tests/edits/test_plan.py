@@ -38,7 +38,7 @@ def test_an_exact_unique_text_is_replaced_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "new", ["$& $1 $$ $`", r"\1 \g<0> \n \\", "a\0b", "x" * 100_000, "{}%s{0}", "\u2028 \U0001f600", ""]
+    "new", ["$& $1 $$ $`", r"\1 \g<0> \n \\", "a\x0cb", "x" * 100_000, "{}%s{0}", "\u2028 \U0001f600", ""]
 )
 def test_new_text_is_literal(tmp_path, new):
     save(tmp_path, "a.txt", "one MARK two\n")
@@ -320,10 +320,84 @@ def test_bytes_around_the_place_stay_as_they_are(tmp_path):
     assert change.mode == 0o640
 
 
-def test_a_file_with_bytes_that_are_not_utf8_takes_ascii_only(tmp_path):
-    save(tmp_path, "a.txt", b"caf\xe9 one\n")
-    assert after(tmp_path, "a.txt", edit("a.txt", "one", "two")) == b"caf\xe9 two\n"
-    assert codes(tmp_path, edit("a.txt", "one", "zwö")) == ["format"]
+LEGACY = [
+    ("latin-1", "café one\n", "zwö", "zwei → drei"),
+    ("cp1252", "don’t “quote” café one\n", "“zwö” 5 €", "日本"),
+    ("cp932", "# これは日本語のコメントです。 one\n", "二つ", "é"),
+    ("euc_jp", "# これは日本語のコメントです。 one\n", "二つ", "→\U0001f600"),
+    ("gb18030", "# 这是中文注释，用来测试编码。 one\n", "二", "\ud800"),
+    ("big5", "# 這是中文註解，用來測試編碼。 one\n", "二", "é"),
+    ("cp949", "# 이것은 한국어 주석입니다 one\n", "둘", "é"),
+    ("cp1251", "# это комментарий one\n", "два", "é"),
+    ("koi8-r", "# это комментарий one\n", "два", "é"),
+    ("utf-16", "é one\n", "zwö", "\ud800"),
+    ("utf-16-le", "plain one\n", "zwö", "\ud800"),
+    ("utf-32", "é one\n", "zwö", "\ud800"),
+    ("iso8859-15", "# coding: iso8859-15\n5 € one\n", "Œuvre", "→"),
+]
+
+
+@pytest.mark.parametrize(("encoding", "text", "new", "missing"), LEGACY, ids=[row[0] for row in LEGACY])
+def test_an_encoding_that_comes_back_the_same_is_edited_and_keeps_its_bytes(tmp_path, encoding, text, new, missing):
+    save(tmp_path, "a.txt", text.encode(encoding))
+    assert after(tmp_path, "a.txt", edit("a.txt", "one", new)) == text.replace("one", new).encode(encoding)
+    whole = text.replace("one", f"{new}\r\n")
+    assert after(tmp_path, "a.txt", request("write_file", file_path="a.txt", content=whole)) == whole.encode(encoding)
+    for asked in (
+        edit("a.txt", "one", missing),
+        request("write_file", file_path="a.txt", content=f"{text}{missing}"),
+        request("insert_lines", file_path="a.txt", line=1, text=missing),
+    ):
+        assert codes(tmp_path, asked) == ["format"]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"caf\x82 one\n", "line 1 is not UTF-8"),
+        ("Größe".encode("cp850") + b" one\n", "line 1 is not UTF-8"),
+        ("καλημέρα".encode("cp1253") + b" one\n", "line 1 is not UTF-8"),
+        ("é è à ".encode() + b"\nr\xe9sum\xe9 one\n", "line 2 is not UTF-8"),
+        (b"\xef\xbb\xbfone \xff\n", "line 1 is not UTF-8"),
+        (b"# coding: utf-8\nr\xe9sum\xe9 one\n", "line 2 is not UTF-8"),
+        (b"one\0\n", "NUL bytes"),
+        ("\ufeffone\0".encode("utf-16-le"), "NUL bytes"),
+    ],
+)
+def test_bytes_of_no_certain_encoding_are_refused_by_name(tmp_path, data, reason):
+    save(tmp_path, "a.txt", data)
+    (refusal,) = plan([edit("a.txt", "one", "two")], tmp_path).refusals
+    assert refusal.code == "format"
+    assert reason in refusal.message
+
+
+CONTROLS = [chr(n) for n in (*range(9), 11, *range(14, 32), *range(127, 160))]
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_a_control_character_of_a_model_is_refused_with_its_line(tmp_path, control):
+    save(tmp_path, "a.txt", "one\ntwo\x1b\n")
+    for asked in (
+        edit("a.txt", "one", f"1\n{control}"),
+        request("write_file", file_path="b.txt", content=f"1\n{control}"),
+        request("insert_lines", file_path="a.txt", line=1, text=f"1\n{control}"),
+    ):
+        (refusal,) = plan([asked], tmp_path).refusals
+        assert refusal.code == "format"
+        assert "Line 2" in refusal.message
+        assert f"\\x{ord(control):02x}" in refusal.message
+
+
+def test_a_control_character_that_the_replaced_text_has_may_stay(tmp_path):
+    save(tmp_path, "a.txt", "one\ntwo\x1b\n")
+    assert after(tmp_path, "a.txt", edit("a.txt", "two\x1b", "2\x1b\x0c\t")) == b"one\n2\x1b\x0c\t\n"
+    assert after(tmp_path, "a.txt", request("write_file", file_path="a.txt", content="\x1bx")) == b"\x1bx"
+
+
+def test_a_file_of_another_encoding_that_is_made_anew_is_utf8(tmp_path):
+    save(tmp_path, "a.txt", "café\r\n".encode("latin-1"))
+    asked = [request("delete_file", file_path="a.txt"), request("write_file", 2, file_path="a.txt", content="→\n")]
+    assert after(tmp_path, "a.txt", *asked) == "→\r\n".encode()
 
 
 def test_utf16_stays_utf16(tmp_path):

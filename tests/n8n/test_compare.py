@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, node, to
 
-from rails.core.change_summary import summary_from_json
+from rails.core.change_summary import ChangeSummary
+from rails.core.events.reading import read_typed
 from rails.core.json_text import to_json
 from rails.n8n.compare.compare import compare_workflows
 from rails.n8n.summary import MOST_LINES, workflow_summary
@@ -172,12 +173,12 @@ def test_an_outline_is_bounded_and_counts_what_it_leaves_out():
 
 def test_an_outline_read_back_from_a_log_is_the_same():
     made = workflow_summary(json.dumps(OLD).encode(), json.dumps(chain("A", "X")).encode(), "flow.json")
-    assert summary_from_json(json.loads(json.dumps(to_json(made)))) == made
+    assert read_typed(ChangeSummary, json.loads(json.dumps(to_json(made)))) == made
 
 
 @pytest.mark.parametrize("odd", [{}, {"lines": 3}, {"lines": [{"style": "x"}, None], "path": []}, {"hidden": "x"}])
 def test_an_odd_outline_in_a_log_becomes_an_empty_one(odd):
-    assert all(line.text == "" and line.style == "note" for line in summary_from_json(odd).lines)
+    assert all(line.text == "" and line.style == "note" for line in read_typed(ChangeSummary, odd).lines)
 
 
 ANY = st.recursive(

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rails.core.events.record import BY_TYPE
+from rails.projections.common import fixed_in_words
 from rails.projections.session import session_as_json, session_view
 
 
@@ -52,8 +53,8 @@ def test_a_turn_holds_everything_that_happened_in_it(log):
     assert first.feedback == "Correct this."
     assert second.requests[0].coerced == ("edits: text to array",)
     assert second.notes == ("matched at rung 5",)
-    assert second.gates[0].findings[0].rule == "F401"
-    assert second.gates[0].fixed == ("black format ×2 in app.py",)
+    assert second.gates[0].verdict.findings[0].rule == "F401"
+    assert fixed_in_words(second.gates[0].verdict) == ("black format ×2 in app.py",)
     assert (third.approvals[0].answer, third.approvals[0].reason) == ("deny", "use argparse")
     assert fourth.approvals[0].diff == log.DIFF
     assert fourth.results[0].changes[0].path == "app.py"

@@ -83,7 +83,7 @@ def test_a_long_file_is_cut_and_the_rest_can_be_read(registry, project):
         (".git/config", "not shown to agents"),
         (".GIT/config", "not shown to agents"),
         (".rails/log", "not shown to agents"),
-        ("logo.png", "not a UTF-8 text"),
+        ("logo.png", "not a text file"),
         ("link.txt", "links are not followed"),
         ("linked/outside.txt", "links are not followed"),
         ("pipe", "not an ordinary file"),

@@ -70,8 +70,7 @@ def _ask(console: Console, offer: PlaceChoice) -> str:
 
 
 def _lines(offer: PlaceChoice, place: CandidatePlace, number: int, look: Look) -> Iterator[str]:
-    title = "Is this the place?"
-    yield styled(title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─"), "title", look.colour)
+    yield look.pen.title("Is this the place?")
     for line in wrap(one_line(f"{offer.path}: {offer.message}", 600), look.width):
         yield styled(line, "risk", look.colour)
     where = f"Place {number + 1} of {len(offer.places)}: lines {place.first_line}–{place.last_line}"

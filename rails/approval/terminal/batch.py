@@ -14,10 +14,11 @@ from typing import Final
 
 from rails.approval.decision import ApprovalRequest, Decision
 from rails.approval.terminal.console import Console, NoAnswer
-from rails.approval.terminal.screen import Look, field
+from rails.approval.terminal.screen import Look
 from rails.core.dataclass import replace
 from rails.core.text import one_line
-from rails.render.lines import styled, wrap
+from rails.render.blocks import Facts, Risks
+from rails.render.lines import wrap
 
 #: Runs in one question: a list that a person reads to its end.
 MOST: Final = 20
@@ -134,21 +135,21 @@ class _Batch:
 
 
 def _lines(requests: Sequence[ApprovalRequest], batch: str, look: Look) -> Iterator[str]:
-    first = requests[0]
-    title = f"Run this tool {len(requests)} times?"
-    yield styled(title if look.plain else f"── {title} ".ljust(min(look.width, 100), "─"), "title", look.colour)
-    yield from field("agent", [one_line(first.agent)], look)
-    yield from field("tool", [one_line(first.tools[0], 400)], look)
-    said = dict.fromkeys(one_line(one.explanation, 400) for one in requests if one.explanation.strip())
-    yield from field("why", list(said) or ["(the agent did not say)"], look)
-    for risk in first.risks:
-        yield from field("risk", [one_line(risk, 400)], look, "risk")
-    yield from field("digest", [f"{batch} (over all)"], look)
+    first, pen = requests[0], look.pen
+    yield pen.title(f"Run this tool {len(requests)} times?")
+    said = tuple(dict.fromkeys(one_line(one.explanation, 400) for one in requests if one.explanation.strip()))
+    head: tuple[tuple[str, tuple[str, ...]], ...] = (
+        ("agent", (one_line(first.agent),)),
+        ("tool", (one_line(first.tools[0], 400),)),
+        ("why", said or ("(the agent did not say)",)),
+    )
+    for block in (Facts(head), Risks(first.risks), Facts((("digest", (f"{batch} (over all)",)),))):
+        yield from pen.draw(block)
     yield ""
     for number, request in enumerate(requests, start=1):
         parameters = dict(request.tool_request.parameters) if request.tool_request else {}
         text = one_line(json.dumps(parameters, ensure_ascii=False), _LINE)
-        label = f"{number:>3} {look.bar}"
+        label = f"{number:>3} {pen.bar}"
         for piece in wrap(text, max(20, look.width - len(label))):
             yield f"{label}{piece}"
-            label = f"{'':>3} {look.bar}"
+            label = f"{'':>3} {pen.bar}"

@@ -46,7 +46,7 @@ class AskedRequest(msgspec.Struct, frozen=True):
     coerced: tuple[str, ...]
 
 
-class AskedFile(msgspec.Struct, frozen=True):
+class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """A file that would change, with its texts; ``None`` for a side that is no text, too large, or not there."""
 
     path: str
@@ -57,11 +57,13 @@ class AskedFile(msgspec.Struct, frozen=True):
     before: str | None
     proposed: str | None
     after: str | None
+    #: The codec of the texts; ``""`` is UTF-8.
+    encoding: str = ""
 
     @property
     def masked(self) -> bool:
         """Whether what the log holds is not what would be written: a secret was masked on the way into it."""
-        return self.after is not None and sha256(self.after.encode("utf-8", "replace")) != (self.after_sha256 or "")
+        return self.after is not None and sha256(self._bytes(self.after)) != (self.after_sha256 or "")
 
     def change(self) -> FileChange | None:
         """Return the change as it was logged; ``None`` where the log does not have its texts."""
@@ -70,8 +72,14 @@ class AskedFile(msgspec.Struct, frozen=True):
         missing = (self.before is None and self.before_sha256) or (self.after is None and self.after_sha256)
         if not isinstance(path, WorkspacePath) or missing or any(isinstance(side, StoredText) for side in sides):
             return None
-        before, after, proposed = (None if side is None else side.encode("utf-8", "replace") for side in sides)
+        before, after, proposed = (None if side is None else self._bytes(side) for side in sides)
         return FileChange(path, before, after, self.mode or 0o644, proposed)
+
+    def _bytes(self, text: str) -> bytes:
+        try:
+            return text.encode(self.encoding or "utf-8", "replace")
+        except LookupError:  # of a newer log
+            return text.encode("utf-8", "replace")
 
     def unseen(self) -> Iterator[str]:
         """Say what of the file cannot be shown as it would be written."""

@@ -35,13 +35,20 @@ _UNIONS: Final = (Union, types.UnionType)
 def read_object(kind: type[T], value: Mapping[str, Json]) -> T:
     """Return an instance of the class ``kind`` from an object."""
     found: dict[str, Any] = {}
-    for one in members_of(kind):
-        read = _reader(one.hint)(value[one.key]) if one.key in value else _ODD
-        if read is not _ODD:
-            found[one.name] = read
-        elif one.required:
-            found[one.name] = _empty(one.hint)
+    for name, key, read, required, hint in _plan(cast(Hashable, kind)):
+        item = read(value[key]) if key in value else _ODD
+        if item is not _ODD:
+            found[name] = item
+        elif required:
+            found[name] = _empty(hint)
     return kind(**found)
+
+
+@cache
+def _plan(kind: Hashable) -> tuple[tuple[str, str, Reader, bool, Hashable], ...]:
+    """Return what is read for each field of a class, found out once: this is what every reader of a log waits for."""
+    members = members_of(cast("type", kind))
+    return tuple((one.name, one.key, _reader(one.hint), one.required, one.hint) for one in members)
 
 
 def read_typed(kind: type[T], value: Json) -> T:
@@ -126,15 +133,17 @@ def _mapping(read: Reader) -> Reader:
 
 
 def _text(value: Json) -> object:
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping) and isinstance(value.get("blob"), str):
         return StoredText.of(read_typed(str, value.get("head")), read_typed(float, value.get("bytes")), value)
-    return value if isinstance(value, str) else _ODD
+    return _ODD
 
 
 def _integer(value: Json) -> object:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else _ODD
+    if isinstance(value, int):
+        return _ODD if isinstance(value, bool) else value
+    return int(value) if isinstance(value, float) and value.is_integer() else _ODD
 
 
 def _number(value: Json) -> object:

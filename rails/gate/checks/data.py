@@ -95,8 +95,8 @@ def _check(
     The path of a file that was judged as an n8n workflow is added to ``workflows``.
     """
     decoded = decode_text(data)
-    if decoded is None:
-        return (), _Missing("it is not UTF-8 text")
+    if decoded is None or (decoded.encoding != "utf-8" and not data.isascii()):
+        return (), _Missing(f"it is {decoded.label}, not UTF-8" if decoded else "it is not UTF-8 text")
     suffix, text = _suffix(path), decoded.text
     if suffix in _YAML:
         if "{{" in text and "/templates/" in f"/{path}":

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.core.text import decode_text
+from rails.core.text import decode_text, why_not_text
 from rails.core.verdict import Finding, NotChecked
 from rails.gate.baseline import split_lines
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
@@ -34,7 +34,7 @@ def _outcome(job: CheckJob) -> CheckResult:
     decoded = decode_text(job.after)
     if decoded is None:
         return CheckResult(
-            job.path, job.after, not_checked=(NotChecked(job.path, "text", "it is not UTF-8 text", False),)
+            job.path, job.after, not_checked=(NotChecked(job.path, "text", why_not_text(job.after), False),)
         )
     missing: tuple[NotChecked, ...] = ()
     if ending := _UNPARSED.search(job.path):

@@ -12,13 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-import msgspec
-
 from rails.core.dataclass import dataclass
-from rails.core.errors import LogError
-from rails.core.events.record import Record
-from rails.log import blobs, files
-from rails.log.index.matching import blob_text
+from rails.log import files
+from rails.log.index.matching import blob_text, with_large_values
 from rails.log.index.query import EVERY_RECORD, facet_word
 from rails.log.index.terms import searchable_words
 from rails.log.reader import LOG_NAME, Damage, LogRow, Position, Tail, session_ids
@@ -40,8 +36,6 @@ _WORDS: Final = (
     "CREATE VIRTUAL TABLE words USING fts5(body, parts, facets, content='', columnsize=0, "
     "tokenize=\"unicode61 remove_diacritics 0 tokenchars '_'\")"
 )
-#: Events whose stats need more than the beginning of a large value.
-_COUNTED: Final = frozenset({"GATE_VERDICT", "CHECKPOINT"})
 
 
 class StaleIndexError(Exception):
@@ -176,7 +170,7 @@ class _Feeder:
             if isinstance(item, Damage):
                 session.card.damage += 1
                 continue
-            record = self._whole(item.record)
+            record = with_large_values(item.record, self._state)
             found = searchable_words(record, self._load)
             number = session.number << SHIFT | record.seq
             failed = ("is", "failed") in found.facets
@@ -191,15 +185,6 @@ class _Feeder:
             if self._with_words:
                 self._db.executemany("INSERT INTO words (rowid, body, parts, facets) VALUES (?, ?, ?, ?)", words)
             self._db.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?, ?, ?)", own)
-
-    def _whole(self, record: Record) -> Record:
-        if record.event_type not in _COUNTED:
-            return record
-        try:
-            details = blobs.expand(dict(record.details), self._state)
-        except LogError:
-            return record
-        return msgspec.structs.replace(record, details=details) if isinstance(details, dict) else record
 
 
 def remove(path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from rails.core import limits
 from rails.core.errors import LogError
 from rails.core.events.record import Record
@@ -17,7 +19,7 @@ class RecordMatcher:
     """One search. Pieces of text (``text:``) are looked for in the log's lines only, not in values that blobs hold."""
 
     def __init__(self, query: Query, state: Path) -> None:
-        self._query = query
+        self._query, self._state = query, state
         self._pieces = [event_codec.dumps(piece)[1:-1] for piece in query.pieces]
         self._bytes = [piece.encode() for piece in self._pieces]
         self._load = blob_text(state)
@@ -33,7 +35,7 @@ class RecordMatcher:
             and self._has_pieces(record)
             and (
                 not (self._query.phrases or self._query.facets)
-                or self._query.matches(searchable_words(record, self._load))
+                or self._query.matches(searchable_words(with_large_values(record, self._state), self._load))
             )
         )
 
@@ -43,6 +45,15 @@ class RecordMatcher:
         # A line also holds its time and its hashes, where any number may stand.
         said = event_codec.dumps([record.agent_role, record.llm_model_used, record.message, record.details])
         return all(piece in said for piece in self._pieces)
+
+
+def with_large_values(record: Record, state: Path) -> Record:
+    """Return a record whose arrays and objects are whole, as counting needs them; large texts stay where they are."""
+    try:
+        details = blobs.expand(record.details, state, texts=False)
+    except LogError:
+        return record
+    return record if details is record.details else msgspec.structs.replace(record, details=details)
 
 
 def blob_text(state: Path) -> Callable[[str], str]:

@@ -16,7 +16,18 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
+from rails.core.events.approval import HumanDecision
+from rails.core.events.base import Event
+from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
+from rails.core.events.session import ErrorEvent, Escalation, LogRecovered
+from rails.core.events.turn import (
+    LlmError,
+    McpRequestFormulated,
+    OutputRefused,
+    ToolRequestValidated,
+    ToolRequestValidationFailed,
+)
 from rails.core.tool_request import Json
 
 #: Words longer than this are hashes and encoded data; nobody types them.
@@ -80,7 +91,7 @@ def searchable_words(record: Record, load: Callable[[str], str] | None = None) -
     facets |= {("role", record.agent_role.lower())} if record.agent_role else set()
     facets |= {("model", record.llm_model_used.lower())} if record.llm_model_used else set()
     _walk(record.details, "", texts, facets, load)
-    facets |= {("is", state) for state in _states(record)}
+    facets |= {("is", state) for state in _states(record.event)}
     text = "\n".join(texts)[: limits.INDEX_CHARS]
     compounds = [
         word
@@ -115,28 +126,28 @@ def _walk(
             _walk(item, name, texts, facets, load)
 
 
-def _states(record: Record) -> Iterator[str]:
+def _states(event: Event) -> Iterator[str]:
     """Yield the words that may stand behind ``is:``."""
-    details = record.details
-    match record.event_type:
-        case "TOOL_REQUEST_VALIDATION_FAILED" | "CHANGE_REFUSED" | "OUTPUT_REFUSED":
+    match event:
+        case ToolRequestValidationFailed() | ChangeRefused() | OutputRefused():
             yield from ("failed", "refused")
-        case "ESCALATION":
+        case Escalation():
             yield "escalated"
-        case "LLM_ERROR" | "ERROR":
+        case LlmError() | ErrorEvent():
             yield from ("failed", "error")
-        case "GATE_VERDICT":
-            status = details.get("status")
-            yield "passed" if status == "pass" else "failed"
-            if details.get("fixed"):
+        case GateVerdict(verdict=verdict):
+            yield "passed" if verdict.status == "pass" else "failed"
+            if verdict.fixed:
                 yield "fixed"
-        case "TOOL_EXECUTION_RESULT":
-            yield "failed" if details.get("ok") is False else "done"
-        case "HUMAN_DECISION":
-            yield "approved" if details.get("answer") == "approve" else "denied"
-        case "UNDO":
+        case ToolExecutionResult(ok=ok):
+            yield "done" if ok else "failed"
+        case HumanDecision(answer=answer):
+            yield "approved" if answer == "approve" else "denied"
+        case Undo():
             yield "undone"
-        case "LOG_RECOVERED":
+        case LogRecovered():
             yield "recovered"
-    if details.get("repairs") or details.get("coerced"):
-        yield "repaired"
+        case McpRequestFormulated(request=request) if request.repairs:
+            yield "repaired"
+        case ToolRequestValidated(coerced=coerced) if coerced:
+            yield "repaired"

@@ -5,16 +5,13 @@ Read from the plain JSON of ``sketch``, possibly out of a log: what is malformed
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from typing import Final
 
-from rails.core import record_fields as d
 from rails.core.dataclass import dataclass, field
-from rails.core.record_fields import Details
 from rails.core.tool_request import Json
 from rails.n8n.draw.icons import AI_PORTS
-from rails.n8n.draw.scene import MOST_NODES, MOST_WIRES
+from rails.n8n.draw.scene import MOST_NODES, MOST_WIRES, Drawing, DrawnKind, DrawnNode
 
 _SIDE: Final = 96
 _WIDE: Final = 250
@@ -32,10 +29,9 @@ Point = tuple[float, float]
 class NodeBox:
     """A node on the canvas. ``inputs`` and ``outputs`` are how many main ports are drawn, ``below`` its AI inputs."""
 
-    facts: Details
+    node: DrawnNode
     x: float
     y: float
-    kind: str
     inputs: int = 0
     outputs: int = 0
     below: list[str] = field(default_factory=list)
@@ -44,7 +40,12 @@ class NodeBox:
     @property
     def is_note(self) -> bool:
         """Whether it is a sticky note."""
-        return "note" in self.facts
+        return self.node.note is not None
+
+    @property
+    def kind(self) -> DrawnKind:
+        """What became of the node."""
+        return self.node.kind
 
     @property
     def width(self) -> float:
@@ -68,9 +69,8 @@ class NodeBox:
         return self.above and not (self.inputs or self.outputs or self.below)
 
     def _size(self, place: int, otherwise: float) -> float:
-        size = d.items(self.facts, "size")
-        value = size[place] if len(size) > place else None
-        return value if isinstance(value, int) and 0 < value <= 4_000 else otherwise
+        size = self.node.size
+        return size[place] if len(size) > place and 0 < size[place] <= 4_000 else otherwise
 
     def output(self, number: int) -> Point:
         """Return where wires of this output leave."""
@@ -99,11 +99,10 @@ class WireLine:
     label: str
 
 
-def read_drawing(value: Json) -> tuple[list[NodeBox], list[WireLine]]:
+def boxes_and_wires(drawing: Drawing) -> tuple[list[NodeBox], list[WireLine]]:
     """Return the boxes and wires of a drawing, each box knowing its ports."""
-    facts = value if isinstance(value, dict) else {}
-    boxes = [_box(row) for row in d.objects(facts, "nodes")[:MOST_NODES]]
-    found = [_line(row, len(boxes)) for row in d.items(facts, "wires")[:MOST_WIRES]]
+    boxes = [_box(node) for node in drawing.nodes[:MOST_NODES]]
+    found = [_line(row, len(boxes)) for row in drawing.wires[:MOST_WIRES]]
     lines = [line for line in found if line is not None]
     below: defaultdict[int, set[str]] = defaultdict(set)
     for line in lines:
@@ -120,17 +119,9 @@ def read_drawing(value: Json) -> tuple[list[NodeBox], list[WireLine]]:
     return boxes, lines
 
 
-def _box(row: Details) -> NodeBox:
-    at = d.items(row, "at")
-    x, y = (_coordinate(at[n]) if len(at) > n else 0.0 for n in (0, 1))
-    kind = d.text(row, "kind")
-    return NodeBox(row, x, y, kind if kind in _KINDS else "same")
-
-
-def _coordinate(value: Json) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return 0.0
-    return max(-_FARTHEST, min(_FARTHEST, value))
+def _box(node: DrawnNode) -> NodeBox:
+    x, y, *_ = (*(max(-_FARTHEST, min(_FARTHEST, at)) for at in node.at), 0, 0)
+    return NodeBox(node, x, y)
 
 
 def _line(row: Json, count: int) -> WireLine | None:

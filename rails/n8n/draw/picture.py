@@ -12,12 +12,12 @@ from html import escape
 from importlib import resources
 from typing import Final
 
-from rails.core import record_fields as d
+from rails.core.events.reading import read_typed
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.n8n.draw.geometry import NodeBox, WireLine, read_drawing
+from rails.n8n.draw.geometry import NodeBox, WireLine, boxes_and_wires
 from rails.n8n.draw.icons import icon_of
-from rails.n8n.draw.scene import drawing
+from rails.n8n.draw.scene import Drawing, drawing
 from rails.n8n.draw.svg import box_outline, curve, labels, lowest, note_text, pins, sub_curve, symbol
 
 __all__ = ["drawing", "stylesheet", "svg"]
@@ -42,11 +42,11 @@ def svg(value: Json, *, label: str = "Workflow", alone: bool = False) -> str:
 
     ``alone`` makes a file of its own: with the style sheet inside. Without it the page has the style sheet.
     """
-    boxes, lines = read_drawing(value)
+    drawn = read_typed(Drawing, value)
+    boxes, lines = boxes_and_wires(drawn)
     if not boxes:
         return ""
-    facts = value if isinstance(value, dict) else {}
-    canvas = _Canvas(boxes, lines, compared=d.flag(facts, "compared"), total=max(d.integer(facts, "total"), len(boxes)))
+    canvas = _Canvas(boxes, lines, compared=drawn.compared, total=max(drawn.total, len(boxes)))
     left, top, width, height = canvas.bounds()
     shown = max(min(width * _SCALE, _PAGE), width * _LEAST)
     body = [*canvas.notes(), *canvas.wires(), *canvas.boxes(), *canvas.remarks(left, top + height)]
@@ -89,9 +89,9 @@ class _Canvas:
     def notes(self) -> Iterator[str]:
         """Yield the sticky notes, which lie under everything else; the largest first."""
         for box in sorted((box for box in self._boxes if box.is_note), key=lambda box: -box.width * box.height):
-            colour = d.integer(box.facts, "colour") or 1
+            colour = max(1, min(box.node.colour, 7))
             kind = f" flow-is-{box.kind}" if self._compared and box.kind != "same" else ""
-            yield f'<g class="flow-note flow-note-{min(colour, 7)}{kind}">'
+            yield f'<g class="flow-note flow-note-{colour}{kind}">'
             yield _rect("flow-box", (box.x, box.y, box.width, box.height), 8)
             yield from note_text(box)
             yield "</g>"
@@ -123,17 +123,16 @@ class _Canvas:
                 yield from self._node(box)
 
     def _node(self, box: NodeBox) -> Iterator[str]:
-        facts = box.facts
-        name, node_type = (one_line(d.text(facts, key), 200) for key in ("name", "type"))
-        found = icon_of(d.text(facts, "type"), trigger=d.flag(facts, "trigger"))
-        states = [f"flow-{found.group}", *(["flow-off"] if d.flag(facts, "off") else [])]
+        node = box.node
+        name, node_type, was = (one_line(text, 200) for text in (node.name, node.type, node.was))
+        found = icon_of(node.type, trigger=node.trigger)
+        states = [f"flow-{found.group}", *(["flow-off"] if node.off else [])]
         states += [f"flow-is-{box.kind}"] if self._compared and box.kind != "same" else []
         yield f'<g class="{" ".join(states)}">'
-        was = one_line(d.text(facts, "was"), 200)
-        words = [name, f"was: {was}" if was else "", node_type, "disabled" if d.flag(facts, "off") else ""]
+        words = [name, f"was: {was}" if was else "", node_type, "disabled" if node.off else ""]
         words += [box.kind if self._compared and box.kind != "same" else ""]
         yield f"<title>{escape(chr(10).join(word for word in words if word))}</title>"
-        yield box_outline(box, trigger=d.flag(facts, "trigger"))
+        yield box_outline(box, trigger=node.trigger)
         yield symbol(box, found)
         yield from pins(box)
         yield from labels(box, name, node_type)

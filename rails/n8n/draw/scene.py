@@ -7,8 +7,11 @@ drawn by ``picture``. Places are those of n8n's canvas; where a node has none, `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, Literal
 
+import msgspec
+
+from rails.core.events.values import object_to_json
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.compare.compare import NodeChange, WireChange, WorkflowComparison
@@ -31,6 +34,31 @@ _OUTPUT_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 _Place = tuple[float, float]
+DrawnKind = Literal["same", "add", "remove", "change"]
+
+
+class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A node with its place. ``was`` is its name before; a sticky note has ``note``, ``size`` and ``colour``."""
+
+    name: str
+    type: str
+    at: tuple[int, ...]
+    kind: DrawnKind
+    was: str = ""
+    off: bool = False
+    note: str | None = None
+    size: tuple[int, ...] = ()
+    colour: int = 0
+    trigger: bool = False
+
+
+class Drawing(msgspec.Struct, frozen=True):
+    """A picture as the log keeps it. A wire is source, type, output, target, input, kind and label, by position."""
+
+    compared: bool
+    total: int
+    nodes: tuple[DrawnNode, ...]
+    wires: tuple[Json, ...]
 
 
 def drawing(comparison: WorkflowComparison) -> Json:
@@ -40,13 +68,9 @@ def drawing(comparison: WorkflowComparison) -> Json:
     numbers = {change.node.name: n for n, change in reversed(list(enumerate(changes))) if change.kind != "remove"}
     gone = {change.node.name: n for n, change in enumerate(changes) if change.kind == "remove"}
     chosen = sorted(comparison.wires, key=lambda wire: wire.kind == "same")[:MOST_WIRES]
-    wires: list[Json] = [row for wire in chosen if (row := _wire(wire, changes, {**gone, **numbers})) is not None]
-    return {
-        "compared": not comparison.is_new,
-        "total": len(comparison.nodes),
-        "nodes": [_node(change, place) for change, place in zip(changes, places, strict=True)],
-        "wires": wires,
-    }
+    wires = tuple(row for wire in chosen if (row := _wire(wire, changes, {**gone, **numbers})) is not None)
+    nodes = tuple(_node(change, place) for change, place in zip(changes, places, strict=True))
+    return object_to_json(Drawing(not comparison.is_new, len(comparison.nodes), nodes, wires))
 
 
 def _chosen(nodes: tuple[NodeChange, ...]) -> list[NodeChange]:
@@ -55,32 +79,23 @@ def _chosen(nodes: tuple[NodeChange, ...]) -> list[NodeChange]:
     return sorted(nodes, key=lambda node: node.kind == "same")[:MOST_NODES]
 
 
-def _node(change: NodeChange, place: _Place) -> dict[str, Json]:
-    node = change.node
-    made: dict[str, Json] = {
-        "name": node.name[:_NAME_CHARS],
-        "type": node.type[:_NAME_CHARS],
-        "at": [round(place[0]), round(place[1])],
-        "kind": change.kind,
-    }
-    if change.renamed and change.before is not None:
-        made["was"] = change.before.name[:_NAME_CHARS]
-    if node.disabled:
-        made["off"] = True
-    if node.is_sticky:
-        made |= _note(node.parameters)
-    elif is_trigger(node):
-        made["trigger"] = True
-    return made
-
-
-def _note(parameters: Mapping[str, Json]) -> dict[str, Json]:
-    content, colour = parameters.get("content"), parameters.get("color")
-    made: dict[str, Json] = {"note": content[:_NOTE_CHARS] if isinstance(content, str) else ""}
-    made["size"] = [_between(parameters.get(name), low, 4_000) for name, low in (("width", 240), ("height", 160))]
-    if isinstance(colour, int) and not isinstance(colour, bool) and 1 <= colour <= 7:
-        made["colour"] = colour
-    return made
+def _node(change: NodeChange, place: _Place) -> DrawnNode:
+    node, before = change.node, change.before if change.renamed else None
+    content, colour = node.parameters.get("content"), node.parameters.get("color")
+    sizes = (("width", 240), ("height", 160)) if node.is_sticky else ()
+    coloured = node.is_sticky and isinstance(colour, int) and not isinstance(colour, bool) and 1 <= colour <= 7
+    return DrawnNode(
+        name=node.name[:_NAME_CHARS],
+        type=node.type[:_NAME_CHARS],
+        at=(round(place[0]), round(place[1])),
+        kind=change.kind,
+        was=before.name[:_NAME_CHARS] if before else "",
+        off=node.disabled,
+        note=(content[:_NOTE_CHARS] if isinstance(content, str) else "") if node.is_sticky else None,
+        size=tuple(_between(node.parameters.get(name), low, 4_000) for name, low in sizes),
+        colour=colour if coloured and isinstance(colour, int) else 0,
+        trigger=not node.is_sticky and is_trigger(node),
+    )
 
 
 def _between(value: Json, otherwise: int, most: int) -> int:

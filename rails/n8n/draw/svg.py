@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-from rails.core import record_fields as d
 from rails.core.text import one_line, printable
 from rails.n8n.draw.geometry import NodeBox, Point
 from rails.n8n.draw.icons import AI_PORTS, Icon
@@ -59,7 +58,7 @@ def pins(box: NodeBox) -> Iterator[str]:
 
 def labels(box: NodeBox, name: str, node_type: str) -> Iterator[str]:
     """Yield a node's name and type: inside a wide one, else below."""
-    short = node_type.rpartition(".")[2] + (" · off" if d.flag(box.facts, "off") else "")
+    short = node_type.rpartition(".")[2] + (" · off" if box.node.off else "")
     if box.below:
         y = box.y + box.height / 2 - (14 if len(name) > _WIDE_CHARS else 6)
         yield from rows("flow-name flow-in", box.x + 84, y, wrapped(name, _WIDE_CHARS, 2))
@@ -102,7 +101,7 @@ def cut(text: str, width: int) -> str:
 
 def note_text(box: NodeBox) -> Iterator[str]:
     """Yield the text of a sticky note, headings large, as much as fits."""
-    text = printable(d.text(box.facts, "note"))
+    text = printable(box.node.note or "")
     y, bottom = box.y + 28, box.y + box.height - 8
     for line in text.expandtabs(2).split("\n"):
         is_heading = bool(_HEADING.match(line))

@@ -24,6 +24,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from rails.core.errors import Refusal
+from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.n8n import model
 from rails.n8n.edit import node_operations
@@ -51,7 +52,9 @@ def apply_operations(
         try:
             _one(made, operation)
         except CannotError as cannot:
-            return Refusal("workflow", f"Operation {number}: {cannot.message}", cannot.hint)
+            name = operation.get("op") if isinstance(operation, Mapping) else None
+            which = f"Operation {number} ({one_line(str(name), 40)})" if name in _OPERATIONS else f"Operation {number}"
+            return Refusal("workflow", f"{which}: {cannot.message}", cannot.hint)
     return made
 
 
@@ -225,10 +228,20 @@ def _disconnect(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None
     bucket = slots[output] if isinstance(slots, list) and output < len(slots) else None
     if not isinstance(bucket, list) or target not in bucket:
         to = f"{shown_value(target['node'])} ({kind}, output {output}, input {target['index']})"
-        raise CannotError(
-            f"{shown_value(source)} is not connected to {to}.", "Look at `connections` for what is connected."
-        )
+        there = listed(_connected(outputs), 8) or "nothing"
+        raise CannotError(f"{shown_value(source)} is not connected to {to}.", f"It is connected to: {there}.")
     bucket.remove(target)
+
+
+def _connected(outputs: Any) -> list[str]:  # noqa: ANN401
+    """Return what a node is connected to, as ``disconnect`` takes it."""
+    return [
+        f"{target.get('node')}, type {kind}, output {output}, input {target.get('index', 0)}"
+        for kind, slots in (outputs.items() if isinstance(outputs, dict) else ())
+        for output, bucket in enumerate(slots if isinstance(slots, list) else ())
+        for target in (bucket if isinstance(bucket, list) else ())
+        if isinstance(target, dict)
+    ]
 
 
 def _duplicate(workflow: dict[str, Any], operation: Mapping[str, Json]) -> None:

@@ -11,6 +11,7 @@ from rails.core.tool_request import Json
 from rails.n8n.model import Issue, JsonPath, Names, Node, json_kind, listed, shown_value
 from rails.n8n.nodes.catalogue import Description
 from rails.n8n.nodes.display import UNDEFINED
+from rails.n8n.nodes.operators import FILTER_OPERATIONS
 from rails.n8n.nodes.parameters import Context, Level, Malformed, Property, choices, filled, levels
 from rails.n8n.rules.required import Lack, lacks
 
@@ -20,30 +21,8 @@ _EDITOR_ENDINGS: Final = ("notice", "warning", "callout", "hint", "banner")
 #: Values that n8n no longer lists but still runs, by node type and parameter.
 _STILL_RUN: Final = frozenset({("n8n-nodes-base.code", "language"), ("@n8n/n8n-nodes-langchain.toolCode", "language")})
 
-#: Filter operations by type of comparison; anything else is never true. Anchor: n8n's filter-parameter.
-_COMMON: Final = ("exists", "notExists", "empty", "notEmpty", "equals", "notEquals")
-_TEXT_OPERATIONS: Final = (
-    "contains",
-    "notContains",
-    "startsWith",
-    "notStartsWith",
-    "endsWith",
-    "notEndsWith",
-    "regex",
-    "notRegex",
-)
-_LENGTHS: Final = ("lengthEquals", "lengthNotEquals", "lengthGt", "lengthLt", "lengthGte", "lengthLte")
 #: Groups of conditions before there were filters (If and Filter, version 1).
 _OLD_FILTER: Final = ("string", "number", "boolean", "dateTime")
-_OPERATIONS: Final[Mapping[str, tuple[str, ...]]] = {
-    "string": (*_COMMON, *_TEXT_OPERATIONS),
-    "number": (*_COMMON, "gt", "lt", "gte", "lte"),
-    "dateTime": (*_COMMON, "after", "before", "afterOrEquals", "beforeOrEquals"),
-    "boolean": (*_COMMON, "true", "false"),
-    "array": (*_COMMON, "contains", "notContains", *_LENGTHS),
-    "object": _COMMON,
-    "any": _COMMON,
-}
 
 
 def check(node: Node, description: Description) -> tuple[dict[str, Any] | None, list[Issue]]:
@@ -253,13 +232,13 @@ class _Walker:
 
     def _operator(self, operator: Mapping[str, Json], place: JsonPath) -> Iterator[Issue]:
         of_type, operation = operator.get("type"), operator.get("operation")
-        if not isinstance(of_type, str) or of_type not in _OPERATIONS:
+        if not isinstance(of_type, str) or of_type not in FILTER_OPERATIONS:
             message = f"{self._node.title}: n8n compares no type {shown_value(of_type)}"
-            yield Issue("N8N057", (*place, "type"), message, f"The types are {listed(_OPERATIONS)}.")
-        elif operation not in _OPERATIONS[of_type]:
+            yield Issue("N8N057", (*place, "type"), message, f"The types are {listed(FILTER_OPERATIONS)}.")
+        elif operation not in FILTER_OPERATIONS[of_type]:
             names = f"type {shown_value(of_type)} has no operation {shown_value(operation)}"
             message = f"{self._node.title}: {names}: it is never true"
-            remedy = Names(_OPERATIONS[of_type]).hint(str(operation), f"operations of {of_type}")
+            remedy = Names(FILTER_OPERATIONS[of_type]).hint(str(operation), f"operations of {of_type}")
             yield Issue("N8N057", (*place, "operation"), message, remedy)
 
     def _scalar(self, item: Property, value: Json, path: JsonPath) -> Iterator[Issue]:

@@ -2,42 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, assert_never
 
 from rails.core.change_summary import ChangeSummary
 from rails.core.text import head_and_tail, one_line, sha256
-from rails.render.blocks import (
-    AlertBlock,
-    Answer,
-    Block,
-    CallBlock,
-    Cost,
-    Diff,
-    DiffLine,
-    FindingsBlock,
-    Folded,
-    Group,
-    Notes,
-    Output,
-    PlacedFinding,
-    Prose,
-    Refusals,
-    Risks,
-    Section,
-    Step,
-    ValueChanges,
-    VerdictBlock,
-    Written,
-    show,
-)
+from rails.render import blocks
 from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.html_page.table import nowhere, table_html
 from rails.render.units import seconds_text, time_text
 
 #: Characters of one text that the page shows; the rest is named by its length and hash.
 TEXT_CHARS: Final = 64_000
 #: What stands left of a line of a diff.
-MARKS: Final = {"add": "+", "remove": "−", "tool_add": "+", "tool_remove": "−", "finding": "▲"}
+_MARKS: Final = {"add": "+", "remove": "−", "tool_add": "+", "tool_remove": "−", "finding": "▲"}
+_BY_TOOL: Final = ("tool_add", "tool_remove")
 _SIGNS: Final = {"add": "+", "remove": "−", "change": "~", "note": ""}
 _ANSWERS: Final = {
     "approve": ("✓", "good", "Approved"),
@@ -54,7 +33,7 @@ class HtmlRenderer:
     def __init__(self, picture: Callable[[ChangeSummary], str]) -> None:
         self._picture = picture
 
-    def section(self, section: Section, next_failure: int | None = None) -> Html:
+    def section(self, section: blocks.Section, next_failure: int | None = None) -> Html:
         """Return a section; ``next_failure`` is the number of the next failed one, for a link."""
         heading, name = section.heading, f"turn-{section.number}"
         jump = (
@@ -78,46 +57,62 @@ class HtmlRenderer:
             data_last=section.last,
         )
 
-    def draw(self, block: Block) -> Html:  # noqa: PLR0912 - one case for each kind of block
+    def draw(self, block: blocks.Block) -> Html:  # noqa: PLR0912 - one case for each kind of block
         """Return a block."""
         match block:
-            case Prose():
+            case blocks.Facts():
+                rows = [(name, [el("p", html_text(line)) for line in lines]) for name, lines in block.items]
+                facts = [el("div", el("dt", html_text(_large(name))), el("dd", value)) for name, value in rows]
+                return el("dl", facts, class_="card-facts")
+            case blocks.Remark():
+                return el(
+                    "p", html_text(block.text), class_="meta" if block.tone in ("", "dim") else f"box {block.tone}"
+                )
+            case blocks.Listing():
+                return folded(_large(block.title), "\n".join(block.lines), open_=block.open)
+            case blocks.Table():
+                return table_html(block, nowhere, "table")
+            case blocks.Prose():
                 return el("div", el("pre", bounded(block.text.strip()), class_="prose"), class_="says")
-            case AlertBlock():
+            case blocks.AlertBlock():
                 return el("p", html_text(one_line(block.sentence, 620)), class_="box bad")
-            case Notes():
+            case blocks.Notes():
                 return notes_html(block.title, block.lines)
-            case Risks():
+            case blocks.Risks():
                 return el("ul", [el("li", html_text(one_line(risk, 400))) for risk in block.lines], class_="risks")
-            case CallBlock():
+            case blocks.CallBlock():
                 return _call(block)
-            case ValueChanges():
+            case blocks.ValueChanges():
                 return _value_changes(block)
-            case Refusals():
+            case blocks.Refusals():
                 return join([_refusal(*item) for item in block.items])
-            case VerdictBlock():
+            case blocks.VerdictBlock():
                 return _check_result(block)
             case ChangeSummary():
                 return self.summary(block)
-            case Diff():
-                return _diff(block)
-            case FindingsBlock():
+            case blocks.Diff():
+                return self.diff(block)
+            case blocks.FindingsBlock():
                 return _findings(block.items)
-            case Answer():
+            case blocks.Answer():
                 return _answer(block)
-            case Written():
+            case blocks.Written():
                 return el("ul", [_written(kind, path) for kind, path in block.changes], class_="written")
-            case Output():
+            case blocks.Output():
                 return _output(block)
-            case Step():
+            case blocks.Step():
                 words = f"Step {block.number}; ai-rails undo goes back to before it."
                 return el("p", html_text(words), class_="meta")
-            case Folded():
+            case blocks.Folded():
                 return folded(block.title, block.text, open_=block.open)
-            case Group():
+            case blocks.Group():
                 return el("div", [self.draw(inner) for inner in block.blocks], class_=block.kind)
             case _:
                 assert_never(block)
+
+    def diff(self, diff: blocks.Diff) -> Html:
+        """Return the diff of a file."""
+        return diff_html(diff, [diff_row(line) for line in diff.lines])
 
     def summary(self, summary: ChangeSummary) -> Html:
         """Return what a change means, its picture first."""
@@ -130,7 +125,7 @@ class HtmlRenderer:
         for line in summary.lines:
             sign = el("span", html_text(_SIGNS[line.style]), class_="sign", aria_hidden="true")
             kind = f"{line.style} in-{min(line.indent, _INDENTS)}" if line.indent else line.style
-            lines.append(el("li", None if line.indent else sign, html_text(show(line.text)), class_=kind))
+            lines.append(el("li", None if line.indent else sign, html_text(blocks.show(line.text)), class_=kind))
         if summary.hidden:
             lines.append(el("li", html_text(f"{summary.hidden} lines are not shown"), class_="note"))
         # The picture is made by our own code, which escapes every text in it.
@@ -171,21 +166,51 @@ def bounded(value: str) -> Html:
     return join(html_text(shown), el("span", html_text(note), class_="meta") if left_out else None)
 
 
-def diff_line(line: DiffLine) -> Iterator[Html]:
-    """Yield the cells of a line of a diff, but for its mark: two numbers and the text."""
-    yield el("td", html_text(line.old or ""), class_="n")
-    yield el("td", html_text(line.new if line.style != "finding" and line.new else ""), class_="n")
-    yield el("td", html_text(line.text), class_="line")
+def diff_row(line: blocks.DiffLine, before: Html | None = None, of: int | None = None) -> Html:
+    """Return a line of a diff: numbers, mark, text; ``before`` stands left of it, ``of`` is the part it belongs to."""
+    by_tool = el("span", html_text("~"), class_="by-tool", title="by a formatter or fixer")
+    return el(
+        "tr",
+        before,
+        el("td", html_text(line.old or ""), class_="n"),
+        el("td", html_text(line.new if line.style != "finding" and line.new else ""), class_="n"),
+        el("td", html_text(_MARKS.get(line.style, " ")), by_tool if line.style in _BY_TOOL else None, class_="mark"),
+        el("td", html_text(line.text), class_="line"),
+        class_=line.style,
+        data_of=of,
+    )
 
 
-def _cost(cost: Cost) -> Html:
+def diff_html(diff: blocks.Diff, rows: list[Html], above: Html | None = None, below: Html | None = None) -> Html:
+    """Return the diff of a file, made of ``rows``."""
+    counts = f" {diff.kind} +{diff.added} −{diff.removed}" if diff.kind else " "
+    counts += f", {diff.by_tools} of these lines by a formatter" if diff.by_tools else ""
+    path = one_line(diff.path, 300)
+    table = el("table", el("tbody", rows), aria_label=f"Changes of {path}")
+    return el(
+        "details",
+        el("summary", el("code", html_text(path or "changes")), el("span", html_text(counts))),
+        above,
+        el("div", table, class_="scroll", tabindex=0),
+        below,
+        class_="diff",
+        open=True,
+        data_path=diff.path if below else None,
+    )
+
+
+def _large(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _cost(cost: blocks.Cost) -> Html:
     stages = ", ".join(f"{stage} {seconds_text(spent)}" for stage, spent in cost.seconds.items())
     tokens = f"{cost.tokens_in:,} tokens in, {cost.tokens_out:,} out" if cost.tokens_in else ""
     facts = " · ".join(filter(None, (cost.agent, cost.model, time_text(cost.started), stages, tokens)))
     return el("p", html_text(one_line(facts, 400)), class_="meta")
 
 
-def _call(call: CallBlock) -> Html:
+def _call(call: blocks.CallBlock) -> Html:
     valid = {True: badge("✓", "good", "valid"), False: badge("✕", "bad", "not valid"), None: None}[call.valid]
     line = el(
         "p",
@@ -205,7 +230,7 @@ def _call(call: CallBlock) -> Html:
     )
 
 
-def _value_changes(found: ValueChanges) -> Html:
+def _value_changes(found: blocks.ValueChanges) -> Html:
     words = "The model corrected this block" if found.taken else f"A correction was not taken: {found.why}"
     if found.taken and not found.changes:
         return el("p", html_text(f"{words}; only the syntax changed."), class_="box good")
@@ -227,19 +252,20 @@ def _refusal(code: str, message: str, hint: str) -> Html:
     )
 
 
-def _check_result(found: VerdictBlock) -> Html:
-    checks = f" {', '.join(found.checks)} · {seconds_text(found.seconds)}"
+def _check_result(found: blocks.VerdictBlock) -> Html:
+    took = "" if found.seconds is None else f" · {seconds_text(found.seconds)}"
+    checks = f" {', '.join(found.checks)}{took}"
     told = el("span", html_text(one_line(checks, 300)), class_="meta")
     return el("p", check_badge(found.status), told, class_="verdict")
 
 
-def _findings(found: Sequence[PlacedFinding]) -> Html:
+def _findings(found: Sequence[blocks.PlacedFinding]) -> Html:
     more = el("p", html_text(f"and {len(found) - _LISTED} more findings"), class_="meta")
     shown = el("ul", [_finding(finding) for finding in found[:_LISTED]], class_="findings")
     return join(shown, more if len(found) > _LISTED else None)
 
 
-def _finding(finding: PlacedFinding) -> Html:
+def _finding(finding: blocks.PlacedFinding) -> Html:
     return el(
         "li",
         el("code", html_text(one_line(f"{finding.path}:{finding.line}:{finding.column}", 200)), class_="path"),
@@ -250,7 +276,7 @@ def _finding(finding: PlacedFinding) -> Html:
     )
 
 
-def _answer(given: Answer) -> Html:
+def _answer(given: blocks.Answer) -> Html:
     mark, kind, words = _ANSWERS.get(given.answer, ("…", "open", "Nobody has answered yet"))
     facts = f"by {given.by} after {seconds_text(given.seconds)} · {time_text(given.at)}" if given.answer else ""
     return el(
@@ -263,25 +289,11 @@ def _answer(given: Answer) -> Html:
     )
 
 
-def _diff(diff: Diff) -> Html:
-    rows = []
-    for line in diff.lines:
-        old, new, text = diff_line(line)
-        mark = el("td", html_text(MARKS.get(line.style, " ")), class_="mark")
-        rows.append(el("tr", old, new, mark, text, class_=line.style))
-    counts = f"{diff.kind} +{diff.added} −{diff.removed}" if diff.kind else ""
-    title = el(
-        "summary", el("code", html_text(one_line(diff.path, 300) or "changes")), el("span", html_text(f" {counts}"))
-    )
-    table = el("table", el("tbody", rows), aria_label=f"Changes of {one_line(diff.path, 300)}")
-    return el("details", title, el("div", table, class_="scroll", tabindex=0), class_="diff", open=True)
-
-
 def _written(kind: str, path: str) -> Html:
     return el("li", badge("✓", "good", kind), html_text(" "), el("code", html_text(one_line(path, 300))))
 
 
-def _output(given: Output) -> Html:
+def _output(given: blocks.Output) -> Html:
     name = f"{given.tool or 'Result'}: {'worked' if given.ok else 'failed'} in {seconds_text(given.seconds)}"
     body = folded(one_line(name, 200), given.text, open_=not given.ok)
     return el("div", body, class_=f"box {'good' if given.ok else 'bad'}")

@@ -50,7 +50,7 @@ def to_atif(records: Sequence[Record]) -> str:
     for record in records:
         walk.take(record)
     first = records[0] if records else None
-    models = list(dict.fromkeys(r.llm_model_used for r in records if r.event_type == "LLM_RESPONSE"))
+    models = list(dict.fromkeys(r.llm_model_used for r in records if isinstance(r.event, LlmResponse)))
     document: dict[str, Json] = {
         "schema_version": VERSION,
         "session_id": first.session_id if first else "",

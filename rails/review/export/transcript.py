@@ -15,35 +15,32 @@ from typing import Final
 
 import rails
 from rails.core.conversation import MessagePart, NativeCall, NativeResult, Opaque, TextPart, message_from_json
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, ToolExecutionResult, Undo
 from rails.core.events.record import Record
-from rails.core.events.session import AgentEngage, Escalation, WorkflowStart
-from rails.core.events.turn import FeedbackSent, LlmResponse
+from rails.core.events.session import (
+    AgentEngage,
+    ErrorEvent,
+    Escalation,
+    Handoff,
+    HumanSteered,
+    LogRecovered,
+    OverseerAlert,
+    SessionResumed,
+    WorkflowEnd,
+    WorkflowStart,
+)
+from rails.core.events.turn import FeedbackSent, LlmError, LlmResponse, OutputRefused, ToolRequestValidationFailed
 from rails.core.tool_request import Json
 
 _SPACE: Final = uuid.UUID("6f0a8d0e-3f0c-5f0e-9c53-1d7a1f3f9a10")
-_SHOWN: Final = frozenset(
-    {
-        "WORKFLOW_START",
-        "TOOL_REQUEST_VALIDATION_FAILED",
-        "CHANGE_REFUSED",
-        "GATE_VERDICT",
-        "HUMAN_DECISION",
-        "TOOL_EXECUTION_RESULT",
-        "CHECKPOINT",
-        "UNDO",
-        "LLM_ERROR",
-        "ERROR",
-        "SESSION_RESUMED",
-        "OUTPUT_REFUSED",
-        "ESCALATION",
-        "HANDOFF",
-        "HUMAN_STEERED",
-        "OVERSEER_ALERT",
-        "LOG_RECOVERED",
-        "WORKFLOW_END",
-    }
+#: What is told in a line of its own, and what of it is a fault.
+_SHOWN: Final = (
+    *(WorkflowStart, ToolRequestValidationFailed, ChangeRefused, GateVerdict, HumanDecision, ToolExecutionResult),
+    *(CheckpointEvent, Undo, LlmError, ErrorEvent, SessionResumed, OutputRefused, Escalation, Handoff, HumanSteered),
+    *(OverseerAlert, LogRecovered, WorkflowEnd),
 )
-_LOUD: Final = frozenset({"LLM_ERROR", "ERROR", "LOG_RECOVERED", "TOOL_REQUEST_VALIDATION_FAILED", "CHANGE_REFUSED"})
+_LOUD: Final = (LlmError, ErrorEvent, LogRecovered, ToolRequestValidationFailed, ChangeRefused)
 
 
 def to_transcript(records: Sequence[Record]) -> str:
@@ -73,7 +70,7 @@ def to_transcript(records: Sequence[Record]) -> str:
 
 def _ours(record: Record) -> dict[str, Json]:
     ours: dict[str, Json] = {"seq": record.seq, "event_type": record.event_type, "agent_role": record.agent_role}
-    if record.event_type in _SHOWN:
+    if isinstance(record.event, _SHOWN):
         ours["details"] = dict(record.details)
     return ours
 
@@ -88,7 +85,7 @@ def _body(record: Record) -> dict[str, Json] | None:
             return {"type": "assistant", "message": _answer(record, event)}
         case FeedbackSent(reply=reply, text=text):
             return _user([block for part in (reply.parts if reply else ()) for block in _blocks(part)] or text)
-    return _system(record) if record.event_type in _SHOWN else None
+    return _system(record) if isinstance(record.event, _SHOWN) else None
 
 
 def _user(content: Json) -> dict[str, Json]:
@@ -100,7 +97,7 @@ def _system(record: Record) -> dict[str, Json]:
         "type": "system",
         "subtype": "informational",
         "content": f"{record.event_type}: {record.message}",
-        "level": "error" if record.event_type in _LOUD else "info",
+        "level": "error" if isinstance(record.event, _LOUD) else "info",
         "isMeta": False,
     }
 

@@ -269,7 +269,7 @@ def _causes(view: SessionView) -> Counter[str]:
 
 
 def _rules(view: SessionView) -> Counter[str]:
-    return Counter(f.rule for turn in view.turns for gate in turn.gates for f in gate.findings if f.new)
+    return Counter(f.rule for turn in view.turns for gate in turn.gates for f in gate.verdict.findings if f.new)
 
 
 def _findings(first: SessionView, second: SessionView) -> Iterator[FindingState]:
@@ -283,7 +283,7 @@ def _absent(new: bool) -> Literal["new", "absent"]:
 
 
 def _found(view: SessionView) -> set[tuple[str, str, str]]:
-    return {(f.path, f.rule, f.message) for t in view.turns for g in t.gates for f in g.findings if f.new}
+    return {(f.path, f.rule, f.message) for t in view.turns for g in t.gates for f in g.verdict.findings if f.new}
 
 
 def _files(first: SessionView, second: SessionView) -> Iterator[FileState]:
@@ -305,5 +305,5 @@ def _left(view: SessionView) -> Mapping[str, str | None]:
             continue
         for result in turn.results:
             if result.ok:
-                left.update({change.path: change.after_sha256 for change in result.changes})
+                left.update({change.path: change.after_sha256 for change in result.changes or ()})
     return left

@@ -14,7 +14,6 @@ from rails.approval.policy.rules import Circumstances, ItemKind, Policy, PolicyI
 from rails.core.changes import ChangedFile
 from rails.core.dataclass import dataclass
 from rails.core.text import one_line, sha256
-from rails.core.verdict import Status
 from rails.projections.common import ApprovalView, SessionView, TurnView
 
 _EMPTY: Final = {sha256(b""), sha256(b"\n")}
@@ -122,8 +121,8 @@ def _items(turn: TurnView, approval: ApprovalView) -> Iterator[PolicyItem]:
         if approval.kind != "changes":
             yield PolicyItem(turn.agent, tool, "run", adjusted=adjusted)
             continue
-        status = cast(Status, turn.gates[-1].status) if turn.gates else "error"
-        found = turn.gates[-1].findings if turn.gates else ()
+        status = turn.gates[-1].verdict.status if turn.gates else "error"
+        found = turn.gates[-1].verdict.findings if turn.gates else ()
         seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), len(approval.diff))
         for change in turn.planned:
             yield PolicyItem(

@@ -105,7 +105,7 @@ def _steps(sessions: Sequence[SessionView], path: str) -> Iterator[_Step]:
             if set(turn.checkpoints) & set(view.undone):
                 continue
             for result in turn.results:
-                for change in result.changes:
+                for change in result.changes or ():
                     if result.ok and change.path == path:
                         yield _Step(view, turn, change, *_diff_of(turn, path))
 

@@ -64,7 +64,7 @@ def heat_map(views: Iterable[SessionView], by: By = "session") -> HeatMap:
         count += 1
         column = view.session_id if by == "session" else _week(view.started)
         _take(tallies, view, column)
-        if any(finding.new for turn in view.turns for gate in turn.gates for finding in gate.findings):
+        if any(finding.new for turn in view.turns for gate in turn.gates for finding in gate.verdict.findings):
             labels[column] = view.started[5:16].replace("T", " ") if by == "session" else column
     rows = [
         RuleRow(rule, t.tool, t.fired, len(t.sessions), t.turns, t.fixed, t.waived, dict(t.counts))
@@ -80,7 +80,7 @@ def _take(tallies: dict[str, _Tally], view: SessionView, column: str) -> None:
         before = open_findings.get(turn.agent, set())
         for gate in turn.gates:
             now = set()
-            for finding in gate.findings:
+            for finding in gate.verdict.findings:
                 if finding.new:
                     tally = tallies[finding.rule]
                     tally.tool = finding.tool

@@ -6,64 +6,44 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from rails.core.events.changes import GateVerdict, ToolExecutionResult
 from rails.core.verdict import Finding
 from rails.projections.common import (
     ApprovalView,
     CorrectionView,
-    GateView,
     RequestView,
-    ResultView,
     TurnOutcome,
     TurnView,
+    checks_in_words,
+    fixed_in_words,
+    not_checked_in_words,
 )
-from rails.render.blocks import (
-    AlertBlock,
-    Answer,
-    Badge,
-    Block,
-    CallBlock,
-    Cost,
-    FindingsBlock,
-    Folded,
-    Group,
-    Heading,
-    Notes,
-    Output,
-    PlacedFinding,
-    Prose,
-    Refusals,
-    Risks,
-    Section,
-    Step,
-    ValueChanges,
-    VerdictBlock,
-    Written,
-)
+from rails.render import blocks
 from rails.render.diffs import DIFF_LINES, read_diff
 from rails.review.reports.repair_drift import difference
 
-OUTCOMES: Final[Mapping[TurnOutcome, Badge]] = {
-    "applied": Badge("✓", "good", "Applied"),
-    "ran": Badge("✓", "good", "Done"),
-    "answered": Badge("✓", "good", "Answered"),
-    "refused": Badge("✕", "bad", "Refused"),
-    "findings": Badge("✕", "bad", "Stopped by the checks"),
-    "denied": Badge("✕", "bad", "Denied"),
-    "aborted": Badge("■", "bad", "Stopped by the human"),
-    "failed": Badge("✕", "bad", "Failed"),
-    "open": Badge("…", "open", "Unfinished"),
+OUTCOMES: Final[Mapping[TurnOutcome, blocks.Badge]] = {
+    "applied": blocks.Badge("✓", "good", "Applied"),
+    "ran": blocks.Badge("✓", "good", "Done"),
+    "answered": blocks.Badge("✓", "good", "Answered"),
+    "refused": blocks.Badge("✕", "bad", "Refused"),
+    "findings": blocks.Badge("✕", "bad", "Stopped by the checks"),
+    "denied": blocks.Badge("✕", "bad", "Denied"),
+    "aborted": blocks.Badge("■", "bad", "Stopped by the human"),
+    "failed": blocks.Badge("✕", "bad", "Failed"),
+    "open": blocks.Badge("…", "open", "Unfinished"),
 }
 #: Why an answer ends that is whole.
 _ENDED: Final = ("", "end_turn", "tool_use")
 _ADJUSTED: Final = "Adjusted on the way"
 
 
-def turn_section(turn: TurnView, *, diff_lines: int = DIFF_LINES) -> Section:
+def turn_section(turn: TurnView, *, diff_lines: int = DIFF_LINES) -> blocks.Section:
     """Return a turn; ``diff_lines`` of each file's changes are shown."""
-    cost = Cost(turn.agent, turn.model, turn.started, turn.seconds, turn.input_tokens, turn.output_tokens)
-    heading = Heading(turn_name(turn), OUTCOMES[turn.outcome], turn.agent, turn.progress)
+    cost = blocks.Cost(turn.agent, turn.model, turn.started, turn.seconds, turn.input_tokens, turn.output_tokens)
+    heading = blocks.Heading(turn_name(turn), OUTCOMES[turn.outcome], turn.agent, turn.progress)
     said, came = tuple(_said(turn)), tuple(_came(turn, diff_lines))
-    return Section(heading, said, cost, came, turn.number, turn.first_seq, turn.last_seq)
+    return blocks.Section(heading, said, cost, came, turn.number, turn.first_seq, turn.last_seq)
 
 
 def turn_name(turn: TurnView) -> str:
@@ -71,37 +51,37 @@ def turn_name(turn: TurnView) -> str:
     return f"Turn {turn.number}" if turn.number else "Before any turn"
 
 
-def _said(turn: TurnView) -> Iterator[Block]:
+def _said(turn: TurnView) -> Iterator[blocks.Block]:
     if turn.text.strip():
-        yield Prose("says", turn.text)
+        yield blocks.Prose("says", turn.text)
     if turn.stop_reason not in _ENDED:
-        yield AlertBlock("stopped", turn.stop_reason, f"The answer ended early: {turn.stop_reason}.")
+        yield blocks.AlertBlock("stopped", turn.stop_reason, f"The answer ended early: {turn.stop_reason}.")
 
 
-def _came(turn: TurnView, diff_lines: int) -> Iterator[Block]:
+def _came(turn: TurnView, diff_lines: int) -> Iterator[blocks.Block]:
     yield from map(_call, turn.requests)
     yield from map(_correction, turn.corrections)
     if turn.ignored:
-        yield Notes("ignored", "Blocks that are not requests", turn.ignored, "dim")
+        yield blocks.Notes("ignored", "Blocks that are not requests", turn.ignored, "dim")
     if turn.refusals:
-        yield Refusals(tuple((one.code, one.message, one.hint) for one in turn.refusals))
+        yield blocks.Refusals(tuple((one.code, one.message, one.hint) for one in turn.refusals))
     if turn.notes:
-        yield Notes("note", _ADJUSTED, turn.notes)
+        yield blocks.Notes("note", _ADJUSTED, turn.notes)
     for gate in turn.gates:
         yield from _gate(gate, diff_lines, drawn=bool(turn.approvals))
-    findings = turn.gates[-1].findings if turn.gates else ()
+    findings = turn.gates[-1].verdict.findings if turn.gates else ()
     for approval in turn.approvals:
-        yield Group("approval", tuple(_approval(approval, findings, diff_lines)))
+        yield blocks.Group("approval", tuple(_approval(approval, findings, diff_lines)))
     yield from map(_result, turn.results)
-    yield from map(Step, turn.checkpoints)
+    yield from map(blocks.Step, turn.checkpoints)
     for error in turn.errors:
-        yield AlertBlock("error", error, f"Error: {error}")
+        yield blocks.AlertBlock("error", error, f"Error: {error}")
     if turn.feedback:
-        yield Folded("told", "What the agent was told next", turn.feedback, open=turn.failed)
+        yield blocks.Folded("told", "What the agent was told next", turn.feedback, open=turn.failed)
 
 
-def _call(request: RequestView) -> CallBlock:
-    return CallBlock(
+def _call(request: RequestView) -> blocks.CallBlock:
+    return blocks.CallBlock(
         tool=request.tool,
         paths=request.paths,
         valid=request.valid,
@@ -113,39 +93,40 @@ def _call(request: RequestView) -> CallBlock:
     )
 
 
-def _correction(correction: CorrectionView) -> ValueChanges:
+def _correction(correction: CorrectionView) -> blocks.ValueChanges:
     changes = tuple((change.place, *difference(change.old, change.new)) for change in correction.changes)
-    return ValueChanges(correction.taken, correction.why, changes)
+    return blocks.ValueChanges(correction.taken, correction.why, changes)
 
 
-def _gate(gate: GateView, diff_lines: int, *, drawn: bool) -> Iterator[Block]:
+def _gate(gate: GateVerdict, diff_lines: int, *, drawn: bool) -> Iterator[blocks.Block]:
     """Yield a verdict; what was judged is shown with it where no human was asked about it."""
-    yield VerdictBlock(gate.status, gate.checks, gate.seconds)
-    yield from gate.outlines
+    verdict = gate.verdict
+    yield blocks.VerdictBlock(verdict.status, checks_in_words(verdict), round(gate.duration_ms / 1000, 3))
+    yield from verdict.outlines
     if not drawn:
-        yield from read_diff(gate.diff, gate.findings, diff_lines)
-    if new := tuple(_finding(finding) for finding in gate.findings if finding.new):
-        yield FindingsBlock(new)
-    if gate.fixed:
-        yield Notes("fixed", "Fixed for the agent", gate.fixed)
-    if gate.not_checked:
-        yield Notes("unchecked", "Not checked", gate.not_checked, "dim")
+        yield from read_diff(gate.diff, verdict.findings, diff_lines)
+    if new := tuple(_finding(finding) for finding in verdict.findings if finding.new):
+        yield blocks.FindingsBlock(new)
+    if verdict.fixed:
+        yield blocks.Notes("fixed", "Fixed for the agent", fixed_in_words(verdict))
+    if verdict.not_checked:
+        yield blocks.Notes("unchecked", "Not checked", not_checked_in_words(verdict), "dim")
 
 
-def _finding(found: Finding) -> PlacedFinding:
-    return PlacedFinding(found.path, found.line, found.column, found.rule, found.message, found.tool)
+def _finding(found: Finding) -> blocks.PlacedFinding:
+    return blocks.PlacedFinding(found.path, found.line, found.column, found.rule, found.message, found.tool)
 
 
-def _approval(approval: ApprovalView, findings: tuple[Finding, ...], diff_lines: int) -> Iterator[Block]:
+def _approval(approval: ApprovalView, findings: tuple[Finding, ...], diff_lines: int) -> Iterator[blocks.Block]:
     if approval.risks:
-        yield Risks(approval.risks)
+        yield blocks.Risks(approval.risks)
     if approval.notes:
-        yield Notes("note", _ADJUSTED, approval.notes, repeated=True)
+        yield blocks.Notes("note", _ADJUSTED, approval.notes, repeated=True)
     yield from read_diff(approval.diff, findings, diff_lines)
-    yield Answer(approval.answer, approval.by, approval.seconds, approval.at, approval.reason, approval.digest)
+    yield blocks.Answer(approval.answer, approval.by, approval.seconds, approval.at, approval.reason, approval.digest)
 
 
-def _result(result: ResultView) -> Written | Output:
+def _result(result: ToolExecutionResult) -> blocks.Written | blocks.Output:
     if result.changes:
-        return Written(result.ok, tuple((change.kind, change.path) for change in result.changes))
-    return Output(result.tool, result.ok, result.text, result.seconds)
+        return blocks.Written(result.ok, tuple((change.kind, change.path) for change in result.changes))
+    return blocks.Output(result.tool, result.ok, result.text, round(result.duration_ms / 1000, 3))

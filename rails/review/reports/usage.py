@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.config.prices import Prices
-from rails.core import record_fields as d
 from rails.core.conversation import Usage
 from rails.core.dataclass import dataclass
+from rails.core.events.reading import read_typed
+from rails.core.events.session import SessionLimits
 from rails.core.text import one_line
 from rails.log.session_stats import SessionStats
 
@@ -73,10 +74,11 @@ def _tokens(counts: Sequence[Usage]) -> str:
 
 def _left(card: SessionStats, prices: Prices, spent: float | None, seconds: float) -> Iterator[str]:
     """Yield what is left of each bound, counted as the run counts it (``rails.session.budget.SessionBudget``)."""
-    tokens, most_seconds, most_cost = (d.number(card.limits, f"max_{name}") for name in ("tokens", "seconds", "cost"))
+    most = read_typed(SessionLimits, card.limits)
+    tokens, most_seconds, most_cost = most.max_tokens or 0, most.max_seconds or 0.0, most.max_cost or 0.0
     if tokens > 0:
         used = sum(sum(counts) for counts in card.used.values())
-        yield f"{max(0, int(tokens) - used):,} of {int(tokens):,} tokens"
+        yield f"{max(0, tokens - used):,} of {tokens:,} tokens"
     if most_seconds > 0:
         yield f"{_minutes(max(0.0, most_seconds - seconds))} of {_minutes(most_seconds)} min"
     if most_cost > 0 and prices.models:

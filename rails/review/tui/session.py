@@ -161,7 +161,7 @@ class SessionPage(Page):
         text = next((a.diff for a in turn.approvals if a.diff), "") or next(
             (g.diff for g in turn.gates[::-1] if g.diff), "") if turn else ""  # fmt: skip
         if turn and text:
-            findings = turn.gates[-1].findings if turn.gates else ()
+            findings = turn.gates[-1].verdict.findings if turn.gates else ()
             self.app.push_screen(Diffs(f"Turn {turn.number}: {self._title}", read_diff(text, findings)))
         else:
             self.say("This turn has no diff.")

@@ -1,27 +1,139 @@
 """The approval card as HTML: what would happen, byte for byte, and the ways to answer.
 
-Most dangerous first: risks, then who asks and why, the change with the findings at their lines, and what was
-adjusted, checked and not checked. The terminal (``rails.approval.terminal.screen``) shows the same.
+What stands in it is said by ``rails.approval.question``, for the terminal and this page alike. Here it can be edited
+too: parts that can be left out, texts to change, and an answer.
 """
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Iterator
+from itertools import chain
 
+from rails.approval.edit import sides
+from rails.approval.question import question_card
+from rails.core.changes import FileChange
+from rails.core.diff import line_diff
 from rails.core.events.approval import ApprovalOpened, GrantOffer
 from rails.core.events.values import object_to_json
 from rails.core.limits import REASON_CHARS
 from rails.core.text import one_line
 from rails.core.tool_request import Json
-from rails.core.verdict import Verdict
 from rails.projections.questions import ApprovalQuestion
-from rails.render.html_page.blocks import badge, notes_html
+from rails.render.blocks import Block, Diff, DiffLine, Facts, Risks
+from rails.render.html_page.blocks import HtmlRenderer, diff_html, diff_row, notes_html
 from rails.render.html_page.markup import Html, el, html_text
 from rails.render.units import time_text
-from rails.review.web.card_files import editable_texts, files_html
+from rails.review.html import workflow_picture
+
+
+def question_json(
+    question: ApprovalQuestion, asked: ApprovalOpened, decides: str, *, full: bool = False
+) -> dict[str, Json]:
+    """Return a question for the page: its card, and the texts of the files that can be edited there.
+
+    ``decides`` is "yes", "read" (this address only looks) or "not running" (nobody would take the answer).
+    ``full`` leaves no line of a difference out.
+    """
+    return {
+        "question": question.number,
+        "digest": question.digest,
+        "state": question.state,
+        "decides": decides,
+        "risky": bool(asked.risks),
+        "grant": object_to_json(asked.grant) if asked.grant else {},
+        "texts": dict(editable_texts(asked)) if asked.can_edit else {},
+        "html": asked_html(question, asked, decides, full=full),
+    }
+
+
+def asked_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, *, full: bool = False) -> Html:
+    """Return the card; its head has the id ``card-title``. What to be careful about comes first."""
+    card = question_card(asked, full=full, page=True)
+    page = _CardRenderer(asked, can_edit=decides == "yes" and asked.can_edit)
+    ends = f"{time_text(asked.expires)}; then the run pauses, nothing is denied" if asked.expires else ""
+    when = Facts(
+        tuple((name, (words,)) for name, words in (("asked", time_text(question.opened_at)), ("ends", ends)) if words)
+    )
+    first = sorted(card.head, key=lambda block: isinstance(block, Facts))
+    waits = el("span", html_text("✋ Waiting for you"), class_="badge open")
+    return el(
+        "section",
+        el("h2", waits, html_text(f" {card.title}"), id="card-title", tabindex=-1),
+        [page.draw(block) for block in (*first, when, *chain.from_iterable(card.parts))],
+        bar_html(asked, decides),
+        class_="card-asked",
+        aria_labelledby="card-title",
+    )
+
+
+def editable_texts(asked: ApprovalOpened) -> Iterator[tuple[str, str]]:
+    """Yield the files whose text can be edited in a page: one kind of line end, and nothing masked."""
+    for file in asked.files:
+        after = file.after
+        if after is None or file.masked:
+            continue
+        crlf = after.count("\r\n")
+        if after.count("\r") == crlf and crlf in (0, after.count("\n")):
+            yield file.path, after.removeprefix("\ufeff")
+
+
+class _CardRenderer(HtmlRenderer):
+    """Draws a question, with what there is to edit in its differences."""
+
+    def __init__(self, asked: ApprovalOpened, *, can_edit: bool) -> None:
+        super().__init__(workflow_picture)
+        self._changes = {str(one.path): one for one in asked.changes.changes} if can_edit else {}
+        self._texts = dict(editable_texts(asked)) if can_edit else {}
+
+    def draw(self, block: Block) -> Html:
+        """Return a block; risks stand out."""
+        if isinstance(block, Risks):
+            return notes_html("Look twice", block.lines, kind="risks-box", chars=500)
+        return super().draw(block)
+
+    def diff(self, diff: Diff) -> Html:
+        """Return a file's difference, its parts to take or leave, and the button that opens its text."""
+        change = self._changes.get(diff.path)
+        pieces = NumberedPieces(change) if change else None
+        rows = [pieces.row(line) if pieces and pieces.count > 1 else diff_row(line) for line in diff.lines]
+        edit = el("button", html_text("Edit the text"), type="button", data_edit=diff.path)
+        every = el("button", html_text("Show every line"), type="button", data_do="full")
+        hidden = el("p", html_text(f"{diff.hidden} lines are not shown. "), every, class_="box bad")
+        below = el("p", edit if diff.path in self._texts else None, class_="file-edit") if change else None
+        return diff_html(diff, rows, hidden if diff.hidden else None, below)
+
+
+class NumberedPieces:
+    """The differing pieces of a change, found by line number, numbered as ``rails.approval.edit`` does.
+
+    Each is offered once, at its first drawn line; where there is only one, there is nothing to choose.
+    """
+
+    def __init__(self, change: FileChange) -> None:
+        self.count = 0
+        self._lines: dict[tuple[bool, int], int] = {}
+        self._offered: set[int] = set()
+        both = sides(change)
+        if both is None or change.before is None or change.after is None:
+            return
+        for block in line_diff(*both).changed:
+            old, new = range(block.old_start, block.old_end), range(block.new_start, block.new_end)
+            self._lines |= {(False, line + 1): self.count for line in old}
+            self._lines |= {(True, line + 1): self.count for line in new}
+            self.count += 1
+
+    def row(self, line: DiffLine) -> Html:
+        """Return a line with the box of its piece at the first line of it."""
+        changed = line.style.removeprefix("tool_") in ("add", "remove")
+        piece = self._lines.get((bool(line.new), line.new or line.old)) if changed else None
+        box = _choice(piece) if piece is not None and piece not in self._offered else None
+        self._offered |= set() if piece is None else {piece}
+        return diff_row(line, el("td", box, class_="take"), piece)
+
+
+def _choice(piece: int) -> Html:
+    words = f"Take part {piece + 1}; without it, these lines stay as they are"
+    return el("input", type="checkbox", checked=True, data_piece=piece, aria_label=words, title=words)
 
 
 def bar_html(asked: ApprovalOpened, decides: str) -> Html:
@@ -108,124 +220,3 @@ def _button(do: str, words: str, key: str, kind: str = "") -> Html:
     return el(
         "button", html_text(words), hint, type="button", data_do=do, class_=kind or None, aria_keyshortcuts=key or None
     )
-
-
-_ESCAPE: Final = re.compile(r"\\.")
-
-
-def question_json(
-    question: ApprovalQuestion, asked: ApprovalOpened, decides: str, *, full: bool = False
-) -> dict[str, Json]:
-    """Return a question for the page: its card, and the texts of the files that can be edited there.
-
-    ``decides`` is "yes", "read" (this address only looks) or "not running" (nobody would take the answer).
-    ``full`` leaves no line of a difference out.
-    """
-    return {
-        "question": question.number,
-        "digest": question.digest,
-        "state": question.state,
-        "decides": decides,
-        "risky": bool(asked.risks),
-        "grant": object_to_json(asked.grant) if asked.grant else {},
-        "texts": dict(editable_texts(asked)) if asked.can_edit else {},
-        "html": card_html(question, asked, decides, full=full),
-    }
-
-
-def card_html(question: ApprovalQuestion, asked: ApprovalOpened, decides: str, *, full: bool = False) -> Html:
-    """Return the card; its head has the id ``card-title``."""
-    asks = "Change these files?" if asked.kind == "changes" else "Run this tool?"
-    parts: list[Html | None] = [
-        el(
-            "h2",
-            el("span", html_text("✋ Waiting for you"), class_="badge open"),
-            html_text(f" {asks}"),
-            id="card-title",
-            tabindex=-1,
-        ),
-        _note(asked),
-        _list("Look twice", asked.risks, "risks-box"),
-        _facts(question, asked),
-        files_html(asked, can_edit=decides == "yes" and asked.can_edit, full=full),
-        *_requests(asked),
-        *_verdict(asked.verdict, [file.path for file in asked.files]),
-        bar_html(asked, decides),
-    ]
-    return el("section", [part for part in parts if part], class_="card-asked", aria_labelledby="card-title")
-
-
-def _note(asked: ApprovalOpened) -> Html | None:
-    if asked.note:
-        return el(
-            "p", html_text(f"Your version cannot be used: {one_line(asked.note, 600)}"), class_="box bad", role="alert"
-        )
-    if asked.replaces:
-        again = "Your version was checked and formatted. This is what would be written; nothing is written yet."
-        return el("p", html_text(again), class_="box good")
-    return None
-
-
-def _facts(question: ApprovalQuestion, asked: ApprovalOpened) -> Html:
-    local = any(request.from_project for request in asked.requests)
-    definitions = dict.fromkeys(f"{request.tool_name} {request.definition[:12]}" for request in asked.requests)
-    origin = "the project's own, not yours" if local else "shipped or your own"
-    why = [el("p", html_text(line)) for line in asked.explanation.strip().split("\n")[:12] if line.strip()]
-    rows: list[tuple[str, list[Html]]] = [
-        ("Agent", [el("span", html_text(one_line(asked.agent, 80)))]),
-        ("Tool", [el("code", html_text(one_line(", ".join(asked.tools), 200)))]),
-        ("Why", why or [el("span", html_text("The agent did not say."), class_="meta")]),
-        (
-            "Definition",
-            [el("code", html_text(one_line(", ".join(definitions), 200))), el("span", html_text(f" ({origin})"))],
-        ),
-        ("Digest", [el("code", html_text(question.digest[:16])), el("span", html_text(" travels with your answer"))]),
-        ("Asked", [el("span", html_text(time_text(question.opened_at)))]),
-    ]
-    if asked.expires:
-        rows.append(
-            ("Ends", [el("span", html_text(f"{time_text(asked.expires)}; then the run pauses, nothing is denied"))])
-        )
-    return el(
-        "dl", [el("div", el("dt", html_text(name)), el("dd", value)) for name, value in rows], class_="card-facts"
-    )
-
-
-def _requests(asked: ApprovalOpened) -> Iterator[Html]:
-    repairs = []
-    for request in asked.requests:
-        for repair in request.repairs:
-            before, after = (json.dumps(text, ensure_ascii=False) for text in (repair.before, repair.after))
-            repairs.append(f"{request.tool_name}: {repair.name} at {repair.offset}: {before} became {after}")
-    notes = [note for note in asked.notes if ": JSON repaired (" not in note]
-    yield from filter(None, (_list("Repaired in the request's JSON", repairs, "notes"),))
-    yield from filter(None, (_list("Adjusted on the way", notes, "notes"),))
-    as_run = asked.kind != "changes"
-    for request in asked.requests:
-        shown = json.dumps(request.parameters, indent=2, ensure_ascii=False)
-        name = f"{request.tool_name}: parameters{'' if as_run else ' as the agent sent them'}"
-        summary = el("summary", html_text(one_line(name, 200)))
-        # Line breaks in a value are drawn as such, behind the escape that stands for them.
-        body = html_text(_ESCAPE.sub(lambda found: found[0] + ("\n" if found[0] == r"\n" else ""), shown))
-        yield el("details", summary, el("pre", body, tabindex=0), class_="sent", open=as_run)
-
-
-def _verdict(verdict: Verdict | None, drawn: Sequence[str]) -> Iterator[Html]:
-    if not verdict:
-        yield el("p", html_text("No check looks at what a tool does."), class_="meta")
-        return
-    mark, kind = ("✓", "good") if verdict.status == "pass" else ("✕", "bad")
-    words = {"pass": "Checks passed", "fail": "Checks failed"}.get(verdict.status, "Checks could not be completed")
-    checks = ", ".join(f"{run.name} {run.version}".strip() for run in verdict.checks)
-    ran = el("span", html_text(f" {one_line(checks, 300) or 'none ran'}"), class_="meta")
-    yield el("p", badge(mark, kind, words), ran, class_="verdict")
-    elsewhere = [finding for finding in verdict.findings if finding.path not in drawn]
-    fixed = [f"{one.tool} {one.rule} ×{one.count} in {one.path}" for one in verdict.fixed]
-    unseen = [f"{one.path} by {one.check}: {one.reason}" for one in verdict.not_checked]
-    found = [f"{finding.path}:{finding.line} {finding.rule} {finding.message}" for finding in elsewhere]
-    for title, lines in (("Findings elsewhere", found), ("Fixed for the agent", fixed), ("Not checked", unseen)):
-        yield from filter(None, (_list(title, lines, "notes"),))
-
-
-def _list(title: str, lines: Sequence[str], kind: str) -> Html | None:
-    return notes_html(title, lines, kind=kind, chars=500) if lines else None

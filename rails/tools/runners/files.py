@@ -21,7 +21,7 @@ from rails.core.builtin_tools import LIST_FILES, READ_FILE, SEARCH_FILES
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, parse_path
-from rails.core.text import Decoded, decode_text, one_line, sha256
+from rails.core.text import Decoded, decode_text, one_line, sha256, why_not_text
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.regex import Regex, RegexError, compile_pattern
 from rails.tools.registry import Builtin, Definition
@@ -65,7 +65,8 @@ def run_builtin_tool(request: ToolRequest, definition: Definition, project: Path
 def _read_file(parameters: Mapping[str, Json], project: Path) -> ToolResult:
     path = _path(parameters["file_path"])
     data = _read(project, path)
-    lines = _text_of(data, str(path)).text.split("\n")
+    decoded = _text_of(data, str(path))
+    lines = decoded.text.split("\n")
     if lines[-1] == "":
         lines.pop()
     first = _integer(parameters, "offset", 1)
@@ -87,7 +88,9 @@ def _read_file(parameters: Mapping[str, Json], project: Path) -> ToolResult:
         "lines": len(lines),
         "sha256": sha256(data),
     }
-    return ToolResult(True, "\n".join([_read_head(path, first, last, len(lines)), *shown]), facts=facts)
+    head = _read_head(path, first, last, len(lines))
+    head = head if decoded.encoding == "utf-8" else f"{head} ({decoded.label})"
+    return ToolResult(True, "\n".join([head, *shown]), facts=facts)
 
 
 def _read_head(path: WorkspacePath, first: int, last: int, total: int) -> str:
@@ -345,7 +348,7 @@ def _reason(shown: str, error: OSError) -> str:
 def _text_of(data: bytes, shown: str) -> Decoded:
     decoded = decode_text(data)
     if decoded is None:
-        raise _Unreadable(f"{shown} is not a UTF-8 text file ({len(data)} bytes).")
+        raise _Unreadable(f"{shown} is not a text file ({len(data)} bytes): {why_not_text(data)}.")
     return decoded
 
 

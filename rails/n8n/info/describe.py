@@ -8,6 +8,10 @@ from typing import Any, Final
 
 from rails.core.text import head_and_tail
 from rails.core.tool_request import Json
+from rails.n8n.info.changes import changes
+from rails.n8n.info.minimal import minimal_node, sub_nodes
+from rails.n8n.info.purpose import by_purpose
+from rails.n8n.info.shapes import known_shapes, shapes
 from rails.n8n.model import Names, listed, shown_value
 from rails.n8n.nodes import catalogue, ports
 from rails.n8n.nodes.catalogue import Catalogue, Description, Port
@@ -19,13 +23,14 @@ _MOST_FOUND: Final = 20
 
 
 def answer(parameters: Mapping[str, Json]) -> str:
-    """Return what an agent asked for: a node type (``type``, ``version``, ``parameters``), or a ``search`` by words."""
+    """Return what an agent asked for: a node type at a version, what changed in it, or types for a purpose."""
     node_type, version, given = (parameters.get(name) for name in ("type", "version", "parameters"))
+    since = parameters.get("changes_since")
     if isinstance(node_type, str):
-        number = float(version) if isinstance(version, int | float) else None
-        return describe_node(node_type, number, given if isinstance(given, dict) else None)
+        number, old = (float(one) if isinstance(one, int | float) else None for one in (version, since))
+        return describe_node(node_type, number, given if isinstance(given, dict) else None, since=old)
     found = find_nodes(str(parameters.get("search", "")))
-    return "\n".join(found) or "No node type has all of these words in its name."
+    return "\n".join(found) or "No node type is known for this. Write a service or what is to be done: send an email."
 
 
 def describe_node(
@@ -33,12 +38,14 @@ def describe_node(
     version: float | None = None,
     parameters: Mapping[str, Json] | None = None,
     *,
+    since: float | None = None,
     known: Catalogue | None = None,
 ) -> str:
-    """Return a node type's versions, ports, credentials and parameters as text for an agent.
+    """Return a node type's versions, ports, credentials, parameters and a minimal node as text for an agent.
 
     Only parameters that show with ``parameters`` (such as resource and operation) are listed, so a second
-    question narrows down the first. For an unknown type the text says which types are like it.
+    question narrows down the first. For an unknown type the text says which types are like it. With ``since``
+    it is what changed from that version on instead.
     """
     found = known or catalogue.current()
     versions = found.known_versions(node_type)
@@ -47,19 +54,30 @@ def describe_node(
     chosen = versions[-1] if version is None else version
     lines = [f"{node_type} (n8n {found.n8n})", f"typeVersion: {chosen:g}; all: {listed(f'{v:g}' for v in versions)}"]
     description = found.describe(node_type, chosen)
-    if description is None:
+    if since is not None:
+        lines += [f"changed from {since:g} to {chosen:g} (- gone, + new):", *changes(node_type, since, chosen, found)]
+    elif description is None:
         lines.append("There is no such version." if chosen not in versions else "Nothing more is known of it.")
     else:
+        lines += _minimal(description, chosen, dict(parameters or {}), found)
         lines += _described(description, chosen, dict(parameters or {}))
     return head_and_tail("\n".join(lines), _MOST_CHARS)[0]
 
 
 def find_nodes(words: str, *, known: Catalogue | None = None) -> list[str]:
-    """Return the types whose names hold all of ``words``, shortest first."""
+    """Return the types whose names hold all of ``words``, shortest first; else those that fit them as a purpose."""
     found = known or catalogue.current()
     parts = words.casefold().split()
     hits = [name for name in found.versions if parts and all(part in name.casefold() for part in parts)]
-    return sorted(hits, key=lambda name: (len(name), name))[:_MOST_FOUND]
+    return sorted(hits, key=lambda name: (len(name), name))[:_MOST_FOUND] or by_purpose(words, found)
+
+
+def _minimal(description: Description, version: float, parameters: dict[str, Any], found: Catalogue) -> Iterator[str]:
+    node = minimal_node(description.type, version, found, parameters)
+    yield f"minimal node: {json.dumps(node, ensure_ascii=False)}"
+    below = sub_nodes(description, node["parameters"] if parameters else {}, version, found)
+    if below:
+        yield f"it needs at its inputs: {', '.join(f'{kind} (as {name})' for kind, name in below.items())}"
 
 
 def _unknown(node_type: str, found: Catalogue) -> str:
@@ -83,9 +101,12 @@ def _described(description: Description, version: float, parameters: dict[str, A
         yield f"credentials: {listed(item.name for item in description.credentials)}"
     if level is None:
         yield "Parameters are not known: there is no full catalogue of nodes here."
+        yield from known_shapes(description.type)
         return
     yield "parameters (those that show with what is given; * is required):"
     yield from _level(level, values, values, context, "  ")
+    formed = list(shapes([item for item in level.properties if _shows(item, values, values, context)]))
+    yield from ["shapes:", *formed] if formed else ()
 
 
 def _ports(found: tuple[Port, ...] | None) -> str:
@@ -96,8 +117,7 @@ def _ports(found: tuple[Port, ...] | None) -> str:
 
 def _level(level: Level, here: Any, root: Any, context: Context, indent: str) -> Iterator[str]:  # noqa: ANN401
     for item in level.properties:
-        hidden = item.display is not None and not item.display.visible(here, root, context.version, context.is_tool)
-        if hidden or item.type in {"notice", "callout", "button", "hidden"}:
+        if not _shows(item, here, root, context):
             continue
         yield f"{indent}{item.name}{'*' if item.required else ''}: {_kind(item)}"
         if item.children is not None:
@@ -105,6 +125,11 @@ def _level(level: Level, here: Any, root: Any, context: Context, indent: str) ->
         for name, below in item.groups.items():
             yield f"{indent}  {name}: {'list of' if item.multiple else 'one'}"
             yield from _level(below, {}, root, context, indent + "    ")
+
+
+def _shows(item: Property, here: Any, root: Any, context: Context) -> bool:  # noqa: ANN401
+    hidden = item.display is not None and not item.display.visible(here, root, context.version, context.is_tool)
+    return not hidden and item.type not in {"notice", "callout", "button", "hidden"}
 
 
 def _kind(item: Property) -> str:

@@ -1,0 +1,155 @@
+"""A question to a human as blocks: the card that a terminal, a page and the application show alike. Pure.
+
+Most dangerous first: who asks, why, what to be careful about; then the change itself with the findings at their
+lines; then what the checks said and what they did not look at.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from rails.approval.decision import ApprovalRequest
+from rails.approval.diff_view import FILE_LINES, file_diff
+from rails.core.changes import FileChange
+from rails.core.dataclass import dataclass
+from rails.core.events.approval import ApprovalOpened, AskedRequest
+from rails.core.paths import protected
+from rails.core.text import one_line
+from rails.core.tool_request import Json, ToolRequest
+from rails.core.verdict import Verdict
+from rails.render import blocks
+from rails.render.blocks import show
+
+LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
+#: Diff lines of one request that are shown unless the reader asks for all; every file gets a share.
+REQUEST_LINES: Final = 1_200
+#: Diff lines of one file that a page shows.
+_PAGE_LINES: Final = 1_500
+_LEAST_LINES: Final = 12
+_PARAMETER_LINES: Final = 40
+_WHY_LINES: Final = 12
+_ESCAPE: Final = re.compile(r"\\.")
+_REPAIRED: Final = ": JSON repaired ("
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCard:
+    """Who asks and why, then the parts of what is asked; ``hidden`` lines of it are left out."""
+
+    title: str
+    head: tuple[blocks.Block, ...]
+    parts: tuple[tuple[blocks.Block, ...], ...]
+    hidden: int
+
+
+def question_card(request: ApprovalRequest | ApprovalOpened, *, full: bool = False, page: bool = False) -> QuestionCard:
+    """Return what is asked. ``full`` leaves nothing out and adds the parameters as the agent sent them.
+
+    A ``page`` has room for longer differences, and for parameters that open on demand.
+    """
+    diffs = _diffs(request, full=full, page=page)
+    outlines = request.verdict.outlines if request.verdict else ()
+    parts: list[tuple[blocks.Block, ...]] = [*((outline,) for outline in outlines), *((diff,) for diff in diffs)]
+    if any(diff.by_tools for diff in diffs):
+        parts.append((blocks.Remark(LEGEND, ""),))
+    hidden = sum(diff.hidden for diff in diffs)
+    for one in request.requests if full or page or request.kind == "tool" else ():
+        listing, left_out = _parameters(one, full=full or page, run=request.kind == "tool")
+        parts.append((listing,))
+        hidden += left_out
+    drawn = {diff.path for diff in diffs}
+    parts.append(tuple(_checks(request.verdict, drawn)))
+    title = "Change these files?" if request.kind == "changes" else "Run this tool?"
+    return QuestionCard(title, tuple(_head(request)), tuple(parts), hidden)
+
+
+def _diffs(request: ApprovalRequest | ApprovalOpened, *, full: bool, page: bool) -> list[blocks.Diff]:
+    changes = sorted(request.changes.changes, key=_danger)
+    share = min(FILE_LINES, max(_LEAST_LINES, REQUEST_LINES // max(1, len(changes))))
+    findings = request.verdict.findings if request.verdict else ()
+    lines = None if full else _PAGE_LINES if page else share
+    return [file_diff(change, findings, max_lines=lines) for change in changes]
+
+
+def _danger(change: FileChange) -> tuple[int, str]:
+    rank = 0 if protected(change.path) else 1 if change.kind == "delete" else 2
+    return rank, str(change.path)
+
+
+def _head(request: ApprovalRequest | ApprovalOpened) -> Iterator[blocks.Block]:
+    if isinstance(request, ApprovalOpened):
+        yield from _of_record(request)
+    who = ("agent", (one_line(request.agent),)), ("tool", (one_line(", ".join(request.tools), 400),))
+    yield blocks.Facts((*who, ("why", _why(request.explanation))))
+    if request.risks:
+        yield blocks.Risks(request.risks)
+    if notes := tuple(_notes(request)):
+        yield blocks.Notes("note", "Adjusted on the way", notes)
+    yield blocks.Facts((("digest", (request.digest[:16],)),))
+
+
+def _of_record(asked: ApprovalOpened) -> Iterator[blocks.Block]:
+    """Yield what only a question has that was read from a log: the edit before it, and what the log cannot show."""
+    if asked.note:
+        yield blocks.AlertBlock("edit", asked.note, f"Your version cannot be used: {asked.note}")
+    elif asked.replaces:
+        words = "Your version was checked and formatted. This is what would be written; nothing is written yet."
+        yield blocks.Remark(words, "good")
+    yield from (blocks.AlertBlock("unseen", line, line) for line in asked.unseen)
+
+
+def _why(explanation: str) -> tuple[str, ...]:
+    text = explanation.replace("\r\n", "\n").strip()
+    lines = tuple(show(line, changed=False) for line in text.split("\n") if line.strip())
+    more = len(lines) - _WHY_LINES
+    cut = lines if more <= 0 else (*lines[:_WHY_LINES], f"[… {more} more lines …]")
+    return cut or ("(the agent did not say)",)
+
+
+def _notes(request: ApprovalRequest | ApprovalOpened) -> Iterator[str]:
+    """Yield what was adjusted on the way; of a repair, the text before and after it."""
+    for one in request.requests:
+        repairs = one.repairs if isinstance(one, AskedRequest) else one.raw.repairs if one.raw else ()
+        for repair in repairs:
+            before, after = (json.dumps(text, ensure_ascii=False) for text in (repair.before, repair.after))
+            yield f"{one.tool_name}: JSON repaired ({repair.name}) at {repair.offset}: {before} became {after}"
+    yield from (note for note in request.notes if _REPAIRED not in note)
+
+
+def _parameters(request: ToolRequest | AskedRequest, *, full: bool, run: bool) -> tuple[blocks.Listing, int]:
+    lines = _json_lines(request.parameters)
+    hidden = 0 if full else max(0, len(lines) - _PARAMETER_LINES)
+    if hidden:
+        tail = _PARAMETER_LINES // 3
+        lines = [*lines[: _PARAMETER_LINES - tail], f"[… {hidden} lines not shown …]", *lines[-tail:]]
+    shown = tuple(show(line, full=full, changed=False) for line in lines)
+    return blocks.Listing(f"parameters of {one_line(request.tool_name)}", shown, run), hidden
+
+
+def _json_lines(parameters: Mapping[str, Json]) -> list[str]:
+    """Return the parameters as JSON, with a line break shown after each escaped one."""
+    text = json.dumps(dict(parameters), indent=2, ensure_ascii=False)
+    return _ESCAPE.sub(lambda escape: escape[0] + ("\n" if escape[0] == r"\n" else ""), text).split("\n")
+
+
+def _checks(verdict: Verdict | None, drawn: set[str]) -> Iterator[blocks.Block]:
+    if verdict is None:
+        yield blocks.Notes("checks", "Checks", ("No check looks at what a tool does.",), "dim")
+        return
+    checks = tuple(one_line(f"{run.name} {run.version}".strip(), 60) for run in verdict.checks)
+    new = sum(finding.new for finding in verdict.findings)
+    words = {"pass": "passed", "fail": f"{new} new findings", "error": "could not be completed"}
+    yield blocks.VerdictBlock(verdict.status, checks or ("none ran",), words=words[verdict.status])
+    elsewhere = tuple(f"{f.path}:{f.line}: {f.rule} {f.message}" for f in verdict.findings if f.path not in drawn)
+    fixes = tuple(f"{fixed.tool} {fixed.rule} ×{fixed.count} in {fixed.path}" for fixed in verdict.fixed)
+    unseen = tuple(f"not checked: {skip.path} by {skip.check}: {skip.reason}" for skip in verdict.not_checked)
+    for name, title, lines, tone in (
+        ("", "Findings elsewhere", elsewhere, "open"),
+        ("fixed", "Fixed for the agent", fixes, ""),
+        ("unseen", "Not seen by every check", unseen, "dim"),
+    ):
+        if lines:
+            yield blocks.Notes(name, title, lines, tone)  # type: ignore[arg-type]

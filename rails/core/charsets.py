@@ -1,0 +1,186 @@
+"""In which encoding a text is that is not UTF-8: what its mark, its own declaration or its bytes say; else none.
+
+A guess would be a guess about what to write back, so an encoding counts only if its bytes come back the same and
+the characters are such as people write: letters within words, kana between kanji. What could be two is none. Not
+covered: DOS and Macintosh code pages, and stateful encodings, unless the file declares them.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import Final
+
+_MARKS: Final = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+#: Bytes in which a file says how it is encoded.
+_HEAD: Final = 1_024
+_NAMED: Final = re.compile(rb"(?:coding[:=][ \t]*|charset[ \t]*=[ \t]*[\"']?|@charset[ \t]+\"|encoding=[\"'])([-\w.]+)")
+#: Encodings that a file may declare: supersets of ASCII in which every character stands for itself.
+_DECLARED: Final = re.compile(
+    r"iso8859-\d+|cp(?:125\d|437|85[0258]|86[0-9]|874|932|949|950)|koi8-[rut]|shift_jis(?:_2004|x0213)?|euc_j(?:p|is_2004)"
+    r"|euc_kr|gb2312|gbk|gb18030|big5(?:hkscs)?|mac-\w+|tis-620|hp-roman8"
+)
+_WIDER: Final = {"shift_jis": "cp932", "gb2312": "gb18030", "gbk": "gb18030", "euc_kr": "cp949", "big5": "cp950"}
+#: NUL bytes at every other place: this part of them makes UTF-16 without a mark.
+_MOSTLY: Final = 0.7
+_SHORTEST: Final = 8
+_CONTROL: Final = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+
+Found = tuple[str, str, bytes]
+
+
+def found(data: bytes) -> Found | None:
+    """Return text, encoding and mark of what is not UTF-8, or ``None``."""
+    for mark, name in _MARKS:
+        if data.startswith(mark) and (text := _text(data[len(mark) :], name)) is not None and "\0" not in text:
+            return text, name, mark
+    for name in _sixteen(data) if b"\0" in data else _by_bytes(data):
+        text = _text(data, name)
+        if text is not None and not _CONTROL.search(text):
+            return text, name, b""
+    return None
+
+
+def declared(data: bytes) -> str:
+    """Return the encoding that a text names for itself, ``""`` when it names none that can be used."""
+    named = _NAMED.search(data[:_HEAD])
+    try:
+        name = codecs.lookup(named[1].decode()).name if named else ""
+    except (LookupError, UnicodeError):
+        return ""
+    return _WIDER.get(name, name) if _DECLARED.fullmatch(name) else ""
+
+
+def first_fault(data: bytes) -> int:
+    """Return where ``data`` stops to be UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return len(data)
+
+
+def _text(data: bytes, name: str) -> str | None:
+    try:
+        text = data.decode(name)
+        return text if text.encode(name) == data else None
+    except UnicodeError:
+        return None
+
+
+def _sixteen(data: bytes) -> Iterator[str]:
+    """Yield the kind of UTF-16 whose other half of the bytes is mostly NUL."""
+    low, high = data[::2], data[1::2]
+    if len(data) >= _SHORTEST and len(low) == len(high):
+        if high.count(0) >= _MOSTLY * len(high) and 0 not in low:
+            yield "utf-16-le"
+        elif low.count(0) >= _MOSTLY * len(low) and 0 not in high:
+            yield "utf-16-be"
+
+
+def _by_bytes(data: bytes) -> Iterator[str]:
+    """Yield the one encoding that the file names, or in which it reads as people write."""
+    if _NAMED.search(data[:_HEAD]):
+        yield from filter(None, [declared(data)])
+        return
+    fitting = [name for name, fits in _EASTERN if (text := _text(data, name)) is not None and fits(_foreign(text))]
+    fitting = fitting or list(_western(data)) or list(_cyrillic(data))
+    if len(fitting) == 1:
+        yield fitting[0]
+
+
+def _foreign(text: str) -> str:
+    return "".join(char for char in text if char > "\x7f")
+
+
+def _share(text: str, pattern: str) -> float:
+    return len(re.findall(pattern, text)) / len(text) if text else 0.0
+
+
+_HAN: Final = "[\u4e00-\u9fff\u3000-\u303f\uff01-\uff5e]"
+
+
+def _japanese(text: str) -> bool:
+    return len(text) > 1 and _share(text, "[\u3040-\u30ff]") >= 0.2 and _share(text, f"{_HAN}|[\u3040-\u30ff]") >= 0.95
+
+
+def _korean(text: str) -> bool:
+    return len(text) >= 8 and _share(text, "[\uac00-\ud7a3]") >= 0.9
+
+
+def _chinese(text: str, name: str, first: int, last: int) -> bool:
+    """Whether nearly all is Chinese and most of it of the part of the code that holds the usual characters."""
+    if len(text) < 4 or _share(text, _HAN) < 0.95:
+        return False
+    usual = sum(first <= char.encode(name)[0] <= last for char in text if char >= "\u4e00")
+    return usual >= 0.8 * sum(char >= "\u4e00" for char in text)
+
+
+def _simplified(text: str) -> bool:
+    # Korean syllables read as Chinese are all of one part of the code; of Chinese text, some are beyond.
+    return _chinese(text, "gb18030", 0xB0, 0xD7) and any(char.encode("gb18030")[0] > 0xC8 for char in text)
+
+
+def _traditional(text: str) -> bool:
+    return _chinese(text, "cp950", 0xA4, 0xC6)
+
+
+_EASTERN: Final = (
+    ("cp932", _japanese),
+    ("euc_jp", _japanese),
+    ("cp949", _korean),
+    ("gb18030", _simplified),
+    ("cp950", _traditional),
+)
+
+
+_AT_ASCII: Final = re.compile(rb"[A-Za-z][\x80-\xff]|[\x80-\xff][A-Za-z]")
+
+
+def _cyrillic(data: bytes) -> Iterator[str]:
+    """Yield the Cyrillic encoding in which the usual letters are usual, and which alone is so."""
+    shares = {}
+    if len(_AT_ASCII.findall(data)) * 10 > sum(byte > 0x7F for byte in data):
+        return
+    for name in ("cp1251", "koi8-r", "iso8859-5", "cp866"):
+        text = _foreign(_text(data, name) or "")
+        if len(text) > 2 and _share(text, "[\u0400-\u045f]") >= 0.9:
+            shares[name] = _share(text, "[оеаинтсрвлк]")
+    ranked = sorted(shares, key=shares.__getitem__)[::-1]
+    if ranked and shares[ranked[0]] >= 0.4 and all(shares[name] < shares[ranked[0]] for name in ranked[1:]):
+        yield ranked[0]
+
+
+_LETTER: Final = rb"[\xc0-\xd6\xd8-\xf6\xf8-\xff\x8a\x8c\x8e\x9a\x9c\x9e\x9f]"
+#: A letter or two beside one of ASCII, or one of those that are a word alone.
+_IN_WORD: Final = re.compile(
+    rb"(?<=[A-Za-z])%b{1,2}|%b{1,2}(?=[A-Za-z])|(?<![\x80-\xff])[\xe0\xe8\xe9\xf3\xf6\xe5\xc0\xc9\xd6\xc5](?![\x80-\xff])"
+    % (_LETTER, _LETTER)
+)
+#: What no word has: a sign between two letters, or an opening quote right behind one.
+_ODD: Final = re.compile(
+    rb"[A-Za-z][\x80-\x84\x86-\x89\x8b\x8d-\x91\x93-\x95\x98\x9d\xa1-\xac\xae-\xb6\xb8-\xbf][A-Za-z\xc0-\xff]"
+    rb"|[A-Za-z][\x82\x84\x8b\x91\x93]"
+)
+
+
+def _western(data: bytes) -> Iterator[str]:
+    """Yield Latin-1, or Windows-1252 where its signs are used, if letters stand in words and signs do not."""
+    letters = len(re.findall(_LETTER, data))
+    in_words = sum(map(len, _IN_WORD.findall(data)))
+    signs = sum(byte > 0x7F for byte in data) - letters
+    if _ODD.search(data) or in_words < 0.7 * letters or (not letters and signs * 3 > len(data)) or _is_mixed(data):
+        return
+    yield "cp1252" if re.search(rb"[\x80-\x9f]", data) else "iso8859-1"
+
+
+def _is_mixed(data: bytes) -> bool:
+    """Whether most of it is UTF-8 after all, and only some bytes are not."""
+    text = data.decode("utf-8", "surrogateescape")
+    return _share(text, "[^\0-\x7f\udc80-\udcff]") >= _share(text, "[\udc80-\udcff]")
