@@ -15,6 +15,7 @@ VERBS: Final[Mapping[str, str]] = {
     "run": "let an agent work on a task",
     "apply": "apply a saved answer: find, validate, gate, show, approve, write",
     "gate": "check files: syntax, linters, formatters, n8n workflows",
+    "sandbox": "run a command contained, show what it changed, ask whether to take it",
     "new": "begin a project: its folder and a page to fill in",
     "feature": "begin a feature of this project: a page to fill in",
     "takeover": "take over a project: a page with what is there, to fill in",

@@ -129,7 +129,7 @@ def request_for_changes(
     ``from_project`` names the tools whose definition comes from the project itself, not from the user
     or the package: a project may not be trusted.
     """
-    changes = verdict.proposal
+    changes, ran = verdict.proposal, [request.tool_name for request in requests]
     return ApprovalRequest(
         id=id,
         agent=agent,
@@ -139,7 +139,8 @@ def request_for_changes(
         changes=changes,
         tool_request=None,
         verdict=verdict,
-        risks=(*doubts, *change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project)),
+        # A tool that ran did so in the sandbox, else there would be no change set of it to ask about.
+        risks=(*doubts, *change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project, ran)),
         notes=(*notes, *_adjustments(requests)),
         digest=_digest("changes", agent, requests, changes, verdict),
         requests=tuple(requests),
@@ -157,8 +158,12 @@ def request_for_tool(
     from_project: Collection[str] = (),
     doubts: Sequence[str] = (),
     model: str = "",
+    contained: bool = False,
 ) -> ApprovalRequest:
-    """Ask about running one tool. ``from_project`` and ``doubts`` as in :func:`request_for_changes`."""
+    """Ask about running one tool. ``from_project`` and ``doubts`` as in :func:`request_for_changes`.
+
+    ``contained`` is whether a sandbox holds what it does.
+    """
     return ApprovalRequest(
         id=id,
         agent=agent,
@@ -168,7 +173,7 @@ def request_for_tool(
         changes=ChangeSet(),
         tool_request=request,
         verdict=None,
-        risks=(*doubts, *tool_risks((request,), from_project)),
+        risks=(*doubts, *tool_risks((request,), from_project, (request.tool_name,) if contained else ())),
         notes=(*notes, *_adjustments((request,))),
         digest=_digest("tool", agent, (request,), ChangeSet(), None),
         requests=(request,),

@@ -48,7 +48,7 @@ def own_threads() -> int:
     for entry in os.scandir("/proc"):
         with contextlib.suppress(OSError, ValueError):
             if entry.name.isdigit() and entry.stat().st_uid == os.geteuid():
-                count += len(os.listdir(f"/proc/{entry.name}/task"))
+                count += len(list(Path("/proc", entry.name, "task").iterdir()))
     return count
 
 
@@ -69,11 +69,11 @@ def control_group(limits: Limits) -> Iterator[Callable[[], None]]:
             _set(group, "pids.max", limits.processes)
             _set(group, "memory.max", 2 * limits.memory)
             _set(group, "memory.limit_in_bytes", 2 * limits.memory)
-    places = [str(group / "cgroup.procs") for group in made if _bounds(group)]
+    places = [group / "cgroup.procs" for group in made if _bounds(group)]
 
     def join() -> None:
         for place in places:
-            with contextlib.suppress(OSError), open(place, "w") as procs:
+            with contextlib.suppress(OSError), place.open("w") as procs:
                 procs.write("0")
 
     try:
@@ -87,9 +87,11 @@ def _remove(group: Path) -> None:
     """Remove a group; the last process of a killed namespace leaves it a moment after the first one."""
     for _ in range(50):
         try:
-            return group.rmdir()
+            group.rmdir()
         except OSError:
             time.sleep(0.002)
+        else:
+            return
 
 
 def _set(group: Path, name: str, value: int) -> None:

@@ -10,7 +10,7 @@ import sys
 import threading
 
 
-def copy(source: socket.socket, other: socket.socket) -> None:
+def _copy(source: socket.socket, other: socket.socket) -> None:
     """Copy one way until its end."""
     with contextlib.suppress(OSError):
         while chunk := source.recv(65_536):
@@ -20,7 +20,7 @@ def copy(source: socket.socket, other: socket.socket) -> None:
             one.shutdown(socket.SHUT_RDWR)
 
 
-def main() -> None:
+def _main() -> None:
     """Listen in a child of this process, then become the command."""
     listener = socket.create_server(("127.0.0.1", 3128))
     if os.fork():
@@ -33,8 +33,8 @@ def main() -> None:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         server.connect("/tmp/proxy")  # noqa: S108
         for pair in ((client, server), (server, client)):
-            threading.Thread(target=copy, args=pair, daemon=True).start()
+            threading.Thread(target=_copy, args=pair, daemon=True).start()
 
 
 if __name__ == "__main__":
-    main()
+    _main()

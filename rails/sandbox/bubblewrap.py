@@ -21,9 +21,9 @@ from typing import Final
 from rails.core.errors import CheckError
 from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import OverlayLayer
-from rails.sandbox.places import CACHES, MINIMAL_ETC, environment, roots
+from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
 from rails.sandbox.process import Launch, libc
-from rails.sandbox.view import Limits, View
+from rails.sandbox.view import Limits, SandboxView
 
 _NEW_NAMESPACES: Final = 0x10000000 | 0x00020000  # user and mount
 _PRIVATE: Final = 0x40000 | 0x4000
@@ -45,12 +45,18 @@ def find(project: Path | None = None) -> str:
 
 
 def launch(
-    argv: Sequence[str], view: View, limits: Limits, *, join: Callable[[], None], socket: Path | None, status: int
+    argv: Sequence[str],
+    view: SandboxView,
+    limits: Limits,
+    *,
+    join: Callable[[], None],
+    socket: Path | None,
+    status: int,
 ) -> Launch:
     """Return how to start ``argv`` in namespaces. ``socket`` is the proxy's, ``status`` where bubblewrap reports."""
     overlaid = isinstance(view.layer, OverlayLayer)
     filtered = os.memfd_create("filter", os.MFD_CLOEXEC)
-    os.write(filtered, seccomp.program(namespaces=True))
+    os.write(filtered, seccomp.syscall_filter(namespaces=True))
     os.lseek(filtered, 0, os.SEEK_SET)
     words = [
         find(view.project),
@@ -60,7 +66,7 @@ def launch(
         *_mounts(view, socket),
         *("--chdir", str(view.project / view.folder)),
     ]
-    for name, value in environment(view, socket=socket).items():
+    for name, value in contained_environment(view, socket=socket).items():
         words += ["--setenv", name, value]
     return Launch(
         (*words, "--", *argv),
@@ -71,12 +77,12 @@ def launch(
     )
 
 
-def _mounts(view: View, socket: Path | None) -> Iterator[str]:
+def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
     yield from ("--ro-bind", "/usr", "/usr")
     for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
         place = Path("/", name)
         if place.is_symlink():
-            yield from ("--symlink", os.readlink(place), str(place))
+            yield from ("--symlink", str(place.readlink()), str(place))
         elif place.is_dir():
             yield from ("--ro-bind", str(place), str(place))
     for name in MINIMAL_ETC:
@@ -142,5 +148,3 @@ def check_status(report: bytes, errors: str) -> None:
     if not first_process(report):
         words = errors.strip().splitlines()[-1:] or ["it said nothing"]
         raise CheckError(f"The sandbox could not be made: {words[0][:300]}. Nothing was run.")
-
-

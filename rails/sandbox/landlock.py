@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from rails.sandbox import bounds, seccomp
-from rails.sandbox.places import CACHES, MINIMAL_ETC, environment, roots
+from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
 from rails.sandbox.process import Launch, libc
-from rails.sandbox.view import Limits, View
+from rails.sandbox.view import Limits, SandboxView
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _BENEATH: Final = 1
@@ -35,30 +35,32 @@ _DEVICES: Final = ("null", "zero", "full", "random", "urandom")
 
 
 @cache
-def version() -> int:
+def landlock_version() -> int:
     """Return which version of Landlock the kernel offers, 0 for none."""
     if not seccomp.supported():
         return 0
     return max(0, int(libc().syscall(_CREATE, None, 0, 1)))
 
 
-def launch(argv: Sequence[str], view: View, limits: Limits, join: Callable[[], None]) -> Launch:
+def launch(argv: Sequence[str], view: SandboxView, limits: Limits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` on the layer's copy, where nothing else can be written."""
     assert view.layer, "a copy is what it works on"
     home, temporary = view.layer.temporary / "home", view.layer.temporary
     home.mkdir(exist_ok=True)
-    built = environment(view, home=str(home), temporary=str(temporary))
+    built = contained_environment(view, home=str(home), temporary=str(temporary))
     folder = view.layer.root / view.folder
     return Launch(tuple(argv), built, folder, _prepare(view, limits, join), supervised=True)
 
 
-def _prepare(view: View, limits: Limits, join: Callable[[], None]) -> Callable[[], None]:
+def _prepare(view: SandboxView, limits: Limits, join: Callable[[], None]) -> Callable[[], None]:
     """Return what the new process does before it becomes the command; each step can only take away."""
-    library, abi, most = libc(), version(), limits.processes + bounds.own_threads()
+    library, abi, most = libc(), landlock_version(), limits.processes + bounds.own_threads()
     rules = list(_rules(view))
     handled = (1 << _KNOWN.get(abi, 16)) - 1
-    attributes = struct.pack("QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)[: 24 if abi >= 6 else 16 if abi >= 4 else 8]
-    code = ctypes.create_string_buffer(seccomp.program(namespaces=False))
+    attributes = struct.pack("QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)[
+        : 24 if abi >= 6 else 16 if abi >= 4 else 8
+    ]
+    code = ctypes.create_string_buffer(seccomp.syscall_filter(namespaces=False))
     capset = _CAPSET[os.uname().machine]
 
     def prepare() -> None:
@@ -86,7 +88,7 @@ def _prepare(view: View, limits: Limits, join: Callable[[], None]) -> Callable[[
     return prepare
 
 
-def _rules(view: View) -> Iterator[tuple[str, int]]:
+def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
     """Yield each place with what may be done beneath it."""
     layer = view.layer
     assert layer

@@ -27,7 +27,7 @@ from rails.core.text import one_line, sha256
 from rails.sandbox.places import CACHES, TOOL_CACHES
 
 #: Says which of these paths (folders end in ``/``) git ignores; what does not know git ignores nothing.
-Ignored = Callable[[Collection[str]], Collection[str]]
+IgnoredBy = Callable[[Collection[str]], Collection[str]]
 #: What a walk looks at before it gives up.
 _ENTRIES: Final = 50_000
 #: A project larger than this is not copied.
@@ -48,7 +48,7 @@ class LayerChange:
 class Layer:
     """What both kinds share. ``root`` is what a command sees as the project."""
 
-    def __init__(self, project: Path, ignored: Ignored = lambda _: ()) -> None:
+    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: ()) -> None:
         self.project, self._ignored = project, ignored
         self.folder = _own_folder(project)
         self._lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -92,7 +92,11 @@ class Layer:
     def _behind_link(self, path: WorkspacePath) -> str:
         """Say so when the project has a link where the layer has a folder: what is there is another place's."""
         folders = list(Path(*path.parts).parents)[:-1]
-        return "one of its folders is a link in the project" if any((self.project / one).is_symlink() for one in folders) else ""
+        return (
+            "one of its folders is a link in the project"
+            if any((self.project / one).is_symlink() for one in folders)
+            else ""
+        )
 
     def _before(self, path: WorkspacePath) -> tuple[bytes | None, int]:
         """Return what the project has there. Raises CheckError where it cannot be read."""
@@ -160,7 +164,7 @@ class OverlayLayer(Layer):
     #: Relative to the layer's folder, so that no path has a character that the option's grammar means otherwise.
     OPTIONS: Final = b"lowerdir=lower,upperdir=upper,workdir=work,userxattr"
 
-    def __init__(self, project: Path, ignored: Ignored = lambda _: ()) -> None:
+    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: ()) -> None:
         super().__init__(project, ignored)
         self.upper, self.root, _ = (self._made(name) for name in ("upper", "merged", "work"))
         (self.folder / "lower").symlink_to(project, target_is_directory=True)
@@ -171,7 +175,7 @@ class OverlayLayer(Layer):
             folders: list[str] = []
             for base in waiting:
                 if _is_opaque(self.upper / base):
-                    there = set(os.listdir(self.upper / base))
+                    there = {entry.name for entry in (self.upper / base).iterdir()}
                     yield from self._gone(base, without=there)
                 for entry in os.scandir(self.upper / base):
                     seen += 1
@@ -194,8 +198,10 @@ class OverlayLayer(Layer):
             if lower.is_dir() and not lower.is_symlink():
                 yield from self._gone(f"{name}/")
             elif lower.is_symlink() or not lower.is_file():
-                yield LayerChange(name, fault="it was a link or no file, and is gone") if os.path.lexists(lower) else (
-                    LayerChange(name)
+                yield (
+                    LayerChange(name, fault="it was a link or no file, and is gone")
+                    if os.path.lexists(lower)
+                    else (LayerChange(name))
                 )
             else:
                 yield LayerChange(name)
@@ -215,10 +221,13 @@ class OverlayLayer(Layer):
                 if not (top and name in without):
                     count += 1
                     if count > limits.FILES_PER_CHANGE:
-                        raise CheckError(f"The command removed {one_line(base)} with more files than one change may have.")
-                    yield LayerChange(os.path.normpath(os.path.join(inside, name)))
+                        raise CheckError(
+                            f"The command removed {one_line(base)} with more files than one change may have."
+                        )
+                    yield LayerChange(str(Path(inside, name)))
 
     def put(self, contents: Mapping[str, bytes | None]) -> None:
+        """Write them where the project does not show through."""
         for name, data in contents.items():
             place = self.upper / name
             _make_folders(self.upper, self.project, name)
@@ -232,6 +241,7 @@ class OverlayLayer(Layer):
                 os.mknod(place, stat.S_IFCHR | 0o000, 0)
 
     def drop(self, paths: Collection[str] | None = None) -> None:
+        """Let the project show through again."""
         for name in {one.path for one in self._proposed()} if paths is None else paths:
             place = self.upper / name
             self._uncover(Path(name).parent)
@@ -249,6 +259,7 @@ class OverlayLayer(Layer):
                 place.unlink()
 
     def read(self, name: str, most: int = limits.FILE_BYTES) -> bytes | None:
+        """Return what a command left there."""
         place = self.upper / name
         return _read(place, most) if place.is_file() and not place.is_symlink() else None
 
@@ -256,7 +267,7 @@ class OverlayLayer(Layer):
 class CopyLayer(Layer):
     """A copy of the project; what differs from how it was copied is the change."""
 
-    def __init__(self, project: Path, ignored: Ignored = lambda _: (), *, links: bool = False) -> None:
+    def __init__(self, project: Path, ignored: IgnoredBy = lambda _: (), *, links: bool = False) -> None:
         super().__init__(project, ignored)
         self.root = self._made("copy")
         self._copied: dict[str, tuple[int, ...]] = {}
@@ -281,7 +292,9 @@ class CopyLayer(Layer):
             size += info.st_size
             if size > _COPY_BYTES:
                 bound = _COPY_BYTES // 1_000_000
-                raise CheckError(f"The project has more than {bound} MB; it is not copied for a command. Nothing was run.")
+                raise CheckError(
+                    f"The project has more than {bound} MB; it is not copied for a command. Nothing was run."
+                )
             there.add(name)
             if self._sources.get(name) != _facts(info):
                 self._take(name, source, info)
@@ -294,7 +307,7 @@ class CopyLayer(Layer):
         with contextlib.suppress(FileNotFoundError):
             place.unlink()
         if stat.S_ISLNK(info.st_mode):
-            place.symlink_to(os.readlink(source))
+            place.symlink_to(source.readlink())
         else:
             _clone(source, place)
         self._sources[name], self._copied[name] = _facts(info), _facts(place.lstat())
@@ -306,6 +319,7 @@ class CopyLayer(Layer):
         self._copied.pop(name, None)
 
     def refresh(self) -> None:
+        """Take over what changed in the project since."""
         super().refresh()
         self._copy()
 
@@ -323,6 +337,7 @@ class CopyLayer(Layer):
             yield LayerChange(name, fault="it was a link, and is gone" if linked else "")
 
     def put(self, contents: Mapping[str, bytes | None]) -> None:
+        """Write them where the project does not show through."""
         for name, data in contents.items():
             place = self.root / name
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -332,6 +347,7 @@ class CopyLayer(Layer):
                 place.write_bytes(data)
 
     def drop(self, paths: Collection[str] | None = None) -> None:
+        """Let the project show through again."""
         for name in [one.path for one in self._proposed()] if paths is None else list(paths):
             place = self.root / name
             self._remove(name)
@@ -341,6 +357,7 @@ class CopyLayer(Layer):
         self._copy()
 
     def read(self, name: str, most: int = limits.FILE_BYTES) -> bytes | None:
+        """Return what a command left there."""
         place = self.root / name
         return _read(place, most) if place.is_file() and not place.is_symlink() else None
 
@@ -438,7 +455,7 @@ def _files_below(root: Path, *, all_kinds: bool = False) -> Iterator[tuple[str, 
                 continue
             place = Path(base, name)
             if all_kinds or stat.S_IFMT(place.lstat().st_mode) in (stat.S_IFREG, stat.S_IFLNK):
-                yield os.path.normpath(os.path.join(inside, name)), place
+                yield str(Path(inside, name)), place
 
 
 def _facts(info: os.stat_result) -> tuple[int, ...]:
@@ -448,7 +465,7 @@ def _facts(info: os.stat_result) -> tuple[int, ...]:
 
 def _clone(source: Path, place: Path) -> None:
     """Copy a file; the kernel shares its blocks where the file system can (not tested on one that can)."""
-    with open(source, "rb") as before, open(place, "wb") as after:
+    with source.open("rb") as before, place.open("wb") as after:
         try:
             while os.copy_file_range(before.fileno(), after.fileno(), 1 << 30):
                 pass

@@ -7,15 +7,19 @@ from pathlib import Path
 
 from rails.sandbox import bounds
 from rails.sandbox.output import Kept
-from rails.sandbox.places import environment
-from rails.sandbox.process import Launch, Running, listen, start_process
-from rails.sandbox.view import Limits, Result, View
+from rails.sandbox.places import contained_environment
+from rails.sandbox.process import Launch, Running, converse, start_process
+from rails.sandbox.view import Limits, Result, SandboxView
 
 
-def launch(argv: Sequence[str], view: View, limits: Limits, join: Callable[[], None]) -> Launch:
+def launch(argv: Sequence[str], view: SandboxView, limits: Limits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` in the view's folder."""
     folder = (view.layer.root if view.layer else view.project) / view.folder
-    built = environment(view, home=str(view.layer.temporary), temporary=str(view.layer.temporary)) if view.layer else {}
+    built = (
+        contained_environment(view, home=str(view.layer.temporary), temporary=str(view.layer.temporary))
+        if view.layer
+        else {}
+    )
 
     def prepare() -> None:
         join()
@@ -31,15 +35,13 @@ def run_as_user(
     running = start_as_user(argv, folder, environment, stdin=bool(stdin))
     out, err = Kept(), Kept()
     try:
-        timed_out = listen(running, stdin, out, err, timeout)
+        timed_out = converse(running, stdin, out, err, timeout)
     finally:
         running.end()
     code = running.process.returncode
     return Result(code, out.text(), err.text(), timed_out, out.total + err.total, timeout)
 
 
-def start_as_user(
-    argv: Sequence[str], folder: Path, environment: Mapping[str, str], *, stdin: bool = True
-) -> Running:
+def start_as_user(argv: Sequence[str], folder: Path, environment: Mapping[str, str], *, stdin: bool = True) -> Running:
     """Start what the user's own definition names, in ``folder``. Raises CheckError when it cannot be started."""
     return start_process(Launch(tuple(argv), environment, folder), stdin=stdin)

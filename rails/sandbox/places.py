@@ -10,13 +10,16 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from rails.sandbox.view import View
+from rails.sandbox.view import SandboxView
 
 #: What programs need of ``/etc``: where libraries, alternatives, time zones and certificates are.
 MINIMAL_ETC: Final = (
     *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
     *("ssl/certs", "ssl/openssl.cnf", "ca-certificates.conf", "pki", "mime.types", "protocols", "services"),
 )
+#: Where a command has its home and what is temporary, in namespaces of its own.
+HOME: Final = "/tmp/home"  # noqa: S108
+TEMPORARY: Final = "/tmp"  # noqa: S108
 #: Folders of a project that hold installed packages: read-only, and never part of a change.
 CACHES: Final = (".venv", "venv", "node_modules")
 #: What tools make again whenever they like: it stays in the session and is proposed to nobody.
@@ -26,14 +29,14 @@ TOOL_CACHES: Final = frozenset(
 _SYSTEM: Final = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"), Path("/sbin"))
 
 
-def roots(view: View) -> tuple[Path, ...]:
+def roots(view: SandboxView) -> tuple[Path, ...]:
     """Return the folders besides the system that are there read-only: interpreters, and what the view names."""
     found = [*_prefixes(), *_of_environments(view.project), *view.read_only]
     wanted = dict.fromkeys(path.absolute() for path in found)
     return tuple(path for path in wanted if path.exists() and _may_show(path, view))
 
 
-def _may_show(path: Path, view: View) -> bool:
+def _may_show(path: Path, view: SandboxView) -> bool:
     """Whether a folder tells nothing but programs: no home, no root, nothing above the project or a layer."""
     if path in (Path("/"), Path.home()) or any(path.is_relative_to(system) for system in _SYSTEM):
         return False
@@ -74,7 +77,9 @@ def search_path(project: Path) -> str:
     return os.pathsep.join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]))
 
 
-def environment(view: View, *, home: str = "/tmp/home", temporary: str = "/tmp", socket: Path | None = None) -> dict[str, str]:  # noqa: S108, E501
+def contained_environment(
+    view: SandboxView, *, home: str = HOME, temporary: str = TEMPORARY, socket: Path | None = None
+) -> dict[str, str]:
     """Return the environment: built from nothing but what the view names, so that no key leaks in."""
     built = {
         "PATH": search_path(view.project),
@@ -89,7 +94,7 @@ def environment(view: View, *, home: str = "/tmp/home", temporary: str = "/tmp",
     }
     if socket:
         proxy = "http://127.0.0.1:3128"
-        built |= {name: proxy for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")}
+        built |= dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy)
     return {**built, **view.environment}
 
 

@@ -20,7 +20,7 @@ from rails.core.atomic_file import replace_file
 from rails.core.errors import RailsError
 from rails.core.scratch import scratch_folder
 from rails.sandbox import bubblewrap, landlock, seatbelt
-from rails.sandbox.view import COPY, NONE, OVERLAY, PARTIAL, Label, Limits, View
+from rails.sandbox.view import COPY, NONE, OVERLAY, PARTIAL, Label, Limits, SandboxView
 
 #: What each try is about, by what the label says.
 _ABOUT: Final = {
@@ -80,12 +80,12 @@ def _best() -> Label:
 
 def _tool(level: int) -> tuple[bool, str]:
     """Return whether what a level needs is there, and what is missing."""
-    if level == PARTIAL and seatbelt.available():
+    if level == PARTIAL and seatbelt.has_seatbelt():
         return True, ""
     if sys.platform != "linux":
         return False, f"there is no sandbox for {platform.system()} here; on Windows use WSL2"
     if level == PARTIAL:
-        return landlock.version() > 0, "this kernel has no Landlock"
+        return landlock.landlock_version() > 0, "this kernel has no Landlock"
     return bool(bubblewrap.find()), f"bubblewrap is not installed; {_INSTALL}"
 
 
@@ -106,10 +106,10 @@ def _tries(label: Label) -> dict[str, bool]:
         project.mkdir()
         outside.write_text("secret")
         with layer_for(project, label=label) as layer, _listeners() as ports:
-            space = os.readlink("/proc/self/ns/pid") if sys.platform == "linux" else ""
+            space = str(Path("/proc/self/ns/pid").readlink()) if sys.platform == "linux" else ""
             facts = {"outside": str(outside), "home": str(Path.home()), "pid": os.getpid(), "space": space, **ports}
             argv = (sys.executable, "-I", "-S", str(Path(__file__).with_name("tries.py")), json.dumps(facts))
-            view = View(project, layer, (Path(__file__).parent,))
+            view = SandboxView(project, layer, (Path(__file__).parent,))
             ran = run(argv, view, limits=Limits(seconds=_SECONDS), label=label)
         got_out = outside.read_text() != "secret"
     try:
@@ -139,11 +139,11 @@ def _file() -> Path:
 
 
 def _key() -> str:
-    """Return what the answer depends on: this boot of the kernel, us, bubblewrap, who runs us and in which namespace."""
+    """Return what the answer depends on: this boot of the kernel, bubblewrap, who runs us and in which namespaces."""
     boot = Path("/proc/sys/kernel/random/boot_id")
     own = [Path(__file__).parent / name for name in ("tries.py", "bubblewrap.py", "landlock.py", "seccomp.py")]
     stamps = [path.stat().st_mtime_ns for path in (*own, Path(bubblewrap.find() or os.devnull))]
-    space = [os.readlink(f"/proc/self/ns/{name}") for name in ("user", "mnt", "net")] if boot.exists() else []
+    space = [str(Path("/proc/self/ns", name).readlink()) for name in ("user", "mnt", "net")] if boot.exists() else []
     facts = [boot.read_text().strip() if boot.exists() else "", platform.release(), os.geteuid(), sys.executable]
     return json.dumps([*facts, *space, *(stamps if bubblewrap.find() else stamps[:-1])])
 

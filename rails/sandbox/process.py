@@ -16,10 +16,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
@@ -27,6 +27,9 @@ from rails.sandbox.output import Kept
 
 if TYPE_CHECKING:
     import ctypes
+
+#: A program with pipes, for who talks to it.
+PipedProcess: TypeAlias = "subprocess.Popen[bytes]"
 
 #: How long a killed program's output is still awaited.
 _GRACE_SECONDS: Final = 1.0
@@ -49,7 +52,7 @@ class Launch:
     prepare: Callable[[], None] | None = None
     supervised: bool = False
     keep: tuple[int, ...] = ()
-    first: Callable[[], int] = lambda: 0  # noqa: E731
+    first: Callable[[], int] = lambda: 0
 
 
 @dataclass(slots=True)
@@ -147,12 +150,13 @@ def _starter() -> _Starter:
     return _starters.setdefault(os.getpid(), _Starter()) if os.getpid() not in _starters else _starters[os.getpid()]
 
 
-def listen(
+def converse(
     running: Running,
     stdin: bytes,
     stdout: Kept,
     stderr: Kept,
     timeout: float | None,
+    *,
     on_output: Callable[[bytes], object] | None = None,
 ) -> bool:
     """Feed and read the program until it ends; return whether the time ran out.
@@ -289,17 +293,14 @@ def _end_children() -> None:
 def _children() -> list[int]:
     """Return the children of this process: the kernel's own list, or a look at every process."""
     try:
-        with open(f"/proc/self/task/{os.getpid()}/children", "rb") as listing:
-            return [int(word) for word in listing.read().split()]
+        return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
     except OSError:
         pass
     found, own = [], str(os.getpid()).encode()
-    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
+    for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, IndexError):
-            if name.isdigit():
-                with open(f"/proc/{name}/stat", "rb") as stat:
-                    if stat.read().rpartition(b")")[2].split()[1] == own:
-                        found.append(int(name))
+            if stat.read_bytes().rpartition(b")")[2].split()[1] == own:
+                found.append(int(stat.parent.name))
     return found
 
 

@@ -23,12 +23,12 @@ from typing import Final
 from rails.core.errors import UsageError
 from rails.core.scratch import kept_folder
 from rails.core.text import one_line
+from rails.sandbox.view import HOST
 
 _HEAD_BYTES: Final = 16_384
 _SECONDS: Final = 30.0
 _CONNECTIONS: Final = 64
 _PORTS: Final = (80, 443)
-_HOST: Final = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,250})(:\d{1,5})?")
 _REQUEST: Final = re.compile(rb"([A-Z]+) (?:http://)?([^/ :]+)(?::(\d+))?(/[^ ]*)? HTTP/1\.[01]\r\n", re.ASCII)
 
 
@@ -38,13 +38,13 @@ def bridged(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 @contextlib.contextmanager
-def serve(hosts: Sequence[str]) -> Iterator[Path]:
-    """Yield the socket of a proxy that reaches ``hosts`` (``name``, ``*.name``, with ``:port`` another one than 80, 443).
+def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
+    """Yield the socket of a proxy that reaches ``hosts`` (:data:`~rails.sandbox.view.HOST`).
 
     Raises UsageError for what is no host.
     """
     for host in hosts:
-        if not _HOST.fullmatch(host):
+        if not HOST.fullmatch(host):
             raise UsageError(f"{one_line(host)!r} is not a host's name. Nothing was run.")
     folder = kept_folder("proxy")
     place = folder / "socket"
@@ -94,7 +94,9 @@ def _answer(client: socket.socket, hosts: tuple[str, ...]) -> None:
     address = allowed_address(name, port, hosts)
     if not address:
         body = f"AI-Rails: {name}:{port} is not on the list of hosts that this command may reach.\n".encode()
-        client.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body))
+        client.sendall(
+            b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
+        )
         return
     with socket.create_connection((address, port), timeout=_SECONDS) as server:
         if tunnel:

@@ -17,15 +17,15 @@ from rails.core.dataclass import replace
 from rails.core.errors import CheckError
 from rails.sandbox import bubblewrap, landlock, none, probe, proxy, seatbelt
 from rails.sandbox.bounds import control_group
-from rails.sandbox.layer import CopyLayer, Ignored, Layer, OverlayLayer
+from rails.sandbox.layer import CopyLayer, IgnoredBy, Layer, OverlayLayer
 from rails.sandbox.output import Kept
-from rails.sandbox.process import Launch, Running, listen, start_process
-from rails.sandbox.view import COPY, NONE, OFFLINE, OVERLAY, PARTIAL, Label, Limits, Result, View
+from rails.sandbox.process import Launch, Running, converse, start_process
+from rails.sandbox.view import COPY, NONE, OFFLINE, OVERLAY, PARTIAL, Label, Limits, Result, SandboxView
 
 
 def run(
     argv: Sequence[str],
-    view: View,
+    view: SandboxView,
     network: Sequence[str] = OFFLINE,
     limits: Limits | None = None,
     *,
@@ -51,7 +51,7 @@ def run(
         with _launch(argv, view, network, limits, label) as (launch, report):
             running = start_process(launch, stdin=bool(stdin), together=together)
             try:
-                timed_out = listen(running, stdin, out, err, limits.seconds, on_output)
+                timed_out = converse(running, stdin, out, err, limits.seconds, on_output=on_output)
             finally:
                 running.end()
                 out.close()
@@ -64,7 +64,7 @@ def run(
 
 def start(
     argv: Sequence[str],
-    view: View,
+    view: SandboxView,
     network: Sequence[str] = OFFLINE,
     limits: Limits | None = None,
     *,
@@ -79,7 +79,7 @@ def start(
     return running
 
 
-def layer_for(project: Path, ignored: Ignored = lambda _: (), label: Label | None = None) -> Layer:
+def layer_for(project: Path, ignored: IgnoredBy = lambda _: (), label: Label | None = None) -> Layer:
     """Return a new layer over ``project``, of the kind that the label needs. Raises CheckError."""
     level = (label or probe.label()).level
     return OverlayLayer(project, ignored) if level == OVERLAY else CopyLayer(project, ignored, links=level < COPY)
@@ -87,7 +87,7 @@ def layer_for(project: Path, ignored: Ignored = lambda _: (), label: Label | Non
 
 @contextlib.contextmanager
 def _launch(
-    argv: Sequence[str], view: View, network: Sequence[str], limits: Limits, label: Label
+    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: Limits, label: Label
 ) -> Iterator[tuple[Launch, Callable[[str], None]]]:
     """Yield how to start it at the label's level, and what checks afterwards that it was so contained."""
     if network and label.level < COPY:
@@ -97,7 +97,7 @@ def _launch(
         if label.level >= COPY:
             with _namespaces(argv, view, network, limits, join) as found:
                 yield found
-        elif label.level == PARTIAL and seatbelt.available():
+        elif label.level == PARTIAL and seatbelt.has_seatbelt():
             yield seatbelt.launch(argv, view, limits, join), _nothing_to_check
         elif label.level == PARTIAL:
             yield landlock.launch(argv, view, limits, join), _nothing_to_check
@@ -108,12 +108,12 @@ def _launch(
 
 @contextlib.contextmanager
 def _namespaces(
-    argv: Sequence[str], view: View, network: Sequence[str], limits: Limits, join: Callable[[], None]
+    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: Limits, join: Callable[[], None]
 ) -> Iterator[tuple[Launch, Callable[[str], None]]]:
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     with contextlib.ExitStack() as stack:
         stack.callback(os.close, reader)
-        socket = stack.enter_context(proxy.serve(network)) if network else None
+        socket = stack.enter_context(proxy.serve_hosts(network)) if network else None
         words = proxy.bridged(argv) if socket else tuple(argv)
         launch = bubblewrap.launch(words, view, limits, join=join, socket=socket, status=writer)
         try:

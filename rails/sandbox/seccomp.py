@@ -83,7 +83,7 @@ def supported() -> bool:
     return platform.system() == "Linux" and platform.machine() in _MACHINES
 
 
-def program(*, namespaces: bool) -> bytes:
+def syscall_filter(*, namespaces: bool) -> bytes:
     """Return the filter; ``namespaces`` is whether it is used in namespaces of its own (levels 2 and 3)."""
     architecture, table = _MACHINES[platform.machine()]
     return b"".join(_instructions(architecture, {**_NEW, **table}, namespaces=namespaces))

@@ -10,9 +10,10 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 
-def held(attempt: Callable[[], object]) -> bool:
+def _held(attempt: Callable[[], object]) -> bool:
     """Whether the attempt failed."""
     try:
         attempt()
@@ -21,30 +22,30 @@ def held(attempt: Callable[[], object]) -> bool:
     return False
 
 
-def write(path: str) -> None:
+def _write(path: str) -> None:
     """Write over a file outside."""
-    with open(path, "r+b") as file:
+    with Path(path).open("r+b") as file:
         file.write(b"broken")
 
 
-def read(path: str) -> None:
+def _read(path: str) -> None:
     """Read a file outside."""
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         file.read(1)
 
 
-def read_home(home: str) -> None:
+def _read_home(home: str) -> None:
     """Find anything in the user's home but folders on the way to something shown."""
     if not any(entry.is_file(follow_symlinks=False) for entry in os.scandir(home)):
         raise OSError
 
 
-def connect(port: int) -> None:
+def _connect(port: int) -> None:
     """Reach a server of this machine."""
     socket.create_connection(("127.0.0.1", port), timeout=2).close()
 
 
-def send(port: int) -> None:
+def _send(port: int) -> None:
     """Reach a server of this machine by UDP."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         sender.connect(("127.0.0.1", port))
@@ -54,32 +55,32 @@ def send(port: int) -> None:
             sender.recv(1)  # an empty loopback answers at once that nobody listens
 
 
-def signal_parent(pid: int, space: str) -> None:
+def _signal_parent(pid: int, space: str) -> None:
     """Reach the process that started this; in a namespace of our own its number is nobody's."""
-    if os.readlink("/proc/self/ns/pid") != space:
+    if str(Path("/proc/self/ns/pid").readlink()) != space:
         raise OSError
     os.kill(pid, 0)
 
 
-def mount() -> None:
+def _mount() -> None:
     """Mount something."""
     if ctypes.CDLL(None).mount(b"none", b"/tmp", b"tmpfs", 0, None):
         raise OSError
 
 
-def main(facts: dict[str, object]) -> None:
+def _main(facts: dict[str, object]) -> None:
     """Try everything and print what was held back."""
     tries: dict[str, Callable[[], object]] = {
-        "write outside": lambda: write(str(facts["outside"])),
-        "read outside": lambda: read(str(facts["outside"])),
-        "read home": lambda: read_home(str(facts["home"])),
-        "loopback": lambda: connect(int(str(facts["tcp"]))),
-        "UDP": lambda: send(int(str(facts["udp"]))),
-        "signal": lambda: signal_parent(int(str(facts["pid"])), str(facts["space"])),
-        "mount": mount,
+        "write outside": lambda: _write(str(facts["outside"])),
+        "read outside": lambda: _read(str(facts["outside"])),
+        "read home": lambda: _read_home(str(facts["home"])),
+        "loopback": lambda: _connect(int(str(facts["tcp"]))),
+        "UDP": lambda: _send(int(str(facts["udp"]))),
+        "signal": lambda: _signal_parent(int(str(facts["pid"])), str(facts["space"])),
+        "mount": _mount,
     }
-    print(json.dumps({name: held(attempt) for name, attempt in tries.items()}))
+    sys.stdout.write(json.dumps({name: _held(attempt) for name, attempt in tries.items()}))
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    _main(json.loads(sys.argv[1]))

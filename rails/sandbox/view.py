@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -31,7 +32,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SandboxView:
     """What a command sees: the project at its own path, the system, and nothing else of the machine.
 
     ``layer`` takes what it writes; without one the project is read-only. ``read_only`` are further folders that it may
@@ -100,5 +101,7 @@ class Label:
         return f"contained: {', '.join(held)} ({self.tool}){rest}"
 
 
+#: A host that a command may reach: ``name``, ``*.name``, with ``:port`` for another than 80 and 443.
+HOST: Final = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,250})(:\d{1,5})?", re.ASCII)
 #: No network at all.
 OFFLINE: Final[tuple[str, ...]] = ()

@@ -37,9 +37,11 @@ def approval_request_for(context: TurnContext, request: ToolRequest) -> Approval
         request.id,
         context.agent.name,
         request,
+        context.contained.notes(request.tool_name),
         from_project=context.from_project,
         doubts=(doubt,) if doubt else (),
         model=context.model.name,
+        contained=context.contained.is_one(request.tool_name) and context.contained.label.contained,
     )
 
 

@@ -25,6 +25,12 @@ HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
 #: Stop reasons of an answer that ended before its end.
 CUT: Final = ("max_tokens", "cut")
 
+#: What is said of a command's changes that did not pass.
+KEPT_IN_SANDBOX: Final = (
+    "Nothing of it is in the project. The sandbox keeps it: correct it with a further command, or make the change with "
+    "the edit tools."
+)
+
 #: The kind of a request's result. Everything but "result" is a failure with a budget of its own.
 FeedbackKind = Literal["result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "aborted"]
 

@@ -15,6 +15,7 @@ from typing import Literal
 
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile
 from rails.core.conversation import Delta, Message, ModelAnswer, StopReason, TextPart, ToolSpec
 from rails.core.errors import RailsError, Refusal, UsageError
@@ -25,18 +26,23 @@ from rails.core.events.session import WorkflowEnd
 from rails.core.events.turn import LlmResponse, ToolRequestValidationFailed
 from rails.core.events.values import to_json, verdict_to_json
 from rails.core.text import one_line
-from rails.core.tool_request import Json
+from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
+from rails.edits.plan_result import Plan
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
 from rails.parsing.parse import AnswerParser, parse
 from rails.parsing.results import ParsedAnswer
+from rails.sandbox.view import Result
+from rails.session.contained import ran_contained
 from rails.session.job import SessionJob, log_session_start
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.run import Session
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction
+from rails.session.write_changes import change_planned, judge_and_write
 from rails.tools.loader import Registry
+from rails.tools.validate import validate
 
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
@@ -171,6 +177,29 @@ class Proposals:
         context = self.session.context(self.job.tasks[0][0])
         turn = carry_out(context, answer, reader.flush("end_turn"))
         return applied_answer(turn, collected, self.approver, self.log.session_id)
+
+    def run_contained(
+        self, argv: Sequence[str], seconds: float, on_output: Callable[[bytes], object]
+    ) -> tuple[Result, AppliedAnswer]:
+        """Run a command in the sandbox and propose what it changed. Raises RailsError."""
+        self._count += 1
+        collected, ids = Collector(), (f"t{self._count}.1",)
+        self.session.watch = _both(collected, self.watch)
+        result = self.session.contained.run(argv, seconds, on_output=on_output)
+        self.session.publish(ran_contained(ids, argv, result))
+        if not result.changes:
+            return result, AppliedAnswer("applied", session_id=self.log.session_id)
+        context = self.session.context(self.job.tasks[0][0])
+        planned = Plan(result.changes, notes=(f"Written in the sandbox by: {one_line(' '.join(argv), 200)}",))
+        self.session.publish(change_planned(ids, planned))
+        given = RawRequest(ids[0], RUN_COMMAND.name, {"command": list(argv)}, "You ran it by hand: ai-rails sandbox")
+        request = validate(given, self.registry, context.agent.name)
+        requests = (request,) if isinstance(request, ToolRequest) else ()
+        outcome = judge_and_write(context, requests, planned, ids=ids)
+        turn = Turn(
+            ModelAnswer(Message("assistant", ()), "end_turn"), (outcome,), Message("user", (TextPart(outcome.text),))
+        )
+        return result, applied_answer(turn, collected, self.approver, self.log.session_id)
 
 
 def _both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:

@@ -12,43 +12,32 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from rails.agents.output import check_output
-from rails.approval.decision import Decision, request_for_changes, sign_changes, sign_tool, still_valid
+from rails.approval.decision import Decision, sign_tool, still_valid
 from rails.approval.edit import edit_summary
 from rails.core.changes import ChangeSet
 from rails.core.conversation import Message, ModelAnswer, TextDelta
 from rails.core.dataclass import dataclass, replace
-from rails.core.errors import ModelError, StaleError
+from rails.core.errors import ModelError
 from rails.core.events.changes import (
-    ChangePlanned,
     ChangeRefused,
-    CheckpointEvent,
     ExecutionStarted,
-    GateVerdict,
     ToolExecutionResult,
-    changes_in_words,
 )
-from rails.core.events.session import ErrorEvent
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
 from rails.core.tool_request import ToolRequest
-from rails.edits.apply import apply
-from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback, prefetch
 from rails.session.ask_approval import approval_request_for, ask, ask_batch, plan_with_choices
+from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
 from rails.session.tool_calls import announce, validate_all
 from rails.session.turn_context import TurnContext
+from rails.session.write_changes import change_planned, judge_and_write
 from rails.tools.runners import dispatch
-
-_NOT_RECORDED: Final = (
-    "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
-    "The next change or start of AI-Rails tries again."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,53 +122,9 @@ def _change(context: TurnContext, requests: Sequence[ToolRequest], *, clean: boo
     if planned.refusals:
         context.publish(ChangeRefused(ids, planned.refusals))
         return feedback.edit(ids, planned.refusals)
-    context.publish(_planned(ids, planned))
+    context.publish(change_planned(ids, planned))
 
-    started = time.monotonic()
-    verdict = context.gate.judge(planned.changes, agent=context.agent.name)
-    context.publish(GateVerdict(ids, _ms_since(started), verdict.proposal.diff(), verdict))
-    if verdict.status == "fail":
-        return feedback.gate(ids, verdict)
-
-    asked = request_for_changes(
-        ids[0],
-        context.agent.name,
-        requests,
-        verdict,
-        planned.notes,
-        from_project=context.from_project,
-        doubts=(*echoes, *planned.doubts),
-        model=context.model.name,
-    )
-    original, decision = asked, ask(context, asked)
-    if decision.answer != "approve":
-        return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
-    asked = decision.edited or asked
-    verdict, account = asked.verdict or verdict, edit_summary(original, asked)
-    approved = sign_changes(asked, decision)
-    if not still_valid(approved, asked):
-        return feedback.stale(ids, "What was approved is not what would be written; nothing was written.")
-
-    started, title = time.monotonic(), changes_in_words(approved.value.files()) + planned.label
-    step = StepFacts(context.session_id, title)
-    try:
-        intent = ExecutionStarted(ids, asked.digest, asked.changes.files())
-        applied = apply(approved, context.project, step=step, on_intent=lambda: context.publish(intent))
-    except StaleError as error:
-        outcome = feedback.stale(ids, str(error))
-        context.publish(_wrote(outcome, ChangeSet(), started))
-        return outcome
-    written = applied.changes
-    for change in written.changes:
-        context.saw(str(change.path), change.after_sha256 or "")
-    outcome = feedback.applied(ids, written, verdict, (*planned.notes, account) if account else planned.notes)
-    context.publish(_wrote(outcome, written, started))
-    if applied.step:
-        paths = tuple(str(change.path) for change in written.changes)
-        context.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths))
-    elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
-        context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))
-    return outcome
+    return judge_and_write(context, requests, planned, echoes)
 
 
 def _execute(context: TurnContext, request: ToolRequest, decision: Decision | None, *, clean: bool) -> RequestResult:
@@ -187,7 +132,10 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
     ids, account = (request.id,), ""
     if not clean:
         return feedback.skipped(ids, "another part of your answer was refused or denied.")
-    if request.asks or context.echo(request):
+    if refused := context.contained.refused(request.tool_name):
+        return feedback.denied(ids, refused)
+    doubted = bool(context.echo(request))
+    if doubted or (request.asks and not context.contained.needs_no_question(request.tool_name)):
         original = asked = approval_request_for(context, request)
         decision = decision or ask(context, asked)
         if decision.answer != "approve":
@@ -196,6 +144,7 @@ def _execute(context: TurnContext, request: ToolRequest, decision: Decision | No
         if not still_valid(sign_tool(asked, decision), asked):
             return feedback.stale(ids, "What was approved is not what would be run; it was not run.")
         request, account = asked.tool_request or request, edit_summary(original, asked)
+        context.contained.agree(request.tool_name)
     context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
     outcome = _run(context, request)
     return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
@@ -213,7 +162,9 @@ def _read(context: TurnContext, request: ToolRequest) -> RequestResult:
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    result = dispatch.run_request(request, definition, context.project, context.registry.runners)
+    result = dispatch.run_request(
+        request, definition, context.project, context.registry.runners, context.contained.contain
+    )
     context.publish(
         ToolExecutionResult(
             ids=(request.id,),
@@ -228,23 +179,22 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
     context.returned.add(result.text, f"the result of {request.tool_name}" + (f" of {path}" if path else ""))
-    return feedback.result((request.id,), request.tool_name, result)
+    told = feedback.result((request.id,), request.tool_name, result)
+    return _propose(context, request, told, result.changes) if result.changes else told
 
 
-def _planned(ids: tuple[str, ...], plan: Plan) -> ChangePlanned:
-    fuzzy, merged = (tuple(map(str, files)) for files in (plan.fuzzy, plan.merged))
-    return ChangePlanned(ids, plan.changes.files(), plan.notes, fuzzy, merged)
-
-
-def _wrote(outcome: RequestResult, written: ChangeSet, started: float) -> ToolExecutionResult:
-    """Return the result of writing files, or (nothing in ``written``) of not writing them."""
-    return ToolExecutionResult(
-        ids=outcome.ids,
-        ok=outcome.ok,
-        text=outcome.text,
-        changes=written.files(),
-        duration_ms=_ms_since(started),
+def _propose(context: TurnContext, request: ToolRequest, ran: RequestResult, changes: ChangeSet) -> RequestResult:
+    """Propose what a contained command changed; what its result says comes first, then what became of that."""
+    planned = Plan(
+        changes, notes=(f"A contained command of {request.tool_name} wrote this; it is not in the project yet.",)
     )
+    context.publish(change_planned((request.id,), planned))
+    outcome = judge_and_write(context, (request,), planned)
+    if outcome.kind != "gate":
+        context.contained.settle()
+    kept = "\n" + feedback.KEPT_IN_SANDBOX if outcome.kind == "gate" else ""
+    text = f"{ran.text}\n{changed_words(changes)} {outcome.text}{kept}"
+    return RequestResult(ran.ids, outcome.kind if ran.ok else ran.kind, text)
 
 
 def _ms_since(started: float) -> float:
