@@ -9,6 +9,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,8 @@ from rails.sandbox.places import python_of
 
 _BYTES: Final = 1_000_000
 _TARGET: Final = re.compile(r"^test\s*:", re.M)
+#: Test files that are read to see what they are written for.
+_LOOKED_AT: Final = 20
 #: What npm writes where there are no tests.
 _NO_TESTS: Final = "no test specified"
 
@@ -34,10 +37,10 @@ def _commands(project: Path) -> Iterator[tuple[str, ...]]:
         yield ("npm", "test", "--silent")
     if any(_TARGET.search(_text(project / name)) for name in ("Makefile", "makefile", "GNUmakefile")):
         yield ("make", "test")
-    if any(True for _ in _python_tests(project)):
-        yield (
-            pytest if _has_pytest(python) else (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project))
-        )
+    files = list(islice(_python_tests(project), _LOOKED_AT))
+    if files:
+        own = any("import unittest" in _text(file) for file in files) or not _has_pytest(python)
+        yield (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project)) if own else pytest
 
 
 def _names_pytest(project: Path) -> bool:

@@ -181,8 +181,8 @@ class ContainedRuns:
 
     def _words(self, tool: str, argv: Sequence[str], result: Result) -> list[str]:
         """Say how it ended, what it printed and what became of what it left."""
-        ran = f" ({' '.join(argv)})" if tool == RUN_TESTS.name else ""
-        lines = [f"{tool}{ran}: {result.status}, {result.seconds:.1f} s"]
+        ran = f" ({' '.join((Path(argv[0]).name, *argv[1:]))})" if tool == RUN_TESTS.name else ""
+        lines = [f"{tool}{ran}: {result.status}"]
         shown, left_out = head_and_tail(result.out.rstrip("\n"), limits.FEEDBACK_CHARS * 3 // 4)
         lines += [shown] if shown else ["It printed nothing."]
         if left_out or result.printed > len(result.out.encode()):
