@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rails.core.errors import RailsError
     from rails.gate.gate import Gate
-    from rails.session.proposal import AppliedAnswer
-    from rails.session.proposal import apply_answer as apply
-    from rails.session.proposal import parse_answer as parse
+    from rails.session.saved_answer import AppliedAnswer
+    from rails.session.saved_answer import apply_answer as apply
+    from rails.session.saved_answer import parse_answer as parse
 
 __version__ = "0.1.0"
 __all__ = ["AppliedAnswer", "Gate", "RailsError", "__version__", "apply", "parse"]
 
 #: Where each public name is.
 _PLACES = {
-    "AppliedAnswer": ("rails.session.proposal", "AppliedAnswer"),
+    "AppliedAnswer": ("rails.session.saved_answer", "AppliedAnswer"),
     "Gate": ("rails.gate.gate", "Gate"),
     "RailsError": ("rails.core.errors", "RailsError"),
-    "apply": ("rails.session.proposal", "apply_answer"),
-    "parse": ("rails.session.proposal", "parse_answer"),
+    "apply": ("rails.session.saved_answer", "apply_answer"),
+    "parse": ("rails.session.saved_answer", "parse_answer"),
 }
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
-from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
+from rails.core.errors import EXIT_BROKEN, EXIT_INTERRUPTED, EXIT_USAGE, RailsError
 
 #: What each verb does, in the order of the help. Its options and its work are in ``rails/commands/VERB.py``.
 VERBS: Final[Mapping[str, str]] = {
@@ -33,6 +33,7 @@ VERBS: Final[Mapping[str, str]] = {
     "policy": "check your policy file and try it on past sessions",
     "config": "show every setting, its value and where it comes from",
     "agents": "list the agents, show one, or accept a project's own",
+    "hook": "the gate for other agents: Claude Code, Codex",
     "doctor": "say what works here and what is missing",
     "completion": "print a script for your shell that completes commands and options",
 }
@@ -56,16 +57,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         print("\nai-rails: stopped. What was approved and written stays; nothing is half done.", file=sys.stderr)
-        return 130
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN
 
 
 def _run(verb: str, words: Sequence[str]) -> int:
+    module = importlib.import_module(f"rails.commands.{verb}")
+    if (at_once := getattr(module, "without_options", None)) and (code := at_once(words)) is not None:
+        return int(code)
     from rails.commands.options import verb_parser
 
-    module = importlib.import_module(f"rails.commands.{verb}")
     return int(module.run(verb_parser(verb, VERBS[verb], module.options).parse_args(words)))
 
 

@@ -138,17 +138,25 @@ INSIDE = {
         {"queue"},
         {"terminal", "pending"},
         {"question"},
-        {"answer", "audit", "diff_view"},
+        {"answer", "audit"},
         {"policy"},
         {"edit"},
         {"decision"},
         {"risks"},
+        {"content_risks"},
+        {"diff_view"},
+    ],
+    "review": [
+        {"web", "tui"},
+        {"html", "terminal", "session_list", "inbox", "export"},
+        {"html_plan"},
+        {"reports"},
     ],
     "n8n": [
         {"summary", "formatting"},
         {"draw"},
         {"compare"},
-        {"edit", "info", "try_run"},
+        {"edit", "info", "repair", "try_run"},
         {"rules"},
         {"nodes", "javascript"},
         {"json_file", "recognise"},
@@ -433,3 +441,7 @@ def test_nobody_reads_the_details_of_a_record_by_a_key():
         or (isinstance(node, ast.Attribute) and node.attr == "get" and ast.unparse(node.value).endswith(".details"))
     ]
     assert found == []
+
+
+def test_a_turn_reads_from_top_to_bottom_on_a_few_pages():
+    assert len((RAILS / "session" / "turn.py").read_text("utf-8").splitlines()) < 200

@@ -15,16 +15,20 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal, Protocol, runtime_checkable
 
+from rails.approval.content_risks import Risk, parameter_risks, returned_risks
 from rails.approval.risks import change_risks, gate_risks, tool_risks
 from rails.core.candidates import PlaceChoice
 from rails.core.changes import Approved, ChangeSet
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import StaleError
 from rails.core.tool_request import Json, ToolRequest
 from rails.core.verdict import Verdict
 
-Choice = Literal["approve", "deny", "abort"]
+#: "dry_run": nothing was to be decided; it is neither a yes nor a no, but nothing is carried out.
+Choice = Literal["approve", "deny", "abort", "dry_run"]
 
+#: How the id of a question about what a run returned ends.
+RETURNED: Final = ".result"
 #: The reason of a denial when a question could not be put to anybody.
 NO_HUMAN: Final = "no human"
 
@@ -41,7 +45,8 @@ class ApprovalRequest:
     ``risks`` come first on the screen, worst first. ``notes`` say what was adjusted on the way (repairs,
     coercions, how an edit was located). ``doubts`` are the risks for which no rule may allow it unasked: a
     place that is only alike, a merge. ``digest`` binds the answer to all of it. ``model`` is the name of the model
-    that asked, as the log has it.
+    that asked, as the log has it. ``named`` are the risks with their names, for rules; ``returned`` is whether the
+    tool has run and it is asked whether the agent may read what it gave, which stands as its only parameter.
     """
 
     id: str
@@ -58,6 +63,8 @@ class ApprovalRequest:
     requests: tuple[ToolRequest, ...] = ()
     doubts: tuple[str, ...] = ()
     model: str = ""
+    named: tuple[Risk, ...] = ()
+    returned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,23 @@ class Approver(Protocol):
 
     def decide(self, request: ApprovalRequest) -> Decision:
         """Answer ``request``."""
+        ...
+
+
+@runtime_checkable
+class RuleBook(Protocol):
+    """An approver with rules, which hold for every use of a tool, also of one that is free."""
+
+    def looks_at(self, request: ApprovalRequest) -> bool:
+        """Whether a rule denies ``request`` or has it asked about."""
+        ...
+
+    def keeps_back(self, agent: str, path: str, tools: Sequence[str]) -> str:
+        """Return the rule that stands against one of ``tools`` showing a file unasked, in words; or ""."""
+        ...
+
+    def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return the question with what the rules say of it, where they do not decide."""
         ...
 
 
@@ -130,6 +154,8 @@ def request_for_changes(
     or the package: a project may not be trusted.
     """
     changes, ran = verdict.proposal, [request.tool_name for request in requests]
+    # A tool that ran did so in the sandbox, else there would be no change set of it to ask about.
+    named = (*change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project, ran))
     return ApprovalRequest(
         id=id,
         agent=agent,
@@ -139,13 +165,13 @@ def request_for_changes(
         changes=changes,
         tool_request=None,
         verdict=verdict,
-        # A tool that ran did so in the sandbox, else there would be no change set of it to ask about.
-        risks=(*doubts, *change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project, ran)),
+        risks=(*doubts, *(risk.text for risk in named)),
         notes=(*notes, *_adjustments(requests)),
         digest=_digest("changes", agent, requests, changes, verdict),
         requests=tuple(requests),
         doubts=tuple(doubts),
         model=model,
+        named=named,
     )
 
 
@@ -164,6 +190,8 @@ def request_for_tool(
 
     ``contained`` is whether a sandbox holds what it does.
     """
+    held = (request.tool_name,) if contained else ()
+    named = (*tool_risks((request,), from_project, held), *parameter_risks(request.tool_name, request.parameters))
     return ApprovalRequest(
         id=id,
         agent=agent,
@@ -173,13 +201,27 @@ def request_for_tool(
         changes=ChangeSet(),
         tool_request=request,
         verdict=None,
-        risks=(*doubts, *tool_risks((request,), from_project, (request.tool_name,) if contained else ())),
+        risks=(*doubts, *(risk.text for risk in named)),
         notes=(*notes, *_adjustments((request,))),
         digest=_digest("tool", agent, (request,), ChangeSet(), None),
         requests=(request,),
         doubts=tuple(doubts),
         model=model,
+        named=named,
     )
+
+
+def request_for_result(request: ApprovalRequest, text: str) -> ApprovalRequest:
+    """Ask whether the agent may read ``text``, which the run that ``request`` is about has returned."""
+    assert request.tool_request is not None, "only a run returns something"
+    shown = replace(request.tool_request, parameters={"returned": text}, explanation="")
+    named = (
+        *returned_risks(text),
+        *(risk for risk in parameter_risks("", {"returned": text}) if risk.kind == "hidden"),
+    )
+    has_run = f"{shown.tool_name} has run. Approve to let the agent read what it returned, deny to keep it back."
+    asked = request_for_tool(f"{request.id}{RETURNED}", request.agent, shown, model=request.model)
+    return replace(asked, risks=(has_run, *(risk.text for risk in named)), named=named, notes=(), returned=True)
 
 
 def sign(request: ApprovalRequest, decision: Decision) -> Approved[ChangeSet] | Approved[ToolRequest]:

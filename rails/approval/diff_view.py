@@ -22,6 +22,9 @@ from rails.render.blocks import Diff, DiffLine, DiffStyle, show
 FILE_LINES: Final = 400
 #: Findings that are drawn in one file.
 FINDINGS_SHOWN: Final = 50
+#: Diff lines of one question that are shown unless the reader asks for all; every file gets a share.
+_REQUEST_LINES: Final = 1_200
+_LEAST_LINES: Final = 12
 _BLANK_RUN: Final = 5
 _INEXACT: Final = (
     "Too many lines stand in another order to be compared one by one: everything between the first and the last "
@@ -34,6 +37,11 @@ class _Row(NamedTuple):
     text: str
     old: int
     new: int
+
+
+def card_lines(files: int) -> int:
+    """Return how many lines of each file's diff a question about so many files shows."""
+    return min(FILE_LINES, max(_LEAST_LINES, _REQUEST_LINES // max(1, files)))
 
 
 def file_diff(
@@ -58,6 +66,7 @@ def file_diff(
     rows = _attributed(_rows(diff, before, after), change, after)
     kept, hidden = _capped([*notes, *_lines(rows, found, context, full=max_lines is None)], max_lines)
     styles = [row.style for row in rows]
+    cut = [row for row in kept if isinstance(row, _Row) and row.style != "context" and _is_shortened(row.text)]
     return Diff(
         path=str(change.path),
         kind=change.kind,
@@ -66,7 +75,13 @@ def file_diff(
         removed=styles.count("remove") + styles.count("tool_remove"),
         by_tools=styles.count("tool_add") + styles.count("tool_remove"),
         hidden=hidden,
+        shortened=0 if max_lines is None else len(cut),
     )
+
+
+def _is_shortened(text: str) -> bool:
+    """Whether a line is not shown in full, or holds what a card writes where it leaves something out."""
+    return "[…" in text or show(text) != show(text, full=True)
 
 
 def _binary(change: FileChange) -> Diff:
@@ -106,7 +121,7 @@ def _eol(text: str) -> str:
 
 
 def _all_crlf(text: str) -> bool:
-    return "\n" in text and text.count("\r\n") == text.count("\n")
+    return "\n" in text and text.count("\r") == text.count("\r\n") == text.count("\n")
 
 
 def _split(text: str) -> list[str]:
@@ -176,7 +191,7 @@ def _lines(rows: Sequence[_Row], found: Sequence[Finding], context: int, *, full
 
 def _collapsed(rows: Sequence[_Row]) -> Iterator[_Row | DiffLine]:
     """Replace the rest of a long run of blank lines of one style by a count."""
-    for (_, blank), run in groupby(rows, lambda row: (row.style, not row.text.strip())):
+    for (_, blank), run in groupby(rows, lambda row: (row.style, not row.text)):
         members = list(run)
         keep = _BLANK_RUN if blank and len(members) > _BLANK_RUN + 1 else len(members)
         yield from members[:keep]

@@ -7,31 +7,26 @@ lines; then what the checks said and what they did not look at.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from rails.approval.decision import ApprovalRequest
-from rails.approval.diff_view import FILE_LINES, file_diff
+from rails.approval.content_risks import PARAMETER_LINES, parameter_lines
+from rails.approval.decision import RETURNED, ApprovalRequest
+from rails.approval.diff_view import card_lines, file_diff
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass
 from rails.core.events.approval import ApprovalOpened, AskedRequest
 from rails.core.paths import protected
 from rails.core.text import one_line
-from rails.core.tool_request import Json, ToolRequest
+from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 from rails.render import blocks
 from rails.render.blocks import show
 
 LEGEND: Final = "Lines marked ~ were changed by a formatter or fixer after the agent wrote them."
-#: Diff lines of one request that are shown unless the reader asks for all; every file gets a share.
-REQUEST_LINES: Final = 1_200
 #: Diff lines of one file that a page shows.
 _PAGE_LINES: Final = 1_500
-_LEAST_LINES: Final = 12
-_PARAMETER_LINES: Final = 40
 _WHY_LINES: Final = 12
-_ESCAPE: Final = re.compile(r"\\.")
 _REPAIRED: Final = ": JSON repaired ("
 
 
@@ -63,12 +58,13 @@ def question_card(request: ApprovalRequest | ApprovalOpened, *, full: bool = Fal
     drawn = {diff.path for diff in diffs}
     parts.append(tuple(_checks(request.verdict, drawn)))
     title = "Change these files?" if request.kind == "changes" else "Run this tool?"
+    title = "Let the agent read this?" if request.id.endswith(RETURNED) else title
     return QuestionCard(title, tuple(_head(request)), tuple(parts), hidden)
 
 
 def _diffs(request: ApprovalRequest | ApprovalOpened, *, full: bool, page: bool) -> list[blocks.Diff]:
     changes = sorted(request.changes.changes, key=_danger)
-    share = min(FILE_LINES, max(_LEAST_LINES, REQUEST_LINES // max(1, len(changes))))
+    share = card_lines(len(changes))
     findings = request.verdict.findings if request.verdict else ()
     lines = None if full else _PAGE_LINES if page else share
     return [file_diff(change, findings, max_lines=lines) for change in changes]
@@ -120,19 +116,13 @@ def _notes(request: ApprovalRequest | ApprovalOpened) -> Iterator[str]:
 
 
 def _parameters(request: ToolRequest | AskedRequest, *, full: bool, run: bool) -> tuple[blocks.Listing, int]:
-    lines = _json_lines(request.parameters)
-    hidden = 0 if full else max(0, len(lines) - _PARAMETER_LINES)
+    lines = parameter_lines(request.parameters)
+    hidden = 0 if full else max(0, len(lines) - PARAMETER_LINES)
     if hidden:
-        tail = _PARAMETER_LINES // 3
-        lines = [*lines[: _PARAMETER_LINES - tail], f"[… {hidden} lines not shown …]", *lines[-tail:]]
+        tail = PARAMETER_LINES // 3
+        lines = [*lines[: PARAMETER_LINES - tail], f"[… {hidden} lines not shown …]", *lines[-tail:]]
     shown = tuple(show(line, full=full, changed=False) for line in lines)
     return blocks.Listing(f"parameters of {one_line(request.tool_name)}", shown, run), hidden
-
-
-def _json_lines(parameters: Mapping[str, Json]) -> list[str]:
-    """Return the parameters as JSON, with a line break shown after each escaped one."""
-    text = json.dumps(dict(parameters), indent=2, ensure_ascii=False)
-    return _ESCAPE.sub(lambda escape: escape[0] + ("\n" if escape[0] == r"\n" else ""), text).split("\n")
 
 
 def _checks(verdict: Verdict | None, drawn: set[str]) -> Iterator[blocks.Block]:

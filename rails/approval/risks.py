@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
+from rails.approval.content_risks import Risk, content_risks
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.paths import protected
 from rails.core.text import decode_text
@@ -14,15 +15,20 @@ from rails.core.verdict import Verdict
 
 #: A change that takes away this many lines, and more than half of the file, is a risk.
 LARGE_DELETION_LINES: Final = 30
+#: How the sentence about a tool of the project ends.
+FROM_PROJECT: Final = "comes from the project, not from you"
+#: Worse ones stand first; what is not named here, which is what a text hides or does, follows the protected files.
+_RANK: Final = {"protected": 0, "delete": 2, "large_deletion": 3, "executable": 4}
 
 
-def change_risks(changes: ChangeSet) -> tuple[str, ...]:
-    """Return what is dangerous about ``changes``: protected files, deletions, emptied files, big cuts."""
-    ranked = [item for change in changes.changes for item in _of_file(change)]
-    return tuple(sentence for _, sentence in sorted(ranked, key=lambda item: item[0]))
+def change_risks(changes: ChangeSet) -> tuple[Risk, ...]:
+    """Return what is dangerous about ``changes``: protected files, what is hidden, deletions, big cuts."""
+    files = len(changes.changes)
+    ranked = [item for change in changes.changes for item in (*_of_file(change), *content_risks(change, files))]
+    return tuple(sorted(ranked, key=lambda risk: _RANK.get(risk.kind, 1)))
 
 
-def gate_risks(verdict: Verdict) -> tuple[str, ...]:
+def gate_risks(verdict: Verdict) -> tuple[Risk, ...]:
     """Return why the checks don't vouch for the change; nothing when they passed."""
     if verdict.status == "pass":
         return ()
@@ -33,19 +39,23 @@ def gate_risks(verdict: Verdict) -> tuple[str, ...]:
         risks.append(f"The checks did not pass: {count} new problem{'' if count == 1 else 's'}.")
     if verdict.status == "error" and not missing:
         risks.append("The checks could not be completed.")
-    return (*risks, *(f"Not checked by {skip.check}: {skip.path} ({skip.reason})" for skip in missing))
+    risks += [f"Not checked by {skip.check}: {skip.path} ({skip.reason})" for skip in missing]
+    return tuple(Risk("checks", "", text) for text in risks)
 
 
 def tool_risks(
     requests: Sequence[ToolRequest], from_project: Collection[str] = (), contained: Collection[str] = ()
-) -> tuple[str, ...]:
+) -> tuple[Risk, ...]:
     """Return what is dangerous about the tools themselves; ``contained`` names those that a sandbox holds."""
     started = (request.tool_name for request in requests if request.effect == "run")
     running = dict.fromkeys(name for name in started if name not in contained)
     local = dict.fromkeys(request.tool_name for request in requests if request.tool_name in set(from_project))
     return (
-        *(f"{name} runs a program or calls a service; what it does cannot be undone here." for name in running),
-        *(f"The definition of {name} comes from the project, not from you." for name in local),
+        *(
+            Risk("run", "", f"{name} runs a program or calls a service; what it does cannot be undone here.")
+            for name in running
+        ),
+        *(Risk("project_tool", "", f"The definition of {name} {FROM_PROJECT}.") for name in local),
     )
 
 
@@ -54,18 +64,18 @@ def is_emptied(change: FileChange) -> bool:
     return bool(change.before and change.before.strip() and change.after is not None and not change.after.strip())
 
 
-def _of_file(change: FileChange) -> Iterator[tuple[int, str]]:
-    """Yield (rank, sentence); a lower rank is worse."""
+def _of_file(change: FileChange) -> Iterator[Risk]:
+    path = str(change.path)
     if reason := protected(change.path):
-        yield 0, f"Protected file {change.path}: {reason}."
+        yield Risk("protected", path, f"Protected file {path}: {reason}.")
     if change.kind == "delete":
-        yield 1, f"Deletes {change.path} ({_lines(change.before)})."
+        yield Risk("delete", path, f"Deletes {path} ({_lines(change.before)}).")
     elif is_emptied(change):
-        yield 2, f"Empties {change.path} ({_lines(change.before)} before)."
+        yield Risk("delete", path, f"Empties {path} ({_lines(change.before)} before).")
     elif (lost := _lost_lines(change)) >= LARGE_DELETION_LINES:
-        yield 3, f"Removes {lost} lines, more than half of {change.path}."
+        yield Risk("large_deletion", path, f"Removes {lost} lines, more than half of {path}.")
     if change.kind == "create" and change.mode & 0o111:
-        yield 4, f"Creates {change.path} as an executable file."
+        yield Risk("executable", path, f"Creates {path} as an executable file.")
 
 
 def _lost_lines(change: FileChange) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rails.approval.decision import ApprovalRequest, Approver
     from rails.commands.live import ProgressScreen
     from rails.core.tool_request import Json
-    from rails.session.proposal import AppliedAnswer, Proposals
+    from rails.session.saved_answer import AppliedAnswer, Proposals
 
 _EXIT: Final = {
     "applied": EXIT_OK,
@@ -50,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from rails.gate.gate import Gate
     from rails.log.writer import SessionLog
     from rails.session.job import SessionJob
-    from rails.session.proposal import DryRunApprover, Proposals
+    from rails.session.saved_answer import DryRunApprover, Proposals
 
     project = common.project_of(options)
     quiet = options.json or options.jsonl
@@ -68,8 +68,9 @@ def run(options: argparse.Namespace) -> int:
     worst = EXIT_OK
     with SessionLog.create(state_of(project)) as log:
         tasks = ((options.agent, f"apply {options.file}"),)
-        job = SessionJob(project, tasks, approve=options.approve, correction=options.correction)
-        proposals = Proposals(job, log, registry, agents, approver, gate, options.dialect)
+        dialects = tuple(options.dialect)
+        job = SessionJob(project, tasks, approve=options.approve, correction=options.correction, dialects=dialects)
+        proposals = Proposals(job, log, registry, agents, approver, gate)
         if not quiet:
             proposals.watch = screen
         common.listen(approver, log, proposals.session.publish)
@@ -91,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _applied(proposals: Proposals, text: str, *, only: bool) -> AppliedAnswer:
     """Apply one answer; what cannot be done at all is the result of one of several, and ends the command for one."""
-    from rails.session.proposal import broken
+    from rails.session.saved_answer import broken
 
     try:
         return proposals.apply(text)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
 from rails.core.text import one_line
 from rails.session.project import state_of
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from rails.log.writer import SessionLog
     from rails.projections.common import SessionView
     from rails.session.ask_user import Person
-    from rails.session.run import Ending
-    from rails.tools.loader import Registry
+    from rails.session.job import Ending
+    from rails.tools.registry import Registry
 
 #: How a session's ending looks to a shell.
 EXIT_OF: Final = {
@@ -56,20 +56,20 @@ def untrusted(registry: Registry) -> frozenset[str]:
     return frozenset(name for name, one in registry.definitions.items() if not one.trusted)
 
 
-def human_of(options: argparse.Namespace, screen: ProgressScreen) -> Person:
+def human_of(screen: ProgressScreen) -> Person:
     """Return who answers between turns: a person at a terminal, or nobody."""
     from rails.session.ask_user import AtTerminal, Unattended
 
-    keyboard = _keyboard() if options.approve == "ask" else None
+    keyboard = _keyboard()
     return AtTerminal(keyboard, screen.out) if keyboard else Unattended()
 
 
 def approver_of(
     options: argparse.Namespace, screen: ProgressScreen, project: Path, registry: Registry, gate: Gate
 ) -> Approver:
-    """Return who answers: a person at a terminal or in the page, or the policy file.
+    """Return who answers: a person at a terminal or in the page, with ``--approve policy`` after the policy file.
 
-    Without a terminal and without ``--web``, "ask" means no.
+    Without a terminal and without ``--web`` there is nobody to ask, and what would be asked is denied.
     """
     from rails.approval.policy.grants import Grants, GrantsFile
     from rails.approval.policy.policy import PolicyApprover, load_policy
@@ -81,8 +81,8 @@ def approver_of(
     import atexit
 
     atexit.register(grants.close)
-    keyboard = _keyboard() if options.approve == "ask" else None
-    if keyboard or (web and options.approve == "ask"):
+    keyboard = _keyboard()
+    if keyboard or web:
         minutes = getattr(options, "answer_within", None)
         if minutes is not None and not minutes > 0:
             raise UsageError(f"--answer-within takes minutes above 0, not {minutes:g}. Nothing was started.")
@@ -109,7 +109,7 @@ def approver_of(
             choices=choices,
             elsewhere=fallback.answered_elsewhere,
         )
-    return PolicyApprover(load_policy(project), fallback, grants)
+    return PolicyApprover(load_policy(project), fallback, grants, decides=options.approve == "policy")
 
 
 def revalidated(request: ToolRequest, text: str, registry: Registry) -> ToolRequest | str:
@@ -136,7 +136,7 @@ def grants_folder(project: Path) -> Path:
 def answers_of(state: Path, session_id: str) -> PendingAnswers:
     """Return the pending answers of a session, with the user's key."""
     from rails.approval.pending import PendingAnswers, answer_key
-    from rails.approval.policy.policy import config_folder
+    from rails.core.app_dirs import config_folder
 
     return PendingAnswers(state, session_id, answer_key(config_folder()))
 
@@ -179,16 +179,6 @@ def _keyboard() -> TextIO | None:
         return Path("/dev/tty").open(encoding="utf-8")
     except OSError:
         return None
-
-
-def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
-    """Return a watcher that shows each record to two."""
-
-    def watch(record: Record) -> None:
-        first(record)
-        second(record)
-
-    return watch
 
 
 def colour_wanted(stream: TextIO) -> bool:
@@ -246,18 +236,42 @@ def commit(project: Path, session_id: str, title: str, screen: ProgressScreen) -
 
 def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     """Print how a session ended and what can be done next; return the exit code."""
+    from rails.session.job import PAUSED
+
     style = "green" if ending.outcome == "done" else "red"
-    screen.rest()
-    screen.line()
-    screen.line("summary", "bold")
-    for line in screen.summary():
-        screen.line(f"  {line}")
+    _summary(screen)
     if ending.outcome != "done":
         screen.line(f"  {one_line(ending.message, 600)}", style)
     where = "" if project == Path.cwd() else f" --project {project}"
     if ending.outcome == "gave_up" and ending.file:
         screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
         screen.line(f'  or advise:  ai-rails run --resume {ending.session_id}{where} "what it does not see"', "bold")
-    screen.line(f"  review it:  ai-rails review {ending.session_id}{where}", "dim")
-    screen.line(f"  undo it:    ai-rails undo {ending.session_id}{where}", "dim")
+    _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED)
     return EXIT_OF[ending.outcome]
+
+
+def interrupted(session_id: str, screen: ProgressScreen, project: Path) -> int:
+    """Print where a session stands that Ctrl-C stopped, and how it goes on; return the exit code."""
+    screen.rest()
+    screen.line()
+    screen.line("stopped by Ctrl-C: what was approved and written stays, and nothing is half done", "yellow")
+    _summary(screen)
+    _what_next(session_id, screen, "" if project == Path.cwd() else f" --project {project}", paused=True)
+    return EXIT_INTERRUPTED
+
+
+def _summary(screen: ProgressScreen) -> None:
+    screen.rest()
+    screen.line()
+    screen.line("summary", "bold")
+    for line in screen.summary():
+        screen.line(f"  {line}")
+
+
+def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: bool) -> None:
+    """Print the commands that fit: to go on, to look at it, and to undo what was written, if anything was."""
+    if paused:
+        screen.line(f"  go on:      ai-rails run --resume {session_id}{where}", "bold")
+    screen.line(f"  review it:  ai-rails review {session_id}{where}", "dim")
+    if screen.files or screen.wrote:
+        screen.line(f"  undo it:    ai-rails undo {session_id}{where}", "dim")

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.options import add_project
+from rails.core import limits
 from rails.core import paths as workspace
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.dataclass import replace
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath
 from rails.core.text import one_line, printable
@@ -17,12 +20,17 @@ from rails.gate.languages.python.ruff_client import head_start
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
+    from rails.core.tool_request import Json
     from rails.core.verdict import Verdict
+    from rails.gate.gate import Gate
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
-# Listing files must not run what a repository's own configuration names.
 _PROFILES: Final = ("import", "api", "publish", "strict")
+#: One line of ``--jsonl``: two sides of a file of the largest size.
+_LINE_BYTES: Final = 4 * limits.FILE_BYTES
+# Listing files must not run what a repository's own configuration names.
 _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--literal-pathspecs")
 
 
@@ -33,6 +41,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--staged", action="store_true", help="only staged files, and only what is new since HEAD")
     parser.add_argument("--all", action="store_true", help="every file that git knows of (this is the default)")
     parser.add_argument("--fix", action="store_true", help="write safe fixes and formatting")
+    words = "with --fix: also what n8n workflows are likely to mean (a misspelt parameter, a switch that is off)"
+    parser.add_argument("--unsafe-fixes", action="store_true", help=words)
     parser.add_argument("--format", default="text", metavar="FORMAT", help="text, json, sarif, github, junit or rdjson")
     words = "let the project's own commands and executable configuration run as they are now, and remember it"
     parser.add_argument("--trust", action="store_true", help=words)
@@ -40,6 +50,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     words = "where n8n workflows go: import (default), api, publish, strict; several with commas"
     parser.add_argument("--profile", type=_profile, default="import", metavar="PROFILE[,PROFILE]", help=words)
     parser.add_argument("--strict", action="store_true", help="a missing optional check fails too")
+    words = "check standard input as the content of this file, for editors; with --fix the repaired text is printed"
+    parser.add_argument("--stdin-filename", metavar="FILE", help=words)
+    words = 'one {"id", "path", "before", "after"} per line in, one verdict per line out, warm'
+    parser.add_argument("--jsonl", action="store_true", help=words)
     add_project(parser)
 
 
@@ -54,9 +68,13 @@ def run(options: argparse.Namespace) -> int:
     """Check, print the report, and return 0 (pass), 1 (findings) or 3 (could not check)."""
     if options.all and (options.diff or options.staged or options.paths):
         raise UsageError("--all means every file; leave --diff, --staged and the paths away.")
+    if options.unsafe_fixes and not options.fix:
+        raise UsageError("--unsafe-fixes goes with --fix. Nothing was changed.")
     if options.format != "text":
         _require_format(options.format)
     project = common.project_of(options)
+    if options.jsonl or options.stdin_filename:
+        return _from_input(options, project)
     if options.trust:
         _trust(project)
     base = "HEAD" if options.staged and not options.diff else options.diff
@@ -77,12 +95,87 @@ def run(options: argparse.Namespace) -> int:
     from rails.gate.report.text import render
 
     with Gate(project, strict=options.strict, profile=options.profile, ruff=ruff) as gate:
-        verdict = gate.check_files(chosen, base=base, fix=options.fix, staged=options.staged, deleted=deleted)
+        unsafe = options.fix and options.unsafe_fixes
+        verdict = gate.check_files(
+            chosen, base=base, fix=options.fix, unsafe_fixes=unsafe, staged=options.staged, deleted=deleted
+        )
     if options.fix:
         _write(project, verdict)
     report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
     print(report.rstrip("\n"))
     return _EXIT[verdict.status]
+
+
+def _from_input(options: argparse.Namespace, project: Path) -> int:
+    """Judge contents that come in, not files; what is on the disk is not looked at."""
+    if options.paths or options.diff or options.staged or options.all or (options.jsonl and options.stdin_filename):
+        raise UsageError("--jsonl and --stdin-filename judge what comes in: leave paths, --diff and --staged away.")
+    from rails.gate.gate import Gate
+
+    with Gate(project, strict=options.strict, profile=options.profile) as gate:
+        return _judge_lines(gate) if options.jsonl else _judge_buffer(gate, options, project)
+
+
+def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int:
+    """Judge standard input as one file; every finding counts."""
+    from rails.core.changes import ChangeSet, FileChange
+    from rails.gate.report.text import render
+
+    target = (Path.cwd() / options.stdin_filename).resolve()
+    if not target.is_relative_to(project):
+        raise UsageError(f"{one_line(options.stdin_filename)} is outside the project {project}.")
+    path = workspace.parse_path(target.relative_to(project).as_posix())
+    if isinstance(path, Refusal):
+        raise UsageError(f"{path} Nothing was checked.")
+    data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
+    verdict = gate.judge(ChangeSet((FileChange(path, None, data),)))
+    if options.fix:
+        kept = verdict.proposal.get(path)
+        sys.stdout.buffer.write(kept.after if kept and kept.after is not None else data)
+        sys.stdout.flush()
+    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    print(report.rstrip("\n"), file=sys.stderr if options.fix else sys.stdout)
+    return _EXIT[verdict.status]
+
+
+def _judge_lines(gate: Gate) -> int:
+    """Answer each line with a verdict as soon as it is there; what is no such line is answered with an error."""
+    worst = EXIT_OK
+    while line := sys.stdin.buffer.readline(_LINE_BYTES + 1):
+        if line.strip():
+            answer, code = _judge_line(gate, line)
+            common.print_json(answer, indent=None)
+            sys.stdout.flush()
+            worst = max(worst, code)
+    return worst
+
+
+def _judge_line(gate: Gate, line: bytes) -> tuple[dict[str, Json], int]:
+    import json
+
+    from rails.core.changes import ChangeSet, FileChange
+    from rails.core.events.values import verdict_to_json
+
+    item: object = None
+    try:
+        item = json.loads(line) if len(line) <= _LINE_BYTES else None
+        if not isinstance(item, dict):
+            raise ValueError(f"a line is an object of at most {_LINE_BYTES} bytes")
+        path, sides = workspace.parse_path(item["path"]), (item.get("before"), item["after"])
+        if isinstance(path, Refusal):
+            raise ValueError(str(path))
+        if not all(side is None or isinstance(side, str) for side in sides):
+            raise ValueError("before and after are texts or null")
+        before, after = (side.encode() if isinstance(side, str) else None for side in sides)
+    except (ValueError, KeyError, RecursionError) as error:
+        known = item.get("id") if isinstance(item, dict) else None
+        return {"id": known, "status": "error", "error": f"not judged: {one_line(str(error), 300)}"}, EXIT_BROKEN
+    verdict = gate.judge(ChangeSet((FileChange(path, before, after),)))
+    repaired = verdict.proposal.get(path)
+    value: dict[str, Json] = {"id": item.get("id"), **verdict_to_json(verdict)}
+    if repaired is not None and repaired.after is not None and repaired.after != after:
+        value["after"] = repaired.after.decode("utf-8", "replace")
+    return value, _EXIT[verdict.status]
 
 
 def _require_format(name: str) -> None:
@@ -112,13 +205,31 @@ def _trust(project: Path) -> None:
 
 
 def _write(project: Path, verdict: Verdict) -> None:
-    """Write the safe fixes and formatting. Whoever types --fix has agreed to them."""
+    """Write the safe fixes and formatting, as many files at a time as one change may have.
+
+    Whoever types --fix has agreed to them.
+    """
     if verdict.proposal:
         from rails.approval.decision import Decision, request_for_changes, sign_changes
         from rails.edits.apply import apply
 
-        asked = request_for_changes("fix", "gate", (), verdict)
-        apply(sign_changes(asked, Decision("approve", "", "--fix on the command line")), project)
+        for part in _parts(verdict.proposal):
+            asked = request_for_changes("fix", "gate", (), replace(verdict, proposal=part))
+            apply(sign_changes(asked, Decision("approve", "", "--fix on the command line")), project)
+
+
+def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:
+    """Yield a change set in parts that are within the bounds of one change."""
+    part: list[FileChange] = []
+    room = limits.CHANGE_BYTES
+    for change in changes.changes:
+        size = max(len(change.before or b""), len(change.after or b""))
+        if part and (len(part) >= limits.FILES_PER_CHANGE or size > room):
+            yield ChangeSet(tuple(part))
+            part, room = [], limits.CHANGE_BYTES
+        part.append(change)
+        room -= size
+    yield ChangeSet(tuple(part))
 
 
 def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> list[WorkspacePath]:

@@ -127,7 +127,8 @@ def add_approval(parser: argparse.ArgumentParser) -> None:
         "--approve",
         choices=("ask", "policy"),
         default="ask",
-        help="ask you each time, or let your policy file decide and deny what it would ask (default: ask)",
+        help="ask: you decide, always. policy: your policy file decides and you are asked about the rest, "
+        "which is denied where nobody is there (default: ask)",
     )
     parser.add_argument("--plain", action="store_true", help="for screen readers: words instead of signs, no colour")
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from rails.approval.policy.policy import POLICY_NAME, config_folder, load_policy
+from rails.approval.policy.policy import POLICY_NAME, load_policy
 from rails.commands import common
 from rails.commands.options import add_project
+from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_FINDINGS, EXIT_OK
 from rails.review.reports.dry_run import dry_run, dry_run_as_text
 from rails.session.project import state_of

@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,16 +14,17 @@ from rails.commands import common
 from rails.commands.log import chosen_session
 from rails.commands.options import add_description, add_project
 from rails.config.prices import PRICES_NAME
-from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError, UsageError
+from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError
 from rails.core.json_text import to_json
 from rails.core.text import one_line, printable
-from rails.log.reader import SessionSummary, sessions, verify
+from rails.log.reader import SessionSummary, verify
 from rails.projections.session import session_as_json
 from rails.review.terminal import render_session
 from rails.session.project import state_of
 
 if TYPE_CHECKING:
-    from rails.render.blocks import Table
+    from rails.render.blocks import Block
+    from rails.review.reports.report_list import ReviewReport
     from rails.review.session_list import SessionList
 
 _EMPTY: Final = "No session yet. Start one with ai-rails run or ai-rails apply."
@@ -53,6 +55,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
     parser.add_argument("--port", type=int, default=0, metavar="N", help="with --web: which port (default: a free one)")
     parser.add_argument("--json", action="store_true", help="the result as JSON")
+    parser.add_argument("--markdown", action="store_true", help="the result as Markdown, for an issue or a request")
     parser.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
     parser.add_argument("--verify", action="store_true", help="check the log's hash chain")
     add_project(parser)
@@ -82,7 +85,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _wants_app(options: argparse.Namespace) -> bool:
     """Whether the terminal app is what the user means; where it only lacks Textual, say how to get it."""
-    wanted = not (options.plain or options.json or options.html or options.filter)
+    wanted = not (options.plain or options.json or options.markdown or options.html or options.filter)
     if not wanted or os.environ.get("TERM") == "dumb" or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     if importlib.util.find_spec("textual"):
@@ -94,7 +97,7 @@ def _wants_app(options: argparse.Namespace) -> bool:
 def _app(state: Path, session_id: str | None) -> int:
     """Open the application; without a key of the user it can only look."""
     from rails.approval.pending import answer_key
-    from rails.approval.policy.policy import config_folder
+    from rails.core.app_dirs import config_folder
     from rails.review.tui.app import ReviewApp
 
     key, only_looks = None, ""
@@ -107,7 +110,7 @@ def _app(state: Path, session_id: str | None) -> int:
 
 
 def _library(state: Path) -> SessionList:
-    from rails.approval.policy.policy import config_folder
+    from rails.core.app_dirs import config_folder
     from rails.review.session_list import SessionList
 
     return SessionList(state, config_folder() / PRICES_NAME)
@@ -120,11 +123,9 @@ def _summary(state: Path, wanted: str | None) -> SessionSummary:
 def _list(options: argparse.Namespace, state: Path) -> int:
     from rails.review.reports.sessions import sessions_table
 
-    if options.json and not options.filter:
-        common.print_json([to_json(session) for session in sessions(state)])
-        return EXIT_OK
     library = _library(state)
-    cards = library.cards(options.filter, _PATIENCE_S if not options.filter else float("inf"))
+    all_of_it = options.filter or options.json
+    cards = library.cards(options.filter, float("inf") if all_of_it else _PATIENCE_S)
     if options.json:
         common.print_json([to_json(card.to_json()) for card in cards[::-1]])
     elif not cards:
@@ -144,28 +145,18 @@ def _one(options: argparse.Namespace, state: Path) -> int:
         _write(options.html, render_html(view))
     elif options.json:
         common.print_json(session_as_json(view))
+    elif options.markdown:
+        from rails.review.export.markdown import session_as_markdown
+
+        print(session_as_markdown(view), end="")
     else:
         print(render_session(view, colour=common.colour_wanted(sys.stdout)))
     return EXIT_OK
 
 
 def _compare(options: argparse.Namespace, state: Path) -> int:
-    from rails.review.reports.compare_tables import compare_tables, sentences
-
     first, second = (_summary(state, name).session_id for name in (options.session, options.compare))
-    if first == second:
-        raise UsageError(f"{first} cannot be compared with itself. Name two sessions; ai-rails review lists them.")
-    found = _library(state).compare(first, second)
-    if options.html:
-        from rails.review.html_reports import comparison_file
-
-        _write(options.html, comparison_file(found))
-    elif options.json:
-        common.print_json(to_json(found))
-    else:
-        print("\n".join(one_line(sentence, 1_000) for sentence in sentences(found)), end="\n\n")
-        _print(compare_tables(found))
-    return EXIT_OK
+    return _show(options, _library(state).compare(first, second), "Two sessions compared")
 
 
 def _report(options: argparse.Namespace, state: Path) -> int:
@@ -173,26 +164,38 @@ def _report(options: argparse.Namespace, state: Path) -> int:
     name = "weeks" if (options.report, options.by) == ("rules", "week") else options.report
     if options.session:
         chosen = _summary(state, options.session).session_id
-        found, about = library.report_of(name, [chosen]), f"Session {chosen}"
-    else:
-        found = library.report(name, options.filter)
-        about = f"Sessions: {one_line(options.filter)}" if options.filter else "All sessions"
-    if options.html:
-        from rails.review.html_reports import report_file
+        return _show(options, library.report_of(name, [chosen]), f"Session {chosen}")
+    about = f"Sessions: {one_line(options.filter)}" if options.filter else "All sessions"
+    return _show(options, library.report(name, options.filter), about)
 
-        _write(options.html, report_file(found, about))
+
+def _show(options: argparse.Namespace, report: ReviewReport, about: str) -> int:
+    """Give a report in the form that is asked for."""
+    if options.html:
+        from rails.review.html import report_file
+
+        _write(options.html, report_file(report, about))
     elif options.json:
-        common.print_json(found.value)
+        common.print_json(report.value)
+    elif options.markdown:
+        from rails.render.markdown import block_lines
+
+        print("\n".join(line for block in report.blocks for line in block_lines(block)))
     else:
-        _print(found.tables)
+        _print(report.blocks)
     return EXIT_OK
 
 
-def _print(tables: tuple[Table, ...]) -> None:
-    from rails.render.table import table_as_text
+def _print(blocks: Sequence[Block]) -> None:
+    """Print blocks, with room around tables."""
+    from rails.render.blocks import Table
+    from rails.render.text import TextRenderer
 
-    colour, width = common.colour_wanted(sys.stdout), common.width_of(sys.stdout)
-    print("\n\n".join(table_as_text(table, colour, width=width) for table in tables))
+    pen = TextRenderer(common.colour_wanted(sys.stdout), common.width_of(sys.stdout))
+    for at, block in enumerate(blocks):
+        if at and isinstance(block, Table):
+            print()
+        print("\n".join(pen.draw(block)))
 
 
 def _write(name: str, page: str) -> None:

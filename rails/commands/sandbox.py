@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from rails.sandbox.view import NONE
     from rails.session.job import SessionJob
     from rails.session.project import agents_of, registry_of, state_of
-    from rails.session.proposal import DryRunApprover, Proposals
+    from rails.session.saved_answer import DryRunApprover, Proposals
 
     if not options.timeout > 0:
         raise UsageError(f"--timeout takes seconds above 0, not {options.timeout:g}. Nothing was run.")

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from rails.approval.policy.policy import config_folder
 from rails.commands import common
 from rails.commands.options import add_description, add_project
-from rails.core.app_dirs import builtin_folder
+from rails.core.app_dirs import builtin_folder, config_folder
 from rails.core.builtin_tools import READ_FILE
 from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import to_json

@@ -20,11 +20,16 @@ UpToAnHour = Annotated[int, Meta(ge=1, le=3600)]
 Money = Annotated[float, Meta(ge=0, lt=1_000_000)]
 
 RulingWord = Literal["deny", "ask", "allow"]
-KindWord = Literal["create", "modify", "delete", "read", "run"]
+KindWord = Literal["create", "modify", "delete", "read", "run", "result"]
+RiskWord = Literal[
+    "hidden", "not_text", "control", "invisible", "lookalike", "secret", "command", "instruction", "variable_path",
+    "protected", "delete", "large_deletion", "executable", "checks", "run", "project_tool",
+]  # fmt: skip
 StatusWord = Literal["pass", "fail", "error"]
 SeverityWord = Literal["error", "warning", "info"]
 KindWords = KindWord | Annotated[list[KindWord], Meta(min_length=1)]
 StatusWords = StatusWord | Annotated[list[StatusWord], Meta(min_length=1)]
+RiskWords = RiskWord | Annotated[list[RiskWord], Meta(min_length=1)]
 SeverityWords = SeverityWord | Annotated[list[SeverityWord], Meta(min_length=1)]
 AtMostTables = Meta(max_length=200)
 AtMostRules = Meta(max_length=500)
@@ -138,6 +143,7 @@ class RuleTable(Struct, frozen=True, forbid_unknown_fields=True):
     between: str = ""
     finding: AtLeastOne | None = None
     severity: SeverityWords | None = None
+    risk: RiskWords | None = None
     max_bytes: Count | None = None
     adjusted: bool | None = None
     from_nth: FromOne | None = None
@@ -157,6 +163,7 @@ class ExampleTable(Struct, frozen=True, forbid_unknown_fields=True):
     bytes: Count = 0
     finding: str = ""
     severity: SeverityWord = "error"
+    risk: RiskWord | None = None
     adjusted: bool = False
     model: str = ""
     interactive: bool = True

@@ -19,7 +19,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import chain, compress, count, pairwise, repeat
+from itertools import chain, compress, count, repeat
 from typing import Final, NamedTuple, TypeAlias
 
 from rails.core import limits
@@ -71,21 +71,18 @@ class LineDiff(NamedTuple):
         return places
 
 
-class _Run(NamedTuple):
-    """``length`` equal lines, at ``old`` of one side and ``new`` of the other."""
-
-    old: int
-    new: int
-    length: int
+#: A difference: from where to where on the old side, and on the new one.
+_Gap: TypeAlias = tuple[int, int, int, int]
 
 
 def line_diff(old: _Lines, new: _Lines, pairs: int = limits.DIFF_PAIRS) -> LineDiff:
     """Return how ``new`` comes from ``old``; with more than ``pairs`` to compare, not always in the least way."""
     head, tail = _common_ends(old, new)
-    matched, exact = _matched(old[head : len(old) - tail], new[head : len(new) - tail], pairs)
-    inner = (_Run(head + run.old, head + run.new, run.length) for run in matched)
-    runs = _joined([_Run(0, 0, head), *inner, _Run(len(old) - tail, len(new) - tail, tail)])
-    return LineDiff(tuple(_blocks(_slid(runs, old, new), len(old), len(new))), exact)
+    old_end, new_end = len(old) - tail, len(new) - tail
+    old_at, new_at, exact = _matched(old[head:old_end], new[head:new_end], pairs)
+    gaps = _gaps([-1, *old_at, old_end - head], [-1, *new_at, new_end - head], head)
+    settled = _settled(_joined(gaps, old, new), old, new)
+    return LineDiff(tuple(_blocks(settled, len(old), len(new))), exact)
 
 
 def line_map(old: _Lines, new: _Lines) -> list[int]:
@@ -148,8 +145,8 @@ def _common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int
     return head, min(tail, shortest - head)
 
 
-def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[list[_Run], bool]:
-    """Return runs of equal lines, rising on both sides and as many lines as there can be; and whether they are."""
+def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[Sequence[int], Sequence[int], bool]:
+    """Return places of equal lines, rising on both sides and as many as there can be; and whether they are."""
     numbers: dict[Hashable, int] = {}
     unused = count()
     ours, theirs = (list(map(numbers.setdefault, side, unused)) for side in (old, new))
@@ -157,77 +154,60 @@ def _matched(old: _Lines, new: _Lines, pairs: int) -> tuple[list[_Run], bool]:
     old_at, new_at = (list(compress(count(), map(is_shared, side))) for side in (ours, theirs))
     ours, theirs = list(filter(is_shared, ours)), list(filter(is_shared, theirs))
     if ours == theirs:
-        return list(_runs(old_at, new_at)), True
+        return old_at, new_at, True
     ends = sum(_common_ends(ours, theirs))
     if (len(ours) - ends + _WORD) * (len(theirs) - ends) > pairs:
-        return [], False
+        return (), (), False
     from rapidfuzz.distance import LCSseq
 
     equal = [code for code in LCSseq.opcodes(ours, theirs) if code.tag == "equal"]
-    matched_old = chain.from_iterable(old_at[code.src_start : code.src_end] for code in equal)
-    matched_new = chain.from_iterable(new_at[code.dest_start : code.dest_end] for code in equal)
-    return list(_runs(list(matched_old), list(matched_new))), True
+    in_old = chain.from_iterable(old_at[code.src_start : code.src_end] for code in equal)
+    in_new = chain.from_iterable(new_at[code.dest_start : code.dest_end] for code in equal)
+    return list(in_old), list(in_new), True
 
 
-def _runs(old_at: Sequence[int], new_at: Sequence[int]) -> Iterator[_Run]:
-    """Yield the runs of places that follow each other on both sides."""
+def _gaps(old_at: Sequence[int], new_at: Sequence[int], head: int) -> Iterator[_Gap]:
+    """Yield what lies between places that do not follow each other on both sides."""
     steps = zip(map(operator.sub, old_at[1:], old_at), map(operator.sub, new_at[1:], new_at), strict=True)
-    breaks = compress(count(1), map(operator.ne, steps, repeat((1, 1))))
-    starts = [0, *breaks] if old_at else []
-    for start, end in pairwise([*starts, len(old_at)]):
-        yield _Run(old_at[start], new_at[start], end - start)
+    for end in compress(count(1), map(operator.ne, steps, repeat((1, 1)))):
+        yield old_at[end - 1] + 1 + head, old_at[end] + head, new_at[end - 1] + 1 + head, new_at[end] + head
 
 
-def _joined(runs: Iterable[_Run]) -> list[_Run]:
-    """Return the runs without empty ones, each as long as it can be."""
-    joined: list[_Run] = []
-    for run in runs:
-        if not run.length:
-            continue
-        if joined and (joined[-1].old + joined[-1].length, joined[-1].new + joined[-1].length) == run[:2]:
-            above = joined.pop()
-            joined.append(above._replace(length=above.length + run.length))
-        else:
-            joined.append(run)
+def _joined(gaps: Iterable[_Gap], old: _Lines, new: _Lines) -> list[_Gap]:
+    """Return the differences, one that can slide to another (all lines between them repeat in it) joined to that."""
+    joined: list[_Gap] = []
+    for below in gaps:
+        gap = below
+        while joined:
+            above, between = joined[-1], gap[0] - joined[-1][1]
+            if _again_above(*_only_side(gap, old, new), between) == between:
+                gap = above[0], above[1] + gap[1] - gap[0], above[2], above[3] + gap[3] - gap[2]
+            elif _again_below(*_only_side(above, old, new), between) == between:
+                gap = gap[0] - above[1] + above[0], gap[1], gap[2] - above[3] + above[2], gap[3]
+            else:
+                break
+            joined.pop()
+        joined.append(gap)
     return joined
 
 
-def _slid(runs: Sequence[_Run], old: _Lines, new: _Lines) -> list[_Run]:
-    """Return the runs after each difference was moved to the next one, else to where a block begins.
-
-    A difference can slide where only one side has lines and these begin like what follows, or end like what precedes.
-    """
-    moved = [_Run(0, 0, 0)]
-    for run in [*_joined_upwards(runs, old, new), _Run(len(old), len(new), 0)]:
-        above = moved[-1]
-        side, start, end = _between(above, run, old, new)
-        up, down = _again_above(side, start, end, above.length), _again_below(side, start, end, run.length)
-        if (up or down) and not 0 < run.length == down:
-            down = _where_a_block_begins(side[start - up : start + down + 1]) - up
-        moved[-1] = above._replace(length=above.length + down)
-        if down < run.length:
-            moved.append(_Run(run.old + down, run.new + down, run.length - down))
-    return [run for run in moved if run.length]
+def _settled(gaps: Sequence[_Gap], old: _Lines, new: _Lines) -> Iterator[_Gap]:
+    """Yield the differences, one that can slide moved to where a block begins."""
+    free_from = 0  # a line stays between two differences
+    for gap, start_below in zip(gaps, [*(gap[0] for gap in gaps[1:]), len(old)], strict=False):
+        side, start, end = _only_side(gap, old, new)
+        up = _again_above(side, start, end, gap[0] - free_from)
+        down = _again_below(side, start, end, start_below - gap[1])
+        by = _where_a_block_begins(side[start - up : start + down + 1]) - up if up or down else 0
+        yield gap[0] + by, gap[1] + by, gap[2] + by, gap[3] + by
+        free_from = gap[1] + by + 1
 
 
-def _joined_upwards(runs: Sequence[_Run], old: _Lines, new: _Lines) -> list[_Run]:
-    """Let a difference join the one above it where all lines between them can stand below it as well."""
-    moved: list[_Run] = []
-    for run in reversed(runs):
-        below = moved[-1] if moved and run[:2] != (0, 0) else None
-        if below is not None and _again_above(*_between(run, below, old, new), run.length) == run.length:
-            moved[-1] = _Run(below.old - run.length, below.new - run.length, run.length + below.length)
-        else:
-            moved.append(run)
-    return moved[::-1]
-
-
-def _between(above: _Run, below: _Run, old: _Lines, new: _Lines) -> tuple[_Lines, int, int]:
-    """Return the side that has lines between two runs, and from where to where; none unless it is exactly one."""
-    old_start, new_start = above.old + above.length, above.new + above.length
-    if old_start == below.old:
-        return new, new_start, below.new
-    return (old, old_start, below.old) if new_start == below.new else (old, 0, 0)
+def _only_side(gap: _Gap, old: _Lines, new: _Lines) -> tuple[_Lines, int, int]:
+    """Return the side that has lines in a difference, and from where to where; none unless it is exactly one."""
+    if gap[0] == gap[1]:
+        return new, gap[2], gap[3]
+    return (old, gap[0], gap[1]) if gap[2] == gap[3] else (old, 0, 0)
 
 
 def _again_above(side: _Lines, start: int, end: int, most: int) -> int:
@@ -248,18 +228,19 @@ def _again_below(side: _Lines, start: int, end: int, most: int) -> int:
 def _where_a_block_begins(lines: _Lines) -> int:
     """Return which of the lines is indented least, blank ones last; of several, the last."""
     ranks = [(not line.strip(), len(line) - len(line.lstrip()), -at) for at, line in enumerate(lines)]
-    return -min(ranks, default=(False, 0, 0))[2]
+    return -min(ranks)[2]
 
 
-def _blocks(runs: Iterable[_Run], old_end: int, new_end: int) -> Iterator[DiffBlock]:
-    """Yield the runs, and between them what differs."""
+def _blocks(gaps: Iterable[_Gap], old_end: int, new_end: int) -> Iterator[DiffBlock]:
+    """Yield the differences, and between them what is equal."""
     old = new = 0
-    for run in [*runs, _Run(old_end, new_end, 0)]:
-        if (old, new) != run[:2]:
-            yield DiffBlock(False, old, run.old, new, run.new)
-        old, new = run.old + run.length, run.new + run.length
-        if run.length:
-            yield DiffBlock(True, run.old, old, run.new, new)
+    for old_start, old_stop, new_start, new_stop in gaps:
+        if old < old_start:
+            yield DiffBlock(True, old, old_start, new, new_start)
+        yield DiffBlock(False, old_start, old_stop, new_start, new_stop)
+        old, new = old_stop, new_stop
+    if old < old_end:
+        yield DiffBlock(True, old, old_end, new, new_end)
 
 
 def changed_lines(unified_text: str) -> int:

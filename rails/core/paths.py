@@ -118,6 +118,7 @@ PROTECTED_FILES: Final = {
     ".prettierignore": "gate configuration",
     "biome.json": "gate configuration",
     "biome.jsonc": "gate configuration",
+    ".agent-restrictions": "decides what agents may see and change",
     ".rails.toml": "this tool's configuration",
     "rails.toml": "this tool's configuration",
     "makefile": "executed by every build",

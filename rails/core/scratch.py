@@ -6,7 +6,7 @@ The only module that imports ``tempfile``, and only when something is asked for:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     import tempfile
@@ -29,13 +29,6 @@ def kept_folder(purpose: str) -> Path:
     import tempfile
 
     return Path(tempfile.mkdtemp(prefix=_prefix(purpose)))
-
-
-def scratch_file() -> BinaryIO:
-    """Return an open file without a name; closing it removes it."""
-    import tempfile
-
-    return cast("BinaryIO", tempfile.TemporaryFile())
 
 
 def _prefix(purpose: str) -> str:

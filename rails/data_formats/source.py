@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import ast
 import importlib
+import itertools
 import re
 import warnings
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from rails.data_formats.strict_json import JsonFault, parse_strict
 
 if TYPE_CHECKING:
-    from tree_sitter import Parser
+    from tree_sitter import Node, Parser
 
 #: Longer texts are not parsed.
 _CHARS: Final = 400_000
@@ -44,6 +46,80 @@ def parses(text: str, language: str) -> bool | None:
         return reader(text)
     except (ImportError, MemoryError, RecursionError):
         return None
+
+
+def within_strings(text: str, language: str, places: Sequence[int], *, layout: bool = False) -> bool:
+    """Return whether a line end or a tab at one of ``places`` is part of a string or a comment.
+
+    True, too, where that cannot be told. ``layout``: not if it belongs to its layout, which is what the next line of a
+    long string or comment looks like: empty, or indented at least as far as the line on which it begins.
+    """
+    finder = _STRINGS.get(language)
+    if finder is None:
+        return True
+    spans = finder(text)
+    starts = [start for start, _ in spans]
+    return any(
+        (at := bisect_right(starts, place))
+        and place < spans[at - 1][1]
+        and not (layout and _is_layout(text, starts[at - 1], place))
+        for place in places
+    )
+
+
+def _is_layout(text: str, start: int, place: int) -> bool:
+    if text[place] == "\t":
+        return False
+    line = text[text.rfind("\n", 0, start) + 1 : start]
+    indent = len(line) - len(line.lstrip())
+    after = text[place + 1 : place + 200].partition("\n")[0]
+    blanks = len(after) - len(after.lstrip())
+    if not after.strip() or indent:
+        return blanks >= indent or not after.strip()
+    begins = after[0].isalnum() or after[0] in "*-#<>=.:@[({\"'`" or blanks > 1 or after[1:2] in ("*", "-")
+    return begins and text[place - 1] not in "/([{'\"`"
+
+
+def _python_strings(text: str) -> list[tuple[int, int]]:
+    """Return where strings and comments of Python begin and end; an f-string as a whole."""
+    import io
+    import tokenize
+
+    lines = [0, *itertools.accumulate(len(line) + 1 for line in text.split("\n"))]
+    found, opened = [], []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        start, end = (lines[row - 1] + column for row, column in (token.start, token.end))
+        name = tokenize.tok_name[token.type]
+        if name.endswith("STRING_START"):
+            opened.append(start)
+        elif name.endswith("STRING_END"):
+            found.append((opened.pop(), end))
+        elif name in ("STRING", "COMMENT"):
+            found.append((start, end))
+    return sorted(found)
+
+
+def _tree_strings(language: str) -> Callable[[str], list[tuple[int, int]]]:
+    def find(text: str) -> list[tuple[int, int]]:
+        data = text.encode(errors="replace")
+        chars = [0, *itertools.accumulate(((byte & 0xC0) != 0x80 for byte in data), int.__add__)]
+        found, waiting = [], [_parser(language).parse(data).root_node]
+        while waiting:
+            node = waiting.pop()
+            if _STRING_NODE.search(node.type):
+                found.append((chars[node.start_byte], chars[node.end_byte]))
+            else:
+                waiting += node.children
+        return sorted(found)
+
+    return find
+
+
+def _yaml_strings(text: str) -> list[tuple[int, int]]:
+    import yaml
+
+    tokens = yaml.scan(text, Loader=yaml.SafeLoader)
+    return [(one.start_mark.index, one.end_mark.index) for one in tokens if isinstance(one, yaml.ScalarToken)]
 
 
 def _depth(text: str) -> int:
@@ -117,11 +193,33 @@ def _parser(language: str) -> Parser:
 
 def _tree(language: str) -> Callable[[str], bool]:
     def read(text: str) -> bool:
-        return not _parser(language).parse(text.encode(errors="replace")).root_node.has_error
+        root = _parser(language).parse(text.encode(errors="replace")).root_node
+        return not root.has_error and not _torn_string(root)
 
     return read
 
 
+def _torn_string(root: Node) -> bool:
+    """Return whether a string runs over a line end before its closing mark, which the grammars let pass."""
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.start_point.row == node.end_point.row:
+            continue
+        if node.type == "string" and re.search(rb"(?<!\\)\r?\n", node.text or b""):
+            return True
+        waiting += node.children
+    return False
+
+
+#: Nodes whose line ends are part of a text.
+_STRING_NODE: Final = re.compile(r"string|template|comment|regex|jsx_text")
+_STRINGS: Final[dict[str, Callable[[str], list[tuple[int, int]]]]] = {
+    "python": _python_strings,
+    "json": lambda _: [],  # no text of JSON runs over a line end
+    "yaml": _yaml_strings,
+    **{name: _tree_strings(name) for name in ("javascript", "typescript", "tsx")},
+}
 _READERS: Final[dict[str, Callable[[str], bool | None]]] = {
     "python": _python,
     "json": _json,

@@ -119,6 +119,27 @@ def write_held(
     return Applied(changes, folders, number, problem)
 
 
+def record_written(changes: ChangeSet, project: Path, step: StepFacts, *, disk: Disk = DISK) -> Applied:
+    """Record a change set that somebody else has written already as ``step``, so that it can be undone.
+
+    Raises StaleError if a file is not as ``changes`` says by now, WorkspaceError if the disk refuses.
+    """
+    _check_bounds(changes)
+    with sole_writer(project, disk) as workspace:
+        modes = {}
+        for change in changes.changes:
+            found = workspace.read(change.path)
+            if (None if found is None else found.data) != change.after:
+                raise StaleError(f"{change.path} was changed since it was looked at. This step was not recorded.")
+            modes[change.path] = change.mode if found is None else found.mode
+        planned = journals.for_changes(journals.next_id(workspace.names(JOURNAL)), changes, modes, ())
+        journal = replace(planned, step=step)
+        folder = state_folder(workspace)
+        write_new(disk, journal.file_name, folder, journals.encode_journal(journal))
+        number, problem = _finish(workspace, journal)
+    return Applied(changes, (), number, problem)
+
+
 def _with_modes_of_now(workspace: Workspace, changes: ChangeSet) -> ChangeSet:
     """Return ``changes`` with the permission bits that files have now: somebody may have set them since the plan."""
     kept = []

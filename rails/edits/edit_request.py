@@ -33,6 +33,12 @@ class EditRequest:
     regex: bool = False
     validate_after: str = ""
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the request says which of several places it means."""
+        numbers = (self.occurrence, self.near_line, self.expected_count)
+        return self.replace_all or bool(self.handle) or any(number is not None for number in numbers)
+
 
 def without_fence(wanted: EditRequest) -> EditRequest | None:
     """Return the edit without a code fence around its search text, or ``None`` if there is none."""

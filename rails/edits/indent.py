@@ -13,7 +13,7 @@ from itertools import pairwise
 from rails.core.dataclass import dataclass
 from rails.edits.text_view import indent
 
-_OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one level more
+OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one level more
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class IndentMap:
 
     ``shifted``: the search is the file's text moved sideways as a whole, so what is deeper in one is as
     much deeper in the other. ``bare``: the first line was sent without its indentation, which is this one;
-    all other lines have theirs.
+    all other lines have theirs. ``file_blanks``: the characters that the file indents with.
     """
 
     known: dict[str, str]
@@ -30,6 +30,7 @@ class IndentMap:
     file_unit: str
     shifted: bool
     bare: str | None = None
+    file_blanks: str = " \t"
 
     def translate(self, blanks: str, *, first: bool = False) -> str | None:
         """Return the file's indentation for ``blanks``, or ``None`` where there is no safe answer.
@@ -40,6 +41,8 @@ class IndentMap:
             return self.bare
         if blanks in self.known:
             return self.known[blanks]
+        if self.bare is not None and not blanks.startswith((self.bare, *self.known)):
+            return None  # as deep as the first line, or where it stands?
         if shorter := [known for known in self.known if blanks.startswith(known)]:
             base = max(shorter, key=len)
             deeper = self._convert(blanks[len(base) :])
@@ -54,7 +57,7 @@ class IndentMap:
     def _convert(self, blanks: str) -> str | None:
         """Return a difference in depth as the file writes it."""
         if self.shifted:
-            return blanks
+            return blanks if set(blanks) <= set(self.file_blanks) and self._is_level(blanks) else None
         steps = self._steps()
         if blanks in steps:
             return steps[blanks]
@@ -64,6 +67,10 @@ class IndentMap:
         if self.search_unit and self.file_unit:
             return _scale(blanks, self.search_unit, self.file_unit)
         return self._by_depth(blanks)
+
+    def _is_level(self, blanks: str) -> bool:
+        """Whether it is no part of a level, where the levels of both sides are not shown to be the same."""
+        return len(self.known) > 1 or len(blanks) >= len(self.search_unit)
 
     def _steps(self) -> dict[str, str]:
         """Return the differences between neighbouring known depths; those that contradict are left out."""
@@ -117,6 +124,30 @@ def pairs(search: Sequence[str], found: Sequence[str]) -> dict[str, str] | None:
     return known
 
 
+def is_same_structure(search: Sequence[str], found: Sequence[str]) -> bool:
+    """Whether there is a map between both sides' indentation, but for one slipped line."""
+    return pairs(search, found) is not None or slipped(search, found) is not None
+
+
+def slipped(search: Sequence[str], found: Sequence[str]) -> int | None:
+    """Return the one line that alone keeps ``search`` from having the structure of ``found``, and cannot be meant so.
+
+    It cannot where it makes a line deeper than the one above that opens nothing: then it is a slip of copying. Else
+    the block may have been nested otherwise.
+    """
+    differ = [n for n, (a, b) in enumerate(zip(search, found, strict=True)) if a.strip() and indent(a) != indent(b)]
+    if len(differ) != 1 or len(search) < 3:
+        return None
+    at = differ[0]
+    full = [n for n, line in enumerate(search) if line.strip()]
+    near = full[max(0, full.index(at) - 1) : full.index(at) + 2]
+    odd = [
+        _width(indent(search[low])) < _width(indent(search[high])) and not search[low].rstrip().endswith(OPENERS)
+        for low, high in pairwise(near)
+    ]
+    return at if any(odd) else None
+
+
 def learn_indent(
     search: Sequence[str], found: Sequence[str], request: Sequence[str], file: Sequence[str]
 ) -> IndentMap | None:
@@ -127,11 +158,18 @@ def learn_indent(
     """
     known = pairs(search, found)
     if known is None:
+        slip = slipped(search, found)
+        known = None if slip is None else {indent(line): indent(line) for line in found if line.strip()}
+    if known is None:
         return None
     if all(wanted == found for wanted, found in known.items()):
         return IndentMap(known, "", "", shifted=True, bare=first_bare(search, found))
     units = unit(request), unit(file)
-    return IndentMap(known, *units, _is_shift(known) and not _is_scale(known, *units))
+    blanks = "".join({char for line in file for char in indent(line)})
+    shifted = _is_shift(known) and not _is_scale(known, *units)
+    if shifted and len(known) == 1 and all(units) and units[0] != units[1]:
+        shifted = False  # one line alone does not show that both sides' levels are as wide
+    return IndentMap(known, *units, shifted, file_blanks=blanks)
 
 
 def unit(lines: Sequence[str]) -> str:
@@ -144,7 +182,7 @@ def unit(lines: Sequence[str]) -> str:
     for line, following in pairwise(line for line in lines if line.strip()):
         low, high = indent(line), indent(following)
         if len(high) > len(low) and high.startswith(low):
-            steps = opened if line.rstrip().endswith(_OPENERS) else other
+            steps = opened if line.rstrip().endswith(OPENERS) else other
             steps[high[len(low) :]] += 1
     best = (opened or other).most_common(1)
     return best[0][0] if best else ""
@@ -165,12 +203,12 @@ def _is_scale(known: dict[str, str], search_unit: str, file_unit: str) -> bool:
 
 def _scale(blanks: str, step: str, result: str) -> str | None:
     """Return ``blanks`` as that many times ``result`` as it is times ``step``, if that comes out even."""
-    if step == result:
+    if step == result and blanks == step * (len(blanks) // len(step)):
         return blanks
     if len(set(blanks)) != 1 or set(blanks) != set(step) or len(set(result)) != 1:
         return None
-    length, rest = divmod(len(blanks) * len(result), len(step))
-    return None if rest else result[0] * length
+    levels, rest = divmod(len(blanks), len(step))
+    return None if rest else result * levels
 
 
 def _width(blanks: str) -> int:

@@ -33,6 +33,7 @@ from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath
+from rails.core.restrictions import Restrictions
 from rails.core.tool_request import Json, ToolRequest
 from rails.edits.edit_request import EditRequest
 from rails.edits.file_draft import Draft
@@ -42,8 +43,6 @@ from rails.edits.plan_result import EditError, EditResult, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
 from rails.edits.workflow import workflow_edit
-
-__all__ = ["EditResult", "Plan", "plan"]
 
 
 def plan(
@@ -55,20 +54,23 @@ def plan(
     ``known`` is what the agent has read: a request about a file that changed since is merged where that is
     certain (:mod:`rails.edits.merge`), and refused as stale otherwise.
     """
+    restrictions = Restrictions.of(project)
     with opened(project) as workspace:
-        found = _planned(requests, workspace, known)
+        found = _planned(requests, workspace, known, restrictions)
         refusals, misses = list(found.refusals), list(found.misses)
         kept = list(requests)
         while partial and found.refusals and kept:
             refused = {refusal.request_id for refusal in found.refusals}
             kept = [request for request in kept if request.id not in refused] if "" not in refused else []
-            found = _planned(kept, workspace, known)
+            found = _planned(kept, workspace, known, restrictions)
             refusals, misses = refusals + list(found.refusals), misses + list(found.misses)
     return replace(found, refusals=tuple(refusals), misses=tuple(misses)) if partial else found
 
 
-def _planned(requests: Sequence[ToolRequest], workspace: Workspace, known: KnownFiles | None) -> Plan:
-    planner = _Planner(workspace, known)
+def _planned(
+    requests: Sequence[ToolRequest], workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions
+) -> Plan:
+    planner = _Planner(workspace, known, restrictions)
     for request in requests:
         planner.take(request)
     return planner.result()
@@ -77,8 +79,9 @@ def _planned(requests: Sequence[ToolRequest], workspace: Workspace, known: Known
 class _Planner:
     """Drafts of all files that the requests name, and what went wrong on the way."""
 
-    def __init__(self, workspace: Workspace, known: KnownFiles | None) -> None:
+    def __init__(self, workspace: Workspace, known: KnownFiles | None, restrictions: Restrictions) -> None:
         self.workspace = workspace
+        self.restrictions = restrictions
         self.known = known
         self.drafts: dict[WorkspacePath, Draft] = {}
         self.refusals: list[Refusal] = []
@@ -124,6 +127,8 @@ class _Planner:
     def _open(self, path: WorkspacePath) -> Draft:
         if reason := paths.forbidden(path):
             raise EditError("protected", f"Not allowed: {reason}.", "Work on the project's own files.")
+        if reason := self.restrictions.reason(str(path)):
+            raise EditError("restricted", f"Not allowed: {reason}.", "Leave this file as it is.")
         if len(self.drafts) >= limits.FILES_PER_CHANGE:
             raise EditError("limit", f"More than {limits.FILES_PER_CHANGE} files in one answer.", "Send them in parts.")
         found = self.workspace.read(path)

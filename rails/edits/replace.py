@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from rails.core.dataclass import dataclass
+from rails.core.dataclass import dataclass, replace
 from rails.core.diff import line_diff
 from rails.core.errors import WorkspaceError
 from rails.core.text import Decoded
+from rails.edits.pieces import piece_at
 from rails.edits.strategies import FoundPlaces, LinePlaces, TextPlaces, map_at
 from rails.edits.text_view import View, indent
 
@@ -43,12 +44,14 @@ def lines_at(view: View, found: FoundPlaces, place: int) -> tuple[int, int]:
     return first, first + (found.old.count("\n") if isinstance(found, TextPlaces) else len(found.old) - 1)
 
 
-def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement:
-    end = start + len(found.old)
+def _piece_span(view: View, found: TextPlaces, start: int) -> Replacement | None:
     first, last = lines_at(view, found, start)
-    text = found.new
+    piece = piece_at(view, found, start)
+    if piece is None:
+        return None
+    start, end, text = piece
     if "\n" in text and view.mixed:
-        text = _mixed_ends(view, found, start)
+        text = _mixed_ends(view, replace(found, old=view.flat[start:end], new=text), start)
     elif "\n" in text and view.eol != "\n":
         text = text.replace("\n", view.eol)
     return Replacement(view.real(start), view.real(end), text, first, last)
@@ -90,7 +93,7 @@ def _translator(view: View, found: LinePlaces, start: int) -> Callable[[str, boo
         if not line.strip():
             return ""
         blanks = indent(line)
-        there = known.translate(blanks, first=first) if known else blanks
+        there = known.translate(blanks, first=first) if known else None
         if there is None:
             raise _UnclearError
         return there + line[len(blanks) :]

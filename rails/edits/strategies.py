@@ -14,11 +14,11 @@ from rails.edits.edit_request import EditRequest
 from rails.edits.text_view import (
     View,
     flatten,
-    indent,
+    fold_with_offsets,
+    folded_line,
     line_places,
     text_places,
     tokens,
-    with_ascii_punctuation,
     without_spaces,
 )
 
@@ -53,34 +53,46 @@ FoundPlaces = TextPlaces | LinePlaces
 def first_match(view: View, wanted: EditRequest) -> FoundPlaces | None:
     """Return the places of the first strategy that has any, or ``None``."""
     old, new = flatten(wanted.old), flatten(wanted.new)
-    exact = _pieces(1, view.flat, old, new)
-    if exact is None and old.endswith("\n") and new.endswith("\n"):
-        old, new = old[:-1], new[:-1]
-        if old and view.flat.endswith(old):  # the last line of the file, which has no line end
-            exact = TextPlaces(1, (len(view.flat) - len(old),), old, new)
-    if exact and not _is_shallower(view, exact):
-        return exact
+    if exact := text_places(old, view.flat, PLACES):
+        return TextPlaces(1, tuple(_whole_line(view, wanted, old, exact)), old, new)
+    if old.endswith("\n") and old[:-1] and view.flat.endswith(old[:-1]):  # the last line, which has no line end
+        return TextPlaces(1, (len(view.flat) - len(old) + 1,), old[:-1], new.removesuffix("\n"))
     block = as_lines(old, new)
     if not any(line.strip() for line in block.old):
-        return exact
-    return _climb_lines(view, block, inside="\n" not in old) or _climb_bare(view, block) or exact
+        return None
+    return _climb_lines(view, block) or _climb_bare(view, block) or _inside_a_line(view, old, new)
 
 
-def _pieces(strategy: int, hay: str, old: str, new: str) -> TextPlaces | None:
-    at = text_places(old, hay, PLACES) if old else []
-    return TextPlaces(strategy, tuple(at), old, new) if at else None
+def _whole_line(view: View, wanted: EditRequest, old: str, at: Sequence[int]) -> Sequence[int]:
+    """Return the one place where an indented text is whole lines, where there is one; else all places."""
+    if wanted.is_counted or old[0] not in " \t" or len(at) < 2:
+        return at
+    flat, ends = view.flat, ("\n", "")
+    whole = [
+        start
+        for start in at
+        if (not start or flat[start - 1] == "\n")
+        and (old[-1] == "\n" or flat[start + len(old) : start + len(old) + 1] in ends)
+    ]
+    return whole if len(whole) == 1 else at
 
 
-def _is_shallower(view: View, found: TextPlaces) -> bool:
-    """Whether the text only fits into the middle of a deeper indentation, and has further lines.
-
-    Those lines would then stand too far left, so the indentation strategy is asked first.
-    """
-    blanks = indent(found.old)
-    if not blanks or len(found.at) > 1 or "\n" not in found.new or indent(found.new) != blanks:
-        return False
-    line_start = view.flat.rfind("\n", 0, found.at[0]) + 1
-    return found.at[0] > line_start and view.flat[line_start : found.at[0]].isspace()
+def _inside_a_line(view: View, old: str, new: str) -> FoundPlaces | None:
+    """Find a piece of one line by strategy 4."""
+    if "\n" in old:
+        return None
+    (hay, offsets), (needle, _) = fold_with_offsets(view.flat), fold_with_offsets(old)
+    if not needle.strip():
+        return None
+    # A place counts where it begins and ends between characters of the file, not within one that folds to several.
+    at = [
+        (offsets[start], offsets[start + len(needle)])
+        for start in text_places(needle, hay, PLACES)
+        if (not start or offsets[start] != offsets[start - 1])
+        and offsets[start + len(needle) - 1] != offsets[start + len(needle)]
+    ]
+    texts = {view.flat[start:end] for start, end in at}
+    return TextPlaces(4, tuple(start for start, _ in at), texts.pop(), new) if len(texts) == 1 else None
 
 
 def as_lines(old: str, new: str) -> LinePlaces:
@@ -91,15 +103,9 @@ def as_lines(old: str, new: str) -> LinePlaces:
     return LinePlaces(0, (), lines, tuple(new.removesuffix("\n").split("\n")) if new else None)
 
 
-def _climb_lines(view: View, block: LinePlaces, *, inside: bool) -> FoundPlaces | None:
-    """Strategies 3 to 6. ``inside``: the text is a piece of a line, so strategy 4 may find it inside one."""
+def _climb_lines(view: View, block: LinePlaces) -> FoundPlaces | None:
+    """Strategies 3 to 6."""
     for strategy, key in _KEYS:
-        if strategy == 4 and inside and block.new is not None:
-            found = _pieces(
-                4, with_ascii_punctuation(view.flat), with_ascii_punctuation(block.old[0]), "\n".join(block.new)
-            )
-            if found:
-                return replace(found, old=block.old[0])
         at = line_places(block.old, view.lines, key, PLACES)
         if strategy == 5:
             at = _mapped_places(view, block, at)
@@ -125,16 +131,16 @@ def _climb_bare(view: View, block: LinePlaces) -> FoundPlaces | None:
     bare = LinePlaces(7, (), lines[head : len(lines) - tail], new)
     if at := line_places(bare.old, view.lines, str, PLACES):
         return replace(bare, at=tuple(at))
-    found = _climb_lines(view, bare, inside=False)
+    found = _climb_lines(view, bare)
     return replace(found, strategy=7) if found else None
 
 
 def _fold_line(line: str) -> str:
-    return with_ascii_punctuation(line).rstrip()
+    return folded_line(line).rstrip()
 
 
 def _fold_strip(line: str) -> str:
-    return with_ascii_punctuation(line).strip()
+    return folded_line(line).strip()
 
 
 _KEYS: Final[tuple[tuple[int, Callable[[str], Hashable]], ...]] = (
@@ -170,7 +176,7 @@ def _mapped_places(view: View, block: LinePlaces, at: Sequence[int]) -> list[int
     return [
         start
         for number, start in enumerate(at)
-        if number >= _MAPPED or indents.pairs(block.old, view.lines[start : start + len(block.old)]) is not None
+        if number >= _MAPPED or indents.is_same_structure(block.old, view.lines[start : start + len(block.old)])
     ]
 
 

@@ -7,6 +7,7 @@ tokens. Everything here is linear in the text.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import cached_property
@@ -15,7 +16,7 @@ from typing import Final
 from rails.core.text import sha256
 
 _TOKEN: Final = re.compile(r"\w+|[^\w\s]")
-#: One code point to one: what editors, chat windows and word processors turn ASCII into.
+#: What editors, chat windows and word processors turn ASCII into.
 _FOLD: Final = str.maketrans(
     {
         **dict.fromkeys("‘’‚‛′ʼ", "'"),
@@ -24,8 +25,12 @@ _FOLD: Final = str.maketrans(
         **dict.fromkeys(
             "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "
         ),
+        "…": "...",
     }
 )
+_MARKS: Final = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a\ufe20-\ufe2f]"
+#: ASCII, one other character with the marks on it, or a syllable in parts.
+_CLUSTER: Final = re.compile(f"[\0-\x7f]+(?!{_MARKS})|[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?|.{_MARKS}*", re.S)
 
 
 class View:
@@ -143,9 +148,22 @@ def _letters(
         yield letter
 
 
-def with_ascii_punctuation(text: str) -> str:
-    """Return ``text`` with typographic quotes, dashes and spaces as ASCII; the length stays the same."""
-    return text if text.isascii() else text.translate(_FOLD)
+def folded_line(text: str) -> str:
+    """Return ``text`` composed (NFC), with typographic quotes, dashes, spaces and ellipses as ASCII."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text).translate(_FOLD)
+
+
+def fold_with_offsets(text: str) -> tuple[str, Sequence[int]]:
+    """Return :func:`folded_line` of ``text``, and for each of its characters, and its end, the offset in ``text``."""
+    if text.isascii():
+        return text, range(len(text) + 1)
+    pieces: list[str] = []
+    offsets: list[int] = []
+    for cluster in _CLUSTER.finditer(text):
+        piece = folded_line(cluster[0])
+        pieces.append(piece)
+        offsets += range(cluster.start(), cluster.end()) if piece == cluster[0] else [cluster.start()] * len(piece)
+    return "".join(pieces), [*offsets, len(text)]
 
 
 def indent(line: str) -> str:
@@ -155,9 +173,9 @@ def indent(line: str) -> str:
 
 def tokens(line: str) -> tuple[str, ...]:
     """Return a line as words and single symbols; what a space more or less does not change."""
-    return tuple(_TOKEN.findall(with_ascii_punctuation(line)))
+    return tuple(_TOKEN.findall(folded_line(line)))
 
 
 def without_spaces(line: str) -> str:
     """Return a line without any blank: equal for all lines with equal tokens, and much cheaper."""
-    return "".join(with_ascii_punctuation(line).split())
+    return "".join(folded_line(line).split())

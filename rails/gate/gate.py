@@ -92,6 +92,7 @@ class Gate:
         gone = [change for change in changes.changes if change.after is None]
         with self._turn:
             self._context.fix = self._context.exclusions_stand = True
+            self._context.unsafe_fixes = False
             self._context.deadline = Deadline(limited=not self._waits)
             verdict = self._verdict(fresh(files), gone, agent=agent)
             if verdict.status != "fail" and any(miss.reason == PENDING for miss in verdict.not_checked):
@@ -125,6 +126,7 @@ class Gate:
         *,
         base: str | None = None,
         fix: bool = False,
+        unsafe_fixes: bool = False,
         staged: bool = False,
         deleted: Sequence[WorkspacePath] = (),
     ) -> Verdict:
@@ -132,9 +134,9 @@ class Gate:
 
         ``base`` is a git revision to compare with; without one every finding counts, except that nothing can
         be known to be new of comments and configuration that switch checks off. ``fix`` puts safe
-        fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones);
-        nothing is written here. ``deleted`` are files that ``base`` had: what they configured is gone. Raises
-        UsageError for an unknown revision.
+        fixes and formatting into the verdict's proposal (from the bytes that were judged to the repaired ones),
+        ``unsafe_fixes`` also what n8n workflows are likely to mean; nothing is written here. ``deleted`` are files
+        that ``base`` had: what they configured is gone. Raises UsageError for an unknown revision.
         """
         names = [str(path) for path in paths]
         old: dict[str, bytes | None] = {}
@@ -156,7 +158,7 @@ class Gate:
                 change = FileChange(path, data, data, mode)
                 files.append(File(str(path), change, old.get(str(path)), data, mode, compared=base is not None))
         with self._turn:
-            self._context.fix = fix
+            self._context.fix, self._context.unsafe_fixes = fix or unsafe_fixes, unsafe_fixes
             self._context.deadline = Deadline()
             self._context.exclusions_stand = base is None or not self._reconfigured(base, names)
             gone = [FileChange(path, was, None) for path in deleted if (was := old.get(str(path)))]

@@ -104,7 +104,7 @@ class SessionStats:
                 self.refused += 1
             case GateVerdict(verdict=verdict):
                 self._verdict(verdict)
-            case HumanDecision(answer=answer):
+            case HumanDecision(answer=answer) if answer != "dry_run":
                 self._decision(agreed=answer == "approve")
             case CheckpointEvent(paths=paths):
                 for path in paths:

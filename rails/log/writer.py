@@ -131,6 +131,11 @@ class SessionLog:
             self._commit(durable=event.type in DURABLE)
         return record
 
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was written to it yet."""
+        return self._position.seq < 1
+
     def blob(self, data: bytes) -> str:
         """Keep ``data`` outside the log, secrets masked, and return the SHA-256 of what was kept."""
         return self._keep(self._masker.data(data))

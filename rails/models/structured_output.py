@@ -147,12 +147,6 @@ def strict_tools(tools: Sequence[ToolSpec], rules: StrictRules) -> dict[str, dic
     return chosen
 
 
-def strict_schema(schema: Mapping[str, Json], rules: StrictRules) -> dict[str, Json] | None:
-    """Return ``schema`` as the provider's strict mode takes it, or ``None`` if it cannot be said there."""
-    found = _converted(schema, rules)
-    return found[0] if found else None
-
-
 def _is_refusal(error: ModelError) -> bool:
     """Whether the server refused a request because of its strict tools, so that it is worth sending without."""
     words = str(error).casefold()

@@ -17,7 +17,9 @@ from rails.core.text import decode_text, one_line
 from rails.core.tool_request import Json
 from rails.core.verdict import Fixed
 from rails.n8n import json_file, model
-from rails.n8n.edit import layout, repairs
+from rails.n8n.edit import layout
+from rails.n8n.nodes.catalogue import Catalogue
+from rails.n8n.repair import repairs
 
 _WORKFLOW_ORDER: Final = (
     "name",
@@ -67,12 +69,15 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
 
 
-def tidied(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+def tidied(
+    data: bytes, path: str, known: Catalogue | None = None, *, unsafe: bool = False
+) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return a file repaired, completed and in n8n's form, and what was done to it.
 
-    Values that are there stay, but those that n8n would drop and that have exactly one valid form.
+    Values that are there stay, but those that n8n would drop and that have exactly one valid form by the catalogue
+    ``known``; with ``unsafe`` also those that have a likely one.
     """
-    sound, corrected = repaired_file(data, path)
+    sound, corrected = repaired_file(data, path, known, unsafe=unsafe)
     whole, filled = complete(sound, path)
     made, fixed = canonical(whole), (*corrected, *filled)
     if made == whole or fixed:
@@ -80,7 +85,9 @@ def tidied(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     return made, (Fixed(path, "format", "n8n"),)
 
 
-def repaired_file(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
+def repaired_file(
+    data: bytes, path: str, known: Catalogue | None = None, *, unsafe: bool = False
+) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return the file with what n8n would drop without a word in its valid form, and each repair."""
     read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
@@ -88,16 +95,20 @@ def repaired_file(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     done: list[repairs.WorkflowRepair] = []
 
     def work(workflow: Mapping[str, Json]) -> dict[str, Json]:
-        made, found = repairs.repaired(workflow)
+        made, found = repairs.repaired(workflow, known, unsafe=unsafe)
         done.extend(found)
         return made
 
     value = _each(read.value, work)
     try:
-        fixed = tuple(Fixed(path, f"{one.what} in {one_line(one.node, 40)}", "n8n") for one in done)
+        fixed = tuple(Fixed(path, _told(one), "n8n") for one in done)
         return (_as_before(data, value), fixed) if done else (data, ())
     except ValueError:
         return data, ()
+
+
+def _told(repair: repairs.WorkflowRepair) -> str:
+    return f"{one_line(repair.what, 160)} in {one_line(repair.node, 40)}{' (likely)' if repair.likely else ''}"
 
 
 def canonical(data: bytes) -> bytes:
@@ -120,15 +131,19 @@ def canonical(data: bytes) -> bytes:
 def complete(data: bytes, path: str) -> tuple[bytes, tuple[Fixed, ...]]:
     """Return the file with what is missing filled in, in n8n's form, and what was filled in.
 
-    Node ids and webhook ids (made from the names, so the same file always gets the same ids), positions,
-    and ``settings``. What is there already is never changed, not even when it is wrong.
+    Node ids and webhook ids (made from path and names, so the same file always gets the same ids, and no other file
+    gets them), positions, and ``settings``. What is there already is never changed, not even when it is wrong: but of
+    nodes with one id, which n8n refuses, all after the first get one of their own.
     """
     read = json_file.read_workflow_file(data)
     if isinstance(read, json_file.Unreadable) or read.repeated_keys or not _holds_objects(read.value):
         return data, ()
-    counts = {"id": 0, "webhookId": 0, "position": 0, "settings": 0}
-    made = _each(read.value, lambda workflow: _completed(workflow, counts, path))
-    fixed = tuple(Fixed(path, f"missing {name}", "n8n", count) for name, count in counts.items() if count)
+    counts = dict.fromkeys(
+        ("missing id", "missing webhookId", "missing position", "missing settings", "id given twice"), 0
+    )
+    number = iter(range(len(read.value) if isinstance(read.value, list) else 1))
+    made = _each(read.value, lambda workflow: _completed(workflow, counts, f"{path} {next(number)}"))
+    fixed = tuple(Fixed(path, name, "n8n", count) for name, count in counts.items() if count)
     if not fixed:
         return data, ()
     try:
@@ -162,14 +177,22 @@ def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> 
     workflow = model.build(value)
     places = layout.missing(workflow)
     changed: dict[int, dict[str, Json]] = {}
-    uses: dict[str, int] = {}
-    owner = str(value.get("name") or path)
+    given = [node.raw.get("id") for node in workflow.nodes]
+    taken, seen = {one for one in given if isinstance(one, str)}, set[str]()
     for node in workflow.nodes:
-        uses[node.name] = uses.get(node.name, 0) + 1
-        name = node.name if uses[node.name] == 1 else f"{node.name} {uses[node.name]}"
-        added = _missing(node, places.get(node.index, (0, 0)), owner, name)
-        for name in added:
-            counts[name] += 1
+        added: dict[str, Json] = {}
+        own = node.raw.get("id")
+        twice = isinstance(own, str) and own in seen
+        if twice or "id" not in node.raw:
+            own = added["id"] = _free_id(taken, path, node.name)
+            counts["id given twice" if twice else "missing id"] += 1
+        seen.update((own,) if isinstance(own, str) else ())
+        if node.type in _WITH_WEBHOOK and "webhookId" not in node.raw:
+            added["webhookId"] = _free_id(taken, path, node.name, "webhook")
+            counts["missing webhookId"] += 1
+        if "position" not in node.raw:
+            added["position"] = [*places.get(node.index, (0, 0))]
+            counts["missing position"] += 1
         changed[node.index] = {**node.raw, **added}
     nodes = value.get("nodes")
     made: dict[str, Json] = dict(value)
@@ -177,23 +200,17 @@ def _completed(value: Mapping[str, Json], counts: dict[str, int], path: str) -> 
         made["nodes"] = [changed.get(n, node) for n, node in enumerate(nodes)]
     if "settings" not in made and isinstance(nodes, list):
         made["settings"] = {}
-        counts["settings"] += 1
+        counts["missing settings"] += 1
     return made
 
 
-def _missing(node: model.Node, place: tuple[int, int], owner: str, name: str) -> dict[str, Json]:
-    added: dict[str, Json] = {}
-    if "id" not in node.raw:
-        added["id"] = _id(owner, name)
-    if node.type in _WITH_WEBHOOK and "webhookId" not in node.raw:
-        added["webhookId"] = _id(owner, name, "webhook")
-    if "position" not in node.raw:
-        added["position"] = [*place]
-    return added
-
-
-def _id(*parts: str) -> str:
-    return str(uuid.uuid5(_OURS, json.dumps(parts)))
+def _free_id(taken: set[str], *parts: str) -> str:
+    """Return an id made from ``parts`` that no node has, and take it."""
+    number = 0
+    while (made := str(uuid.uuid5(_OURS, json.dumps([*parts, number])))) in taken:
+        number += 1
+    taken.add(made)
+    return made
 
 
 def _ordered_workflow(value: Mapping[str, Json]) -> dict[str, Json]:

@@ -83,7 +83,8 @@ def _near(name: str) -> float:
     return 0.6 if len(name) <= _SHORT_NAME else 0.7
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a name without case and separators: what two spellings of it have in common."""
     return _SEPARATORS.sub("", name.casefold())
 
 
@@ -96,17 +97,17 @@ class Names:
 
     @cached_property
     def _plain(self) -> dict[str, str]:
-        return {_plain(name): name for name in reversed(self._names)}
+        return {plain_name(name): name for name in reversed(self._names)}
 
     def nearest(self, name: str) -> str | None:
         """Return the name most like ``name``; ``None`` if there is none or the budget is used up."""
-        same = self._plain.get(_plain(name))
+        same = self._plain.get(plain_name(name))
         if same is not None and same != name:
             return same
         if self._left <= 0 or len(name) > 4 * _SHOWN_CHARS:
             return None
         self._left -= 1
-        close = most_alike(_plain(name), islice(self._plain, _NEAREST_NAMES), _near(name))
+        close = most_alike(plain_name(name), islice(self._plain, _NEAREST_NAMES), _near(name))
         return None if close is None else self._plain[close]
 
     def hint(self, name: str, what: str) -> str:

@@ -23,7 +23,7 @@ from rails.n8n.compare.compare import (
     WorkflowComparison,
     compare_workflows,
 )
-from rails.n8n.draw import picture
+from rails.n8n.draw import scene
 from rails.n8n.model import format_path
 from rails.n8n.recognise import looks_like_workflow
 
@@ -57,7 +57,7 @@ def workflow_summary(before: bytes | None, after: bytes | None, path: str) -> Ch
     told = [one for one in compared if not one.is_same] or compared[:1]
     lines = list(_lines(told[0])) if len(told) == 1 else [line for one in told for line in _titled(one)]
     kept = lines[:MOST_LINES]
-    return ChangeSummary(path, _title(told), tuple(kept), len(lines) - len(kept), picture.drawing(told[0]))
+    return ChangeSummary(path, _title(told), tuple(kept), len(lines) - len(kept), scene.drawing(told[0]))
 
 
 def _workflows(data: bytes | None) -> list[Json]:

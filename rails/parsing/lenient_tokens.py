@@ -64,7 +64,8 @@ CLOSERS: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„":
 _RUN: Final = {mark: re.compile(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in CLOSERS.items()}
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.S)
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_SELF: Final = frozenset("\"\\/'")
+_QUICK: Final = {**_MEANT, "\\": "\\", '"': '"', "'": "'", "/": "/"}
+_QUICK_SINGLE: Final = {key: value for key, value in _QUICK.items() if key != "/"}
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _BRACKET_OR_QUOTE: Final = re.compile(r"[{}\[\]\"]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
@@ -73,11 +74,34 @@ _ITEM_BREAK: Final = re.compile(r",[ \t]*\r?\n")
 _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 
-#: How backslashes are read in a string that was not written by a JSON writer: "decoded" as JSON's escapes, "literal"
-#: as themselves (but for \\"), "pasted" as escapes but for doubled ones, "strict" as escapes unless some are none.
-Escapes = Literal["strict", "decoded", "pasted", "literal"]
-#: An escape that could as well be two characters of pasted code.
-MEANT_ESCAPE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[bfnrtu']")
+#: Which escapes of a doubtful string are decoded; the others are characters of pasted text. "l": \\n, \\r and \\t; "c":
+#: other characters; "d": doubled backslashes; "q": quotation marks; "s": \\' between double ones. None: all of them,
+#: and a string that mixes escapes with what is none is refused.
+Escapes = frozenset[str] | None
+#: Why a string is doubtful: raw control characters, unescaped quotation marks, or marks that are not JSON's.
+Doubt = Literal["", "raw", "torn", "long"]
+ALL_ESCAPES: Final = frozenset("lcdqs")
+#: Stands for a line end or a tab that was written as an escape, until it is known whether it stands inside a string.
+WRITTEN: Final = {"n": "\uf8f0", "r": "\uf8f1", "t": "\uf8f2"}
+#: Stands for the backslash of an escaped quotation mark.
+_ESCAPED: Final = "\uf8f3"
+_KIND: Final = {**dict.fromkeys("nrt", "l"), **dict.fromkeys("bfu", "c"), "\\": "d", "'": "s", '"': "q", "/": "c"}
+
+
+class DoubtfulText(str):
+    """A string whose escapes can be read in several ways; ``rails.parsing.readings`` chooses one."""
+
+    raw: str
+    mark: str
+    doubt: Doubt
+    offset: int
+
+    @classmethod
+    def of(cls, value: str, raw: str, mark: str, doubt: Doubt, offset: int) -> DoubtfulText:
+        """Return ``value`` with what it was read from."""
+        one = cls(value)
+        one.raw, one.mark, one.doubt, one.offset = raw, mark, doubt, offset
+        return one
 
 
 class Stop(Exception):
@@ -91,8 +115,8 @@ class Stop(Exception):
 class Tokens:
     """A text, a position in it, and the repairs noted so far. Every method reads one token at the position."""
 
-    def __init__(self, text: str, escapes: Escapes = "strict") -> None:
-        self.text, self.escapes = text, escapes
+    def __init__(self, text: str, doubts: bool = False) -> None:
+        self.text, self.doubts = text, doubts
         self.pos = 0
         self.repairs: list[Repair] = []
         self.repaired: set[int] = set()
@@ -193,7 +217,7 @@ class Tokens:
             except ValueError:
                 return self._damaged_string(start)
             if not value.isprintable() and self.raw_controls(start + 1, self.pos - 1):
-                return self._literal(self.text[start + 1 : self.pos - 1], mark) or value
+                return self._doubted(value, start, "raw")
             return value
         self.quote_style(start, mark)
         return self._damaged_string(start)
@@ -227,12 +251,22 @@ class Tokens:
         raw = text[start + 1 : end]
         self.pos = end + 1
         control = self.raw_controls(start + 1, end)
-        pasted = self._literal(raw, mark) if control else ""
-        if pasted:
-            return pasted
-        value, unknown = decode_string(raw, mark, start + 1, self.escapes)
+        try:
+            value, unknown = decode_string(raw, mark, start + 1)
+        except Stop as stop:
+            if not self.doubts or stop.fault.code != "mixed_escapes":
+                raise
+            value, unknown = raw, stop.fault.offset
         if unknown >= 0:
             self.note("unknown_escape", unknown, text[unknown : unknown + 2], "\\" + text[unknown : unknown + 2])
+        doubtful = control or unknown >= 0 or (mark == '"' and "\\'" in raw)
+        return self._doubted(value, start, "raw" if control else "") if doubtful else value
+
+    def _doubted(self, value: str, start: int, doubt: Doubt) -> str:
+        """Return a string as one that can be read in several ways, if that is wanted and it has escapes."""
+        raw, mark = self.text[start + 1 : self.pos - 1], self.text[start]
+        if self.doubts and re.search(rf"\\[^{mark}]", raw):
+            return DoubtfulText.of(value, raw, mark, doubt, start)
         return value
 
     def _curly_end(self, end: int) -> int:
@@ -256,54 +290,56 @@ class Tokens:
             raise Stop(code, f"a string between {mark} has no certain end, or is an expression", start)
         self.note("long_string", start, mark, '"')
         self.pos = first + len(mark)
-        if "\\" not in raw or self.escapes == "literal":
+        if "\\" not in raw:
             return raw
-        if self.escapes == "strict":
+        if not self.doubts:
             raise Stop("mixed_escapes", f"a string between {mark} holds backslashes", start + raw.index("\\"))
-        return decode_string(raw, '"', start + len(mark), self.escapes)[0]
-
-    def _literal(self, raw: str, mark: str) -> str:
-        """Return the inside of a string with raw line ends as it stands, where that is wanted and another reading."""
-        if self.escapes != "literal" or not MEANT_ESCAPE.search(raw):
-            return ""
-        return re.sub(rf"\\([{CLOSERS[mark]}])", r"\1", raw)
+        return DoubtfulText.of(raw, raw, '"', "long", start)
 
 
-def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = "strict") -> tuple[str, int]:
+def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, doubt: Doubt = "") -> tuple[str, int]:
     """Decode the inside of a string: JSON's escapes, and an unknown escape keeps its backslash.
 
-    Returns the value and the offset of the first unknown escape (-1: none). Raises Stop where the
-    string mixes escapes that mean something with escapes that do not, unless ``escapes`` says which reading is
-    wanted, and for a backslash at a line end.
+    Returns the value and the offset of the first unknown escape (-1: none). Where the string is doubtful, by ``doubt``
+    or by an unknown or a needless escape, ``escapes`` says which ones are decoded. Raises Stop where none says so and
+    unknown escapes are mixed with others, and for a backslash at a line end.
     """
     if "\\" not in raw:
         return raw, -1
-    unknown, meant = -1, False
+    unknown, seen = -1, set[str]()
+    quick = _QUICK if mark == '"' else _QUICK_SINGLE
 
-    def one(match: re.Match[str]) -> str:
-        nonlocal unknown, meant
+    def decoded(match: re.Match[str]) -> str:
+        nonlocal unknown
         body = match[1]
-        if body in _SELF or body == mark:
-            meant = meant or body == "\\"
-            return body
-        if body in _MEANT or (body[0] == "u" and len(body) == 5):
-            meant = True
-            return _MEANT.get(body) or chr(int(body[1:], 16))
-        if len(body) > 1 and mark == "'":
-            meant = True
-            return chr(int(body[1:], 16))
+        seen.add(body)
+        value = quick.get(body)
+        if value is not None:
+            return value
+        if _kind(body, mark):
+            return chr(int(body[1:], 16)) if len(body) > 1 else body
         half_unicode = body == "u" and raw[match.end() : match.end() + 1] in _HEX
         if body in "\n\r“”‘’" or len(body) > 1 or half_unicode:
             raise Stop("ambiguous_escape", "a backslash here can be read in two ways", offset + match.start())
         unknown = match.start() if unknown < 0 else unknown
         return match[0]
 
-    value = _ESCAPE.sub(one, raw)
-    if unknown >= 0 and escapes == "literal":
-        return re.sub(rf"\\([{CLOSERS[mark]}])", r"\1", raw), offset + unknown
-    if unknown >= 0 and escapes == "pasted":
-        value = _ESCAPE.sub(lambda found: found[0] if found[1] == "\\" else one(found), raw)
-    if unknown >= 0 and meant and escapes == "strict":
+    def chosen(match: re.Match[str]) -> str:
+        kind = _kind(match[1], mark)
+        if kind in keep:
+            return match[0]
+        return WRITTEN[match[1]] if mixed and kind == "l" else decoded(match)
+
+    value = _ESCAPE.sub(decoded, raw)
+    if escapes is not None:
+        mixed = doubt in ("long", "torn") or unknown >= 0 or ("s" not in escapes and "'" in seen and mark != "'")
+        keep = ALL_ESCAPES - escapes if mixed or doubt else frozenset[str]()
+        keep = keep if (mixed and doubt != "torn") or "\n" in raw else keep - {"l"}
+        keep = keep if doubt in ("long", "torn") else keep - {"q"}
+        if "d" in keep and "q" not in keep:  # the writer escaped quotation marks and no backslashes
+            raw = raw.replace(f"\\{mark}", _ESCAPED + mark)
+        value = _ESCAPE.sub(chosen, raw).replace(_ESCAPED, "") if keep or mixed else value
+    elif unknown >= 0 and any(_kind(body, mark) in ("l", "c", "d") for body in seen):
         raise Stop(
             "mixed_escapes",
             "a string mixes escapes such as \\n with backslashes that are not escaped",
@@ -312,6 +348,16 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = "strict")
     if not value.isascii():
         value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace" if _lone(value) else "strict")
     return value, (offset + unknown if unknown >= 0 else -1)
+
+
+def _kind(body: str, mark: str) -> str:
+    """Return the kind of an escape in a string between ``mark``; "" for one that is none."""
+    if body == mark:
+        return "q"
+    kind = _KIND.get(body[0], "")
+    if len(body) > 1:
+        return "c" if mark == "'" or body[0] == "u" else ""
+    return "" if body == "u" or (body == "/" and mark == "'") else kind
 
 
 def _lone(value: str) -> bool:

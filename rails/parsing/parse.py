@@ -99,7 +99,8 @@ class AnswerParser:
         signals: list[ParseEvent] = []
         for item in self._scanner.feed(text[:room] if room < len(text) else text, whole=whole):
             self._take(item, signals)
-        self._peek(signals)
+        if self._scanner.current is not None:
+            self._peek(signals)
         return signals
 
     def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:

@@ -1,102 +1,147 @@
 """Several readings of one block: were its backslashes escaped, or was the text pasted? The target decides.
 
 A block whose strings hold raw line ends or escapes that JSON does not know was not written by a JSON writer, so
-backslashes in it may mean themselves. Where that gives another value, both are parsed in the language of the file
-that they would be written to. The one that parses is taken when exactly one does; otherwise the block is refused.
+backslashes in it may mean themselves. Every consistent way to read them is tried (``lenient_tokens.Escapes``). Where
+they give different texts, each is parsed in the language of the file that it would be written to. The one that parses
+is taken when exactly one does; otherwise the block is refused. So it is where that one rests on line ends that were
+written as escapes *inside* a string of that language, because there the same writer may have meant the escape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, combinations
 from typing import Final
 
 from rails.core.tool_request import PATH_KEYS, Json
 from rails.data_formats import source
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.parsing.lenient_json import KnownNames
-from rails.parsing.lenient_tokens import Escapes
+from rails.parsing.lenient_tokens import ALL_ESCAPES, WRITTEN, DoubtfulText, Stop, decode_string
 from rails.parsing.repairs import repair
 
 #: Keys of whole texts of a file; anything else is a fragment, which no parser can judge.
 _WHOLE: Final = frozenset({"content", "contents", "file_text", "text", "code", "source"})
+#: Keys of texts of a file, whole or not.
+_OF_FILES: Final = _WHOLE | {"old_string", "new_string", "oldString", "newString", "old_str", "new_str"}
 _DOUBTFUL: Final = frozenset({"raw_control", "unknown_escape", "long_string"})
 _DEPTH: Final = 8
-#: The readings beside JSON's own.
-_WAYS: Final[tuple[Escapes, ...]] = ("pasted", "literal")
+#: What shows that an escape of a kind is there.
+_SIGNS: Final = {
+    "l": re.compile(r"\\[nrt]"),
+    "c": re.compile(r"\\[bfuxU/]"),
+    "d": re.compile(r"\\\\"),
+    "q": re.compile(r"\\\""),
+    "s": re.compile(r"\\'"),
+}
+_MARKS: Final = {ord(mark): {"n": "\n", "r": "\r", "t": "\t"}[name] for name, mark in WRITTEN.items()}
+_WRITTEN: Final = re.compile(f"[{''.join(WRITTEN.values())}]")
 
 
-def settle_readings(
-    text: str, found: ParsedJson | JsonFault, *, known: KnownNames, closers: bool
-) -> ParsedJson | JsonFault:
-    """Return the one reading of a repaired block; ``found`` is what ``repair`` made of it."""
-    if "\\" not in text:
+class Undecided(Exception):
+    """Two readings remain, or none; ``offset`` is where the string begins."""
+
+    def __init__(self, offset: int = 0) -> None:
+        super().__init__("two readings")
+        self.offset = offset
+
+
+def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson | JsonFault:
+    """Return the one reading of a damaged block, its backslashes settled (``repairs.repair``)."""
+    found = repair(text, known=known, closers=closers, doubts="\\" in text)
+    if isinstance(found, JsonFault) or "\\" not in text:
         return found
-    if isinstance(found, JsonFault):
-        if found.code != "mixed_escapes":
-            return found
-        decoded = repair(text, known=known, closers=closers, escapes="decoded")
-    else:
-        if _DOUBTFUL.isdisjoint(note.name for note in found.repairs):
-            return found
-        decoded = found
-    others = [repair(text, known=known, closers=closers, escapes=way) for way in _WAYS]
-    readings = [one for one in (decoded, *others) if isinstance(one, ParsedJson)]
-    if len(readings) <= len(_WAYS):
-        return found if isinstance(found, JsonFault) else decoded
-    chosen = next((one for one in readings if all(choose(one, other) is one for other in readings)), None)
-    if chosen is not None and (chosen is not readings[0] or _only_one(readings) or not _is_long(readings[0])):
-        return chosen
-    at = found.offset if isinstance(found, JsonFault) else text.index("\\")
-    return JsonFault(
-        "mixed_escapes",
-        "the backslashes of a string can be read in two ways: escaped for JSON, or as they are",
-        at,
-    )
+    if "\\'" not in text and _DOUBTFUL.isdisjoint(note.name for note in found.repairs):
+        return found
+    try:
+        return found._replace(value=settled(found.value))
+    except Undecided as undecided:
+        message = "the backslashes of a string can be read in two ways: escaped for JSON, or as they are"
+        return JsonFault("mixed_escapes", message, undecided.offset)
 
 
-def _only_one(readings: Sequence[ParsedJson]) -> bool:
-    return all(one.value == readings[0].value for one in readings)
+def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layout: bool = False) -> Json:
+    """Return a value whose doubtful texts are those that parse where they are written to. Raises Undecided.
+
+    ``layout``: a line end inside a long string that was written as an escape is one if the lines look like it.
+    """
+    if isinstance(value, DoubtfulText):
+        return _text(value, key, path, layout)
+    if not isinstance(value, dict | list):
+        return value
+    if depth > _DEPTH:
+        raise Undecided
+    if isinstance(value, list):
+        return [settled(item, key, path, depth + 1, layout=layout) for item in value]
+    own = next((text for name in PATH_KEYS if isinstance(text := value.get(name), str)), path)
+    return {name: settled(item, name, own, depth + 1, layout=layout) for name, item in value.items()}
 
 
-def _is_long(reading: ParsedJson) -> bool:
-    """Return whether a string stood between back-ticks or three quotation marks, whose escapes are not JSON's."""
-    return any(note.name == "long_string" for note in reading.repairs)
+def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
+    """Yield (kinds of escapes that are decoded, text) for each consistent way to read a string."""
+    kinds = "lcds" if one.doubt in ("", "long") or "\n" in one.raw else "cds"
+    kinds += "q" if one.doubt in ("torn", "long") else ""
+    there = [kind for kind in kinds if _SIGNS[kind].search(one.raw)]
+    for kept in chain.from_iterable(combinations(there, count) for count in range(len(there) + 1)):
+        escapes = ALL_ESCAPES.difference(kept)
+        try:
+            yield escapes, decode_string(one.raw, one.mark, one.offset, escapes, one.doubt)[0]
+        except Stop:
+            continue
 
 
-def choose(decoded: ParsedJson, literal: ParsedJson) -> ParsedJson | None:
-    """Return the reading whose texts parse where they are written to, if only one does; None otherwise."""
-    differing = list(_differing(decoded.value, literal.value, ""))
-    verdicts = {_judged(key, path, one, other) for key, path, one, other in differing}
-    if not verdicts or verdicts == {"decoded"}:
-        return decoded
-    return literal if verdicts == {"literal"} else None
-
-
-def _differing(one: Json, other: Json, path: str, depth: int = 0) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (key, path of the file, text, other text) for each string that the two values do not share."""
-    if depth > _DEPTH or one == other:
-        return
-    if isinstance(one, dict) and isinstance(other, dict):
-        own = next((value for name in PATH_KEYS if isinstance(value := one.get(name), str)), path)
-        for key, value in one.items():
-            against = other.get(key)
-            if isinstance(value, str) and isinstance(against, str) and value != against:
-                yield key, own, value, against
-            else:
-                yield from _differing(value, against, own, depth + 1)
-    elif isinstance(one, list) and isinstance(other, list):
-        for value, against in zip(one, other, strict=False):
-            if isinstance(value, str):
-                if value != against:
-                    yield "", path, value, str(against)
-            else:
-                yield from _differing(value, against, path, depth + 1)
-
-
-def _judged(key: str, path: str, decoded: str, literal: str) -> str:
-    """Return which of two texts is the file's: "decoded", "literal", or "" where both or none could be."""
+def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
+    """Return the one text of a string that its language accepts."""
     language = source.language_of(path) if key in _WHOLE else ""
-    first, second = source.parses(decoded, language), source.parses(literal, language)
-    if first is None or second is None or first == second:
-        return ""
-    return "decoded" if first else "literal"
+    readings = [*_texts(one)]
+    if _WRITTEN.search(one.raw) or not readings:
+        raise Undecided(one.offset)
+    if key not in _OF_FILES or (not language and _all_escaped(text for way, text in readings if "s" not in way)):
+        readings = [reading for reading in readings if "s" in reading[0]] or readings
+    texts = {plain(text): text for _, text in reversed(readings)}
+    if len(texts) == 1 and not (language and _WRITTEN.search(next(iter(texts.values())))):
+        return next(iter(texts))
+    verdicts = {text: source.parses(text, language) for text in texts}
+    good = [text for text, verdict in verdicts.items() if verdict]
+    if len(good) != 1 or None in verdicts.values():
+        raise Undecided(one.offset)
+    written = [mark.start() for mark in _WRITTEN.finditer(texts[good[0]])]
+    if written and source.within_strings(good[0], language, written, layout=layout):
+        raise Undecided(one.offset)
+    return good[0]
+
+
+def _all_escaped(texts: Iterable[str]) -> bool:
+    """Return whether every apostrophe of a string is escaped, so that it is a habit and not part of the text."""
+    return all(text.count("'") == text.count("\\'") for text in texts)
+
+
+def plain(text: str) -> str:
+    """Return a text with the line ends and tabs that were written as escapes."""
+    return text.translate(_MARKS) if _WRITTEN.search(text) else text
+
+
+def language_of_call(parameters: Mapping[str, Json]) -> str:
+    """Return the language that judges the text which a call writes; "" where it writes none, or nothing judges it."""
+    path = next((value for name in PATH_KEYS if isinstance(value := parameters.get(name), str)), "")
+    return source.language_of(path) if _WHOLE & parameters.keys() else ""
+
+
+def whole_texts_parse(value: Json, path: str = "") -> bool:
+    """Return whether a call writes whole texts, and all of them parse in their languages."""
+    if not isinstance(value, dict):
+        return False
+    own = next((found for name in PATH_KEYS if isinstance(found := value.get(name), str)), path)
+    texts = [text for key, text in value.items() if key in _WHOLE and isinstance(text, str)]
+    inner = [one for one in value.values() if isinstance(one, dict)]
+    if not texts:
+        return any(whole_texts_parse(one, own) for one in inner)
+    return all(_vouches(source.language_of(own), text) for text in texts)
+
+
+def _vouches(language: str, text: str) -> bool:
+    """Return whether a language accepts a text, and not what is left of it without quotation marks around it."""
+    bare = text.strip()
+    inner = bare.strip("\"'") if bare[:1] == bare[-1:] and bare[:1] in ("'", '"') else ""
+    return bool(source.parses(text, language)) and not (inner and source.parses(inner, language))

@@ -19,8 +19,8 @@ from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
-from rails.parsing.lenient_tokens import CONFIDENCE, MEANT_ESCAPE, Stop, decode_string
-from rails.parsing.readings import choose
+from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Stop, decode_string
+from rails.parsing.readings import Undecided, language_of_call, plain, settled, whole_texts_parse
 from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
 
@@ -46,8 +46,7 @@ def doubtful(raw: str, mark: str, keys: Set[str], *, item: bool) -> bool:
         return False
     return (
         re.search(rf"{mark}\s*{mark}[^{mark}\n]{{1,100}}{mark}\s*:", raw) is not None  # two strings in a row
-        or _delimits(raw, mark, inner)
-        or _lost(raw, mark, inner, item=item)
+        or (item and partnerless(raw, mark, item=True))
         or _joins(raw, inner)
         or (item and "\n" in raw)
         or _swallows(raw, mark, keys)
@@ -64,9 +63,14 @@ def _delimits(raw: str, mark: str, inner: list[int]) -> bool:
     return doubled or tripled or (len(inner) == 2 and edges.startswith(mark) and edges.endswith(mark))
 
 
-def _lost(raw: str, mark: str, inner: list[int], *, item: bool) -> bool:
-    """A mark without a partner, unless it is an inch mark; one with a wrong partner at an edge; or an item's own."""
-    edges = raw.strip()
+def partnerless(raw: str, mark: str, *, item: bool = False) -> bool:
+    """A mark without a partner, unless it is an inch mark; one with a wrong partner at an edge; or an item's own.
+
+    A doubled mark may stand for one, and one before a comma may end a string. Only a language can settle it.
+    """
+    inner, edges = marks(raw, mark), raw.strip()
+    if not inner or _delimits(raw, mark, inner) or _separates(raw, inner):
+        return bool(inner)
     if len(inner) % 2 == 1:
         at_edge = edges.startswith(mark) or edges.endswith(mark)
         return item or at_edge or not _pairs(raw, inner) or _near_structure(raw, mark)
@@ -104,8 +108,12 @@ def _near_structure(raw: str, mark: str) -> bool:
 def _joins(raw: str, inner: list[int]) -> bool:
     """Two strings side by side, or an expression that joins them."""
     between = raw[inner[0] + 1 : inner[1] if len(inner) > 1 else len(raw)]
-    start = between.lstrip()[:1]
-    return start == "+" or (between != "" and not start) or (start in (",", ":") and not _opens(raw, inner[0]))
+    return between.lstrip()[:1] == "+" or (between != "" and not between.strip())
+
+
+def _separates(raw: str, inner: list[int]) -> bool:
+    """A mark that seems to end a string, with a comma or a colon behind it."""
+    return raw[inner[0] + 1 :].lstrip()[:1] in (",", ":") and not _opens(raw, inner[0])
 
 
 def _swallows(raw: str, mark: str, keys: Set[str]) -> bool:
@@ -134,10 +142,15 @@ _READINGS: Final = 32
 
 _NAMED: Final = re.compile(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1,100})["']""")
 _SPACE: Final = re.compile(r"\s*")
+#: An apostrophe that opens a quotation which its line does not close.
+_OPEN_APOSTROPHE: Final = re.compile(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*\Z")
+_WRITTEN_LINE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[nrt]")
 _KEY: Final = re.compile(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
 _SCALAR: Final = re.compile(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
 _FRAME_KEYS: Final = ("arguments", "args", "params", "parameters")
 _OWN_KEYS: Final = frozenset({"tool", "tool_name", "explanation", *_FRAME_KEYS})
+#: Begins what stands for a doubtful text while the rest of its block is read.
+_PLACE: Final = "\uf8f4"
 _TEXT: Final[Mapping[str, Json]] = {"type": "string"}
 
 
@@ -155,8 +168,11 @@ _State = tuple[int, tuple[tuple[int, frozenset[str] | None], ...]]
 _Ends = tuple[tuple[int, int, bool], ...]
 
 
-def settle_quotes(text: str, tools: ToolSchemas) -> ParsedJson | JsonFault:
-    """Return the one reading of ``text`` that fits its tool's schema, or why there is none."""
+def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> ParsedJson | JsonFault:
+    """Return the one reading of ``text`` that fits its tool's schema, or why there is none.
+
+    ``sure``: the fault is one of quotation marks. If it may be another, the target's language must vouch for the text.
+    """
     if len(text) > _CHARS or text.count('"') + text.count("'") > _QUOTES:
         return JsonFault("inner_quotes", "the block is too long to settle where its strings end")
     named = _NAMED.search(text)
@@ -180,14 +196,11 @@ def settle_quotes(text: str, tools: ToolSchemas) -> ParsedJson | JsonFault:
     for begin, end, item in ends:
         if doubtful(text[begin + 1 : end], text[begin], keys, item=item):
             return JsonFault("inner_quotes", "a quotation mark inside a string is not escaped", begin)
-    if any(_two_ways(text[begin + 1 : end], text[begin]) for begin, end, _ in ends):
-        literal = _rewritten(text, ends, keys, literal=True)
-        chosen = choose(reading, literal) if isinstance(literal, ParsedJson) else None
-        if chosen is None or reading.value == getattr(literal, "value", None):
-            return JsonFault(
-                "inner_quotes", "some quotation marks inside a string are escaped and some are not", ends[0][0]
-            )
-        reading = chosen
+    chosen = _chosen(text, ends, keys, reading, tools)
+    if chosen is None or not (sure or whole_texts_parse(chosen)):
+        message = "a quotation mark inside a string is not escaped, and backslashes in it can be read in two ways"
+        return JsonFault("inner_quotes", message, ends[0][0])
+    reading = reading._replace(value=chosen)
     at = next((begin for begin, end, _ in ends if marks(text[begin + 1 : end], text[begin])), -1)
     if at < 0:
         return JsonFault("inner_quotes", "the strings end where they seem to, and something else is wrong")
@@ -210,34 +223,65 @@ def _fits(value: Json, tools: ToolSchemas) -> bool:
     return isinstance(read, Call) and read.tool in tools and quick_check.fits(tools[read.tool], dict(read.parameters))
 
 
-def _rewritten(text: str, ends: _Ends, keys: frozenset[str], *, literal: bool = False) -> ParsedJson | JsonFault:
-    """Read the text with the strings of ``ends`` escaped properly; ``literal``: where marks are mixed, as they are."""
-    parts, pos = [], 0
+def _chosen(text: str, ends: _Ends, keys: frozenset[str], first: ParsedJson, tools: ToolSchemas) -> Json:
+    """Return the one value of a block whose strings end at ``ends``, as its target's language has it; None for none."""
+    language = _language(first.value, tools)
+    torn = [one for one in ends if marks(text[one[0] + 1 : one[1]], text[one[0]])]
+    if not language and any(_unsure(text[begin + 1 : end], text[begin]) for begin, end, _ in torn):
+        return None
+    reading = _rewritten(text, ends, keys, doubts=True)
+    if isinstance(reading, JsonFault):
+        return None
+    try:
+        value = settled(reading.value, layout=True)
+    except Undecided:
+        return None
+    alone = any(partnerless(text[begin + 1 : end], text[begin]) for begin, end, _ in torn)
+    return value if not alone or (language and whole_texts_parse(value)) else None
+
+
+def _language(value: Json, tools: ToolSchemas) -> str:
+    read = read_value(value, tools)
+    return language_of_call(read.parameters) if isinstance(read, Call) else ""
+
+
+def _unsure(raw: str, mark: str) -> bool:
+    """Return whether line ends of a string that no parser can judge are written in two ways, or inside a quotation."""
+    if not _WRITTEN_LINE.search(raw):
+        return False
+    lines = _WRITTEN_LINE.split(raw)[:-1]
+    return "\n" in raw or any(len(marks(line, mark)) % 2 or _OPEN_APOSTROPHE.search(line) for line in lines)
+
+
+def _rewritten(text: str, ends: _Ends, keys: frozenset[str], *, doubts: bool = False) -> ParsedJson | JsonFault:
+    """Read the text with the strings of ``ends`` escaped properly; ``doubts``: as doubtful texts where they can be."""
+    parts, pos, doubtful = [], 0, dict[str, DoubtfulText]()
     for begin, end, _ in ends:
         raw, mark = text[begin + 1 : end], text[begin]
-        decoded: str | JsonFault = ""
-        if literal and _two_ways(raw, mark):
-            decoded = raw if marks(raw, mark) else re.sub(rf"\\{mark}", mark, raw)
-        else:
-            decoded = _decoded(raw, mark)
-        if isinstance(decoded, JsonFault):
-            return decoded
-        parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
+        doubt: Doubt = "torn" if marks(raw, mark) else "raw" if "\n" in raw else ""
+        try:
+            decoded = decode_string(raw, mark, 0, ALL_ESCAPES, doubt)[0]
+        except Stop as stop:
+            return stop.fault
+        if doubts and "\\" in raw:
+            name = f"{_PLACE}{len(doubtful)}"
+            doubtful[name] = DoubtfulText.of(decoded, raw, mark, doubt, begin)
+            decoded = name
+        parts += [text[pos:begin], json.dumps(plain(decoded), ensure_ascii=False)]
         pos = end + 1
-    return repair("".join(parts) + text[pos:], known=lambda: keys)
+    found = repair("".join(parts) + text[pos:], known=lambda: keys)
+    if not doubtful or isinstance(found, JsonFault):
+        return found
+    return found._replace(value=_put_back(found.value, doubtful)) if _PLACE not in text else JsonFault("syntax", "")
 
 
-def _two_ways(raw: str, mark: str) -> bool:
-    """Return whether backslashes of a string may be its own: some marks are escaped, or it has raw line ends."""
-    return f"\\{mark}" in raw or ("\n" in raw and MEANT_ESCAPE.search(raw) is not None)
-
-
-def _decoded(raw: str, mark: str) -> str | JsonFault:
-    """Decode the inside of a string that may hold unescaped quotation marks."""
-    try:
-        return decode_string(raw, mark, 0)[0]
-    except Stop as stop:
-        return stop.fault
+def _put_back(value: Json, texts: Mapping[str, DoubtfulText]) -> Json:
+    """Return a value with the doubtful texts in their places."""
+    if isinstance(value, dict):
+        return {key: _put_back(item, texts) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_put_back(item, texts) for item in value]
+    return texts.get(value, value) if isinstance(value, str) else value
 
 
 def _state(pos: int, stack: _Stack) -> _State:

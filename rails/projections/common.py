@@ -20,7 +20,9 @@ from rails.projections.progress import PlanStep
 _PATH_KEYS: Final = ("file_path", "path", "new_path")
 
 #: The outcome of a turn. "open": the log ends in the middle of it.
-TurnOutcome = Literal["applied", "ran", "refused", "findings", "denied", "aborted", "failed", "answered", "open"]
+TurnOutcome = Literal[
+    "applied", "ran", "refused", "findings", "denied", "aborted", "dry_run", "failed", "answered", "open"
+]
 #: How a try compares with those before it. "first": nothing to compare with; "repeated": the very same answer;
 #: "ignored": the same failure; "oscillating": back to an earlier one; "progress": another failure; "cut": the
 #: answer was cut off; "introduced": by a model's correction; "right": no failure after failures; "flaky": what was

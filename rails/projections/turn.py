@@ -246,6 +246,8 @@ class TurnBuilder:
             return "aborted"
         if "deny" in answers:
             return "denied"
+        if "dry_run" in answers:
+            return "dry_run"
         if self._refusals:
             return "refused"
         if any(gate.verdict.status != "pass" for gate in self._gates) and "approve" not in answers:

@@ -36,7 +36,7 @@ class DiffLine:
 @dataclass(frozen=True, slots=True)
 class Diff:
     """One file's change, drawn. ``by_tools`` counts changed lines that a formatter or fixer is the author of;
-    ``hidden`` counts the lines that the bounds left out.
+    ``hidden`` counts the lines that the bounds left out, ``shortened`` the changed lines that are not shown in full.
     """
 
     path: str
@@ -46,6 +46,7 @@ class Diff:
     removed: int
     by_tools: int = 0
     hidden: int = 0
+    shortened: int = 0
 
     @property
     def title(self) -> str:
@@ -129,6 +130,20 @@ class Facts:
     """Names with what there is to say of each, as lines."""
 
     items: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many of each there were."""
+
+    items: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Where the time went: seconds by stage."""
+
+    items: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +330,8 @@ class Section:
 
 Block: TypeAlias = (
     Facts
+    | Counts
+    | Times
     | Remark
     | Listing
     | Table
@@ -352,7 +369,10 @@ def show(text: str, *, full: bool = False, changed: bool = True) -> str:
         body = f"{_visible(head, changed=False)}[… {cut} characters …]{_visible(tail, changed)}"
     else:
         body = _visible(body, changed)
-    return ("\t" * tabs if tabs <= 20 else f"[… {tabs} tabs …]") + body
+    if tabs > 20:
+        return f"[… {tabs} tabs …]{body}"
+    # In a changed line a tab is told from blanks.
+    return ("→\t" if changed else "\t") * tabs + body
 
 
 def _visible(text: str, changed: bool) -> str:

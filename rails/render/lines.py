@@ -82,7 +82,8 @@ def _drawn(line: DiffLine, colour: bool, width: int) -> Iterator[str]:
 def wrap(text: str, width: int) -> list[str]:
     """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
 
-    Cuts after a space where there is one near the end; the pieces joined are ``text``.
+    Cuts after a space where there is one near the end, the first of several, so that the others are seen at the
+    beginning of the next piece; the pieces joined are ``text``.
     """
     if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
         return [text]
@@ -92,6 +93,8 @@ def wrap(text: str, width: int) -> list[str]:
         cells = _cells(char)
         if used + cells > width:
             space = text.rfind(" ", start + (position - start) * 2 // 3, position)
+            while space > start and text[space - 1] == " " and position - space < width // 2:
+                space -= 1
             cut = space + 1 if space >= 0 else position
             pieces.append(text[start:cut])
             used = sum(map(_cells, text[cut:position]))

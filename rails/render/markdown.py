@@ -16,6 +16,7 @@ from rails.core import limits
 from rails.core.change_summary import ChangeSummary
 from rails.core.text import head_and_tail, one_line, printable
 from rails.render import blocks
+from rails.render.units import seconds_text
 
 _BLOCK_CHARS: Final = limits.FEEDBACK_CHARS
 _LISTED: Final = 200
@@ -60,9 +61,13 @@ def block_lines(block: blocks.Block) -> Iterator[str]:  # noqa: PLR0912, PLR0915
     """Yield the lines of a block."""
     match block:
         case blocks.Facts():
-            yield from (f"- {name}: {inline(' '.join(lines))}" for name, lines in block.items)
+            yield from (f"- {one_line(name)}: {inline(' '.join(lines))}" for name, lines in block.items)
+        case blocks.Counts():
+            yield f"- {', '.join(f'{count:,} {one_line(name)}' for name, count in block.items)}"
+        case blocks.Times():
+            yield f"- {', '.join(f'{one_line(stage)} {seconds_text(spent)}' for stage, spent in block.items)}"
         case blocks.Remark():
-            yield f"- {inline(block.text)}"
+            yield f"- {inline(block.text, 1_000)}"
         case blocks.Listing():
             yield from collapsible(html.escape(one_line(block.title, 200)), fenced_block("\n".join(block.lines)))
         case blocks.Table():
@@ -162,7 +167,7 @@ def _answer(given: blocks.Answer) -> Iterator[str]:
         yield "- ⚠ Nobody has answered yet"
         return
     reason = f": {given.reason}" if given.reason else ""
-    sign = "✅" if given.answer == "approve" else "⛔"
+    sign = {"approve": "✅", "dry_run": "·"}.get(given.answer, "⛔")
     yield f"- {sign} Decision: {inline(f'{given.answer} by {given.by}{reason}')}"
 
 

@@ -52,8 +52,13 @@ class TextRenderer:
             case blocks.Facts():
                 for name, lines in block.items:
                     yield from self.texts(name, [printable(line, keep="\t") for line in lines])
+            case blocks.Counts():
+                yield from self.field("totals", ", ".join(f"{count} {name}" for name, count in block.items), limit=1000)
+            case blocks.Times():
+                yield from self.field("time", ", ".join(f"{stage} {spent:.1f} s" for stage, spent in block.items))
             case blocks.Remark():
-                yield from (self.line(piece, _INK[block.tone]) for piece in wrap(one_line(block.text, 600), self.width))
+                told = wrap(one_line(block.text, 1000), self.width)
+                yield from (self.line(piece.rstrip(), _INK[block.tone]) for piece in told)
             case blocks.Listing():
                 yield from wrap(one_line(block.title, 400), self.width)
                 yield from self.texts("", [printable(line, keep="\t") for line in block.lines])

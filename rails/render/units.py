@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 
 def seconds_text(seconds: float) -> str:
     """Return a duration in the unit that suits it."""
@@ -11,5 +13,8 @@ def seconds_text(seconds: float) -> str:
 
 
 def time_text(stamp: str) -> str:
-    """Return an ISO 8601 time in UTC as people write it; what is none stays as it is."""
-    return f"{stamp[:10]} {stamp[11:19]} UTC" if len(stamp) >= 19 else stamp
+    """Return an ISO 8601 time as people write it where they are, with the zone; what is none stays as it is."""
+    try:
+        return datetime.fromisoformat(stamp).astimezone().strftime("%Y-%m-%d %H:%M:%S %Z")
+    except ValueError:
+        return stamp

@@ -8,35 +8,28 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Final
 
 from rails.core.change_summary import ChangeSummary
+from rails.core.dataclass import replace
 from rails.core.text import one_line
 from rails.n8n.draw import picture
 from rails.projections.attempts import AttemptRow, caption, causes_of, rows_of
 from rails.projections.common import SessionView, TurnView
-from rails.render.html_page.blocks import HtmlRenderer, badge
+from rails.render.blocks import Badge, Notes
+from rails.render.html_page.blocks import HtmlRenderer, badge, bullets
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.render.html_page.table import table_html, within
-from rails.render.units import seconds_text, time_text
+from rails.render.html_page.table import Link, nowhere, table_html, within
 from rails.review.html_plan import plan_html
 from rails.review.reports.decisions import decisions, decisions_table
+from rails.review.reports.report_list import ReviewReport
+from rails.review.reports.session import ending_of, session_facts, session_figures, session_history, session_warnings
 from rails.review.reports.turn import OUTCOMES, turn_name, turn_section
 
-_SESSION_WORDS: Final = {
-    "done": ("✓", "good", "Done"),
-    "gave_up": ("✕", "bad", "Gave up"),
-    "aborted": ("■", "bad", "Stopped by the human"),
-    "model_failed": ("✕", "bad", "The model failed"),
-    "nothing_done": ("✕", "bad", "Nothing was done"),
-    "": ("…", "open", "Unfinished"),
-}
-_RUNNING: Final = ("●", "open", "Running")
+_RUNNING: Final = Badge("●", "open", "Running")
 _LISTED: Final = 100
-_STAGES: Final = ("model", "gate", "human", "write", "run")
 
 
 def render_html(view: SessionView) -> str:
@@ -72,77 +65,27 @@ def document(title: str, content: Html) -> str:
 
 def header(view: SessionView, more: Mapping[str, str] | None = None, *, running: bool = False) -> Html:
     """Return the session's task, ending and facts, with ``more`` of them; ``running``: its run is known to run."""
-    mark, kind, words = (
-        _RUNNING
-        if running and not view.outcome
-        else _SESSION_WORDS.get(view.outcome, ("…", "open", one_line(view.outcome)))
-    )
-    facts = {
-        "Session": view.session_id,
-        "Started": time_text(view.started),
-        "Took": _took(view.started, view.ended),
-        "Agents": ", ".join(view.agents),
-        "Models": ", ".join(view.models),
-        "Project": view.project,
-        **(more or {}),
-    }
+    ended = _RUNNING if running and not view.outcome else ending_of(view)
     return el(
         "header",
         el("p", html_text("AI-Rails session"), class_="eyebrow"),
         el("h1", html_text(one_line(view.task, 300) or "Session")),
-        el("p", badge(mark, kind, words), html_text(f" {one_line(view.message, 600)}"), class_="ending"),
-        el("dl", [_fact(name, value) for name, value in facts.items() if value], class_="facts"),
+        el(
+            "p",
+            badge(ended.mark, ended.tone, ended.words),
+            html_text(f" {one_line(view.message, 600)}"),
+            class_="ending",
+        ),
+        _page().draw(session_facts(replace(view, task=""), more)),
         class_="top",
     )
 
 
-def _fact(name: str, value: object) -> Html:
-    return el("div", el("dt", html_text(name)), el("dd", html_text(one_line(str(value), 200))))
-
-
 def overview(view: SessionView) -> Html:
     """Return the counts, where the time went, and a strip of turns to jump to."""
-    totals = view.totals
-    counts = (
-        ("turns", totals.turns),
-        ("requests", totals.requests),
-        ("repaired", totals.repairs),
-        ("retries", totals.retries),
-        ("findings", totals.findings),
-        ("fixed", totals.findings_fixed),
-        ("files changed", totals.files_changed),
-        *((("tokens in", totals.input_tokens), ("tokens out", totals.output_tokens)) if totals.input_tokens else ()),
-    )
-    cards = [el("div", el("dt", html_text(name)), el("dd", html_text(f"{count:,}"))) for name, count in counts]
-    return el(
-        "section",
-        el("h2", html_text("At a glance"), id="glance", class_="quiet"),
-        el("dl", cards, class_="cards"),
-        _times(view),
-        _strip(view),
-        aria_labelledby="glance",
-        class_="overview",
-    )
-
-
-def _times(view: SessionView) -> Html | None:
-    """Draw where the time went. SVG attributes, because the policy forbids style attributes."""
-    known = [(stage, view.totals.seconds.get(stage, 0.0)) for stage in _STAGES]
-    total = sum(seconds for _, seconds in known)
-    if not total:
-        return None
-    bars, at = [], 0.0
-    for stage, seconds in known:
-        width = 1000 * seconds / total
-        bars.append(el("rect", x=f"{at:.2f}", y=0, width=f"{width:.2f}", height=10, class_=f"stage-{stage}"))
-        at += width
-    legend = [
-        el("li", el("span", class_=f"swatch stage-{stage}"), html_text(f"{stage} {seconds_text(seconds)}"))
-        for stage, seconds in known
-        if seconds
-    ]
-    bar = el("svg", bars, viewBox="0 0 1000 10", preserveAspectRatio="none", class_="bar", aria_hidden="true")
-    return el("div", bar, el("ul", legend, class_="legend", aria_label="Time by stage"), class_="times")
+    heading = el("h2", html_text("At a glance"), id="glance", class_="quiet")
+    figures = [_page().draw(block) for block in session_figures(view)]
+    return el("section", heading, figures, _strip(view), aria_labelledby="glance", class_="overview")
 
 
 def _strip(view: SessionView) -> Html:
@@ -158,10 +101,7 @@ def _strip(view: SessionView) -> Html:
 
 def why(view: SessionView) -> Html | None:
     """Return what explains failures, what deserves a second look, a damaged log, and who decided what."""
-    parts = [
-        _attempts(view),
-        _sentences("look", "Worth a second look", (*view.attention, *(f"Damaged log: {line}" for line in view.damage))),
-    ]
+    parts = [_attempts(view), *map(_warning, session_warnings(view))]
     asked = decisions((view,))
     if asked:
         table = table_html(decisions_table(asked), within, "decisions")
@@ -169,6 +109,11 @@ def why(view: SessionView) -> Html | None:
             el("details", el("summary", html_text(f"Who decided what ({len(asked)})")), table, class_="why folded")
         )
     return el("div", parts) if view.failures or view.attention or view.damage or asked else None
+
+
+def _warning(found: Notes) -> Html:
+    heading = el("h2", html_text(found.title), id=found.name)
+    return el("section", heading, bullets(found.lines), aria_labelledby=found.name, class_="why look")
 
 
 def _attempts(view: SessionView) -> Html:
@@ -202,18 +147,9 @@ def _try(turn: TurnView) -> Html:
     return join(chip, el("span", html_text(one_line(turn.progress)), class_="progress"))
 
 
-def _sentences(name: str, title: str, sentences: Sequence[str]) -> Html:
-    if not sentences:
-        return Html("")
-    items = [el("li", html_text(one_line(sentence, 1000))) for sentence in sentences[:_LISTED]]
-    more = el("li", html_text(f"and {len(sentences) - _LISTED} more")) if len(sentences) > _LISTED else None
-    heading = el("h2", html_text(title), id=name)
-    return el("section", heading, el("ul", items, more), aria_labelledby=name, class_=f"why {name}")
-
-
 def turn_sections(view: SessionView) -> Iterator[Html]:
     """Yield a section for each turn, with a link to the next failed one."""
-    failures, page = [turn.number for turn in view.turns if turn.failed], HtmlRenderer(workflow_picture)
+    failures, page = [turn.number for turn in view.turns if turn.failed], _page()
     for turn in view.turns:
         following = next((number for number in failures if number > turn.number), None)
         yield page.section(turn_section(turn), following)
@@ -226,20 +162,20 @@ def workflow_picture(summary: ChangeSummary) -> str:
 
 
 def footer(view: SessionView) -> Html:
-    """Return what identifies the log."""
-    resumed = f"Resumed {view.resumed} times. " if view.resumed else ""
-    undone = f"Undone steps: {', '.join(map(str, view.undone))}. " if view.undone else ""
-    count = f"{view.records:,} log records; the last one's hash stands for them all:"
-    unknown = f"{view.unknown_events} records of unknown types. " if view.unknown_events else ""
-    return el(
-        "footer",
-        el("p", html_text(f"{resumed}{undone}{unknown}{count}")),
-        el("p", el("code", html_text(one_line(view.head, 80)))),
-    )
+    """Return what was done to the session later, and what identifies its log."""
+    return el("footer", _page().draw(session_history(view)))
 
 
-def _took(start: str, end: str) -> str:
-    try:
-        return seconds_text((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
-    except ValueError:
-        return ""
+def report_html(report: ReviewReport, link: Link = nowhere) -> Html:
+    """Return a report's sentences and tables."""
+    return join([*map(_page(link).draw, report.blocks)])
+
+
+def report_file(report: ReviewReport, about: str) -> str:
+    """Return a report as a complete HTML document; ``about`` says which sessions it is about."""
+    head = el("header", el("p", html_text(about), class_="eyebrow"), el("h1", html_text(report.title)), class_="top")
+    return document(report.title, join(head, el("main", report_html(report))))
+
+
+def _page(link: Link = nowhere) -> HtmlRenderer:
+    return HtmlRenderer(workflow_picture, link)

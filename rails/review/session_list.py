@@ -17,9 +17,9 @@ from rails.log.reader import LOG_NAME, SESSION_ID, full, read_lenient, session_i
 from rails.log.session_stats import SessionStats
 from rails.projections.common import SessionView
 from rails.projections.session import session_view
-from rails.review.reports.compare import SessionComparison, compare_sessions
+from rails.review.reports.compare import compare_sessions
 from rails.review.reports.line_history import LineHistory, line_history
-from rails.review.reports.report_list import REPORT_SESSIONS, REPORTS, ReviewReport
+from rails.review.reports.report_list import REPORT_SESSIONS, REPORTS, ReviewReport, comparison
 from rails.review.reports.sessions import chosen
 
 #: Records of all views that are kept, roughly: a view holds the texts of its session.
@@ -85,9 +85,11 @@ class SessionList:
             raise UsageError(f"There is no report {one_line(name)!r}. There are: {', '.join(REPORTS)}.")
         return REPORTS[name](self.views(list(names)), self.prices())
 
-    def compare(self, first: str, second: str) -> SessionComparison:
+    def compare(self, first: str, second: str) -> ReviewReport:
         """Return two sessions compared. Raises UsageError."""
-        return compare_sessions(self.view(first), self.view(second), self.prices())
+        if first == second:
+            raise UsageError(f"{first} cannot be compared with itself. Name two sessions; ai-rails review lists them.")
+        return comparison(compare_sessions(self.view(first), self.view(second), self.prices()))
 
     def why(self, path: str, line: int, current_sha256: str | None = None) -> LineHistory:
         """Return where a line of a file comes from."""

@@ -23,7 +23,6 @@ from rails.core.messages import say
 from rails.core.text import one_line
 from rails.log.masking import MARK
 from rails.models.model import Model
-from rails.parsing.parse import AnswerParser
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
 from rails.session.ask_user import Person, UserQuestion, ask
@@ -34,9 +33,9 @@ from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.resume import ResumeState, failed_turn_text
-from rails.session.turn import Turn, carry_out, take_turn
+from rails.session.turn import Turn, carry_out, parser_of, take_turn
 from rails.session.turn_context import TurnContext
-from rails.tools.loader import Registry
+from rails.tools.registry import Registry
 
 #: Waits between tries at an overloaded or unreachable model, in seconds.
 MODEL_WAITS: Final = (1.0, 4.0, 15.0)
@@ -323,9 +322,7 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
-    reader = AnswerParser(
-        context.registry.shapes(), id_prefix=f"t{resumed.turns}.", dialects=context.dialects, report_unread_calls=True
-    )
+    reader = parser_of(context, resumed.turns)
     reader.feed(answer.message.text)
     found = reader.flush(answer.stop_reason, answer.message.calls)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):

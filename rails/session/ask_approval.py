@@ -1,17 +1,28 @@
-"""Asking about tool runs: each by itself, or those of an answer that are alike as one question."""
+"""What is asked of a human within a turn: changes, tool runs (alike ones as one question), the place of an edit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from rails.approval.decision import ApprovalRequest, BatchApprover, Chooser, Decision, request_for_tool
+from rails.approval.decision import (
+    ApprovalRequest,
+    BatchApprover,
+    Chooser,
+    Decision,
+    RuleBook,
+    request_for_result,
+    request_for_tool,
+    still_valid,
+)
 from rails.approval.edit import edit_summary
 from rails.approval.policy.grants import Granter
 from rails.approval.terminal.batch import MOST, alike, digest_of_all
+from rails.core.builtin_tools import READ_FILE
 from rails.core.candidates import PlaceChoice
-from rails.core.dataclass import replace
+from rails.core.changes import Approved, ChangeSet
+from rails.core.dataclass import dataclass, replace
 from rails.core.events.approval import ApprovalRequested, GrantEvent, HumanDecision
 from rails.core.events.changes import PlaceChosen
 from rails.core.json_text import json_object
@@ -19,15 +30,79 @@ from rails.core.tool_request import ToolRequest
 from rails.edits.choices import place_choices, with_choice
 from rails.edits.plan import plan
 from rails.edits.plan_result import Plan
+from rails.session import feedback
+from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
+
+T = TypeVar("T", ChangeSet, ToolRequest)
+#: Places that a human chooses in one answer.
+_MOST: Final = 10
 
 
 def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
     """Put one question, and publish it and its answer."""
+    if isinstance(context.approver, RuleBook):
+        asked = context.approver.with_rules(asked)
     context.publish(_asked(asked))
     decision = context.approver.decide(asked)
     _publish_decision(context, asked, decision)
     return decision
+
+
+def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
+    """Whether the use of a tool is a question: its definition, an echo or a rule of the policy says so."""
+    asks = request.asks and not context.contained.needs_no_question(request.tool_name)
+    if asks or context.echo(request):
+        return True
+    rules = context.approver
+    return isinstance(rules, RuleBook) and rules.looks_at(approval_request_for(context, request))
+
+
+def kept_back(context: TurnContext, request: ToolRequest) -> Callable[[str], str] | None:
+    """Return what says why a list or a search leaves a file out; reading one by its name is asked about instead."""
+    rules, agent = context.approver, context.agent.name
+    if request.tool_name == READ_FILE.name or not isinstance(rules, RuleBook):
+        return None
+    tools = (request.tool_name, READ_FILE.name)
+    return lambda path: rules.keeps_back(agent, path, tools)
+
+
+def may_read(context: TurnContext, request: ToolRequest, text: str) -> Decision | None:
+    """Ask about what a tool returned, where a rule of the policy wants it; ``None``: the agent reads it."""
+    asked = request_for_result(approval_request_for(context, request), text)
+    rules = context.approver
+    return ask(context, asked) if isinstance(rules, RuleBook) and rules.looks_at(asked) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement(Generic[T]):
+    """A yes: the question as it was answered, the permit, and in words what the human edited."""
+
+    asked: ApprovalRequest
+    approved: Approved[T]
+    account: str
+
+
+def ask_permit(
+    context: TurnContext,
+    ids: tuple[str, ...],
+    asked: ApprovalRequest,
+    sign: Callable[[ApprovalRequest, Decision], Approved[T]],
+    decision: Decision | None = None,
+) -> Agreement[T] | RequestResult:
+    """Return the permit for what ``asked`` is about, or what the agent is told instead.
+
+    ``decision`` is the answer where the question was put already, with others.
+    """
+    decision = decision or ask(context, asked)
+    if decision.answer != "approve":
+        return feedback.denied(ids, decision.reason, stop=decision.answer == "abort")
+    final = decision.edited or asked
+    approved = sign(final, decision)
+    if not still_valid(approved, final):
+        done, not_done = ("written", "nothing was written") if final.kind == "changes" else ("run", "it was not run")
+        return feedback.stale(ids, f"What was approved is not what would be {done}; {not_done}.")
+    return Agreement(final, approved, edit_summary(asked, final))
 
 
 def approval_request_for(context: TurnContext, request: ToolRequest) -> ApprovalRequest:
@@ -53,6 +128,8 @@ def ask_batch(context: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[
     if len(requests) < 2 or not isinstance(context.approver, BatchApprover):
         return {}
     questions = [approval_request_for(context, request) for request in requests[:MOST] if request.asks]
+    if isinstance(rules := context.approver, RuleBook):
+        questions = [question for question in questions if rules.with_rules(question) is question]
     group = list(takewhile(lambda one: alike(questions[0], one), questions))
     together = [question for question, request in zip(group, requests, strict=False) if question.id == request.id]
     if len(together) < 2:
@@ -102,9 +179,6 @@ def _publish_decision(context: TurnContext, asked: ApprovalRequest, decision: De
         grant = change.grant
         words = f"{change.what}: {grant}"
         context.publish(GrantEvent(words, change.what, grant.number, json_object(grant.rule), grant.uses, grant.ends))
-
-
-_MOST: Final = 10
 
 
 def plan_with_choices(context: TurnContext, edits: Sequence[ToolRequest]) -> tuple[Sequence[ToolRequest], Plan]:

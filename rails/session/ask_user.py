@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, Protocol, TextIO
 
 from rails.approval.edit import HumanEditError, run_editor
-from rails.approval.terminal.console import Keys, NoAnswer
+from rails.approval.terminal.console import Keys, NoAnswer, Pasted
 from rails.core.dataclass import dataclass, field
 from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
@@ -81,7 +81,7 @@ class AtTerminal:
 
     def __init__(self, stream_in: TextIO, out: TextIO, *, quiet_s: float = 0.35, accept_pipe: bool = False) -> None:
         """Read from ``stream_in``; one that is no terminal is not a person, unless ``accept_pipe`` (for tests)."""
-        self._keys = Keys(stream_in, quiet_s=quiet_s)
+        self._keys = Keys(stream_in, quiet_s=quiet_s, out=out)
         self._out = out
         self._accept_pipe = accept_pipe
 
@@ -103,7 +103,11 @@ class AtTerminal:
         for _ in range(_TRIES):
             self._out.write("> ")
             self._out.flush()
-            typed = self._keys.line().strip()
+            try:
+                typed = self._keys.line().strip()
+            except Pasted as pasted:
+                self._print("", f"  {pasted}", *question.lines)
+                continue
             if question.sentence and typed == question.sentence:
                 return typed, ""
             letter, _, text = typed.partition(" ")

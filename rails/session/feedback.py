@@ -112,6 +112,13 @@ def denied(ids: tuple[str, ...], reason: str, *, stop: bool = False) -> RequestR
     return RequestResult(ids, "aborted" if stop else "denied", text)
 
 
+def kept_back(ids: tuple[str, ...], tool_name: str, reason: str, *, stop: bool = False) -> RequestResult:
+    """A tool has run and a human or a rule keeps from the agent what it returned."""
+    why = reason.strip() or "No reason was given."
+    text = f"Human Feedback: {tool_name} has run; what it returned is kept back from you. {why}"
+    return RequestResult(ids, "aborted" if stop else "denied", text)
+
+
 def skipped(ids: tuple[str, ...], why: str) -> RequestResult:
     """A sound request that did not run because something before it failed."""
     return RequestResult(ids, "skipped", f"Not run: {why} Send it again when that is solved.")
@@ -230,3 +237,30 @@ def _changed_region(change: FileChange, most: int = 60) -> list[str]:
 def _fixes(verdict: Verdict) -> str:
     counted = [f"{fix.rule} in {fix.path}" + (f" ({fix.count}×)" if fix.count > 1 else "") for fix in verdict.fixed]
     return ", ".join(counted)
+
+
+#: What a hook of another agent may say at once, in characters: its host cuts longer texts or puts them in a file.
+HOST_PAGE_CHARS: Final = 1_900
+
+
+def host_page(verdict: Verdict, opening: str, closing: str) -> str:
+    """Return findings as the model of another agent reads them: the most important first, within a bound."""
+    told = sorted(verdict.blocking, key=_weight)
+    lines, room = [], HOST_PAGE_CHARS - len(opening) - len(closing) - 60
+    for number, finding in enumerate(told):
+        change = next((c for c in verdict.proposal.changes if str(c.path) == finding.path), None)
+        shown = [_finding(finding), *(_window(change, finding) if change and number < 3 else [])]
+        text = "\n".join(shown)
+        text = text if len(text) <= room or number else text[:room]
+        if len(text) > room:
+            lines.append(f"... and {len(told) - number} more; they are told when these are gone.")
+            break
+        lines.append(text)
+        room -= len(text) + 1
+    return "\n".join([opening, *lines, closing])
+
+
+def _weight(finding: Finding) -> tuple[int, str, int]:
+    """Return an order in which what breaks a file comes first, then names that do not exist, then the rest by place."""
+    broken = finding.rule in ("invalid-syntax", "E999", "syntax") or finding.tool in ("syntax", "json", "yaml", "toml")
+    return (0 if broken else 1 if finding.rule.startswith("F") else 2, finding.path, finding.line)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
+
+import msgspec
 
 import rails
 from rails.core.dataclass import dataclass
@@ -62,8 +64,10 @@ class Ending:
     file: str = ""
 
 
-def log_session_start(job: SessionJob, log: SessionLog, model: str) -> None:
-    """Write the record that a session begins with."""
+def log_session_start(
+    job: SessionJob, log: SessionLog, model: str, chosen: Mapping[str, str | tuple[str, ...]] | None = None
+) -> None:
+    """Write the record that a session begins with; ``chosen`` are further fields of its limits."""
     start = WorkflowStart(
         project=str(job.project),
         tasks=tuple(Task(agent, task) for agent, task in job.tasks),
@@ -71,7 +75,7 @@ def log_session_start(job: SessionJob, log: SessionLog, model: str) -> None:
         agents=tuple(agent for agent, _ in job.tasks),
         model=model,
         approve=job.approve,
-        limits=_limits(job),
+        limits=msgspec.structs.replace(_limits(job), **(chosen or {})),
         versions={"ai-rails": rails.__version__},
         handed=job.handed,
     )

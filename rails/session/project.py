@@ -9,7 +9,7 @@ from rails.core.app_dirs import builtin_folder, config_folder
 
 if TYPE_CHECKING:
     from rails.agents.template import Agent
-    from rails.tools.loader import Registry
+    from rails.tools.registry import Registry
     from rails.trust.record import TrustRecord
 
 

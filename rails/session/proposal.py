@@ -1,329 +1,137 @@
-"""A change from outside: an answer that somebody else has. It takes the same path as one that a model gives live.
+"""A proposed change on its one road: plan, gate, ask, write; and what its author is told of it.
 
-``parse_answer`` and ``apply_answer`` are what a program calls (``rails.parse``, ``rails.apply``); ``ai-rails apply``
-uses :class:`Proposals`, too. Covered: find, validate, plan, gate, ask, write, checkpoint, log. Not covered: asking
-the model again; what its author should read is in the result.
+What a model asks for in a turn and what comes from outside (``rails.session.saved_answer``) take it alike. All edits
+of an answer are one unit: whatever fails on the way, none of them is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
+import time
+from collections.abc import Sequence
+from typing import Final
 
-from rails.agents.template import Agent, named
-from rails.approval.decision import ApprovalRequest, Approver, Decision
-from rails.core.builtin_tools import RUN_COMMAND
-from rails.core.changes import ChangedFile
-from rails.core.conversation import Delta, Message, ModelAnswer, StopReason, TextPart, ToolSpec
-from rails.core.errors import RailsError, Refusal, UsageError
-from rails.core.events.approval import HumanDecision
-from rails.core.events.changes import ChangePlanned, ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
-from rails.core.events.record import Record
-from rails.core.events.session import WorkflowEnd
-from rails.core.events.turn import LlmResponse, ToolRequestValidationFailed
-from rails.core.events.values import to_json, verdict_to_json
-from rails.core.text import one_line
-from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.approval.decision import request_for_changes, sign_changes
+from rails.core.changes import ChangeSet
+from rails.core.errors import StaleError
+from rails.core.events.changes import (
+    ChangePlanned,
+    ChangeRefused,
+    CheckpointEvent,
+    ExecutionStarted,
+    GateVerdict,
+    ToolExecutionResult,
+    changes_in_words,
+)
+from rails.core.events.session import ErrorEvent
+from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
+from rails.edits.apply import Applied, apply
+from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
-from rails.gate.gate import Gate
-from rails.log.writer import SessionLog
-from rails.parsing.parse import AnswerParser, parse
-from rails.parsing.results import ParsedAnswer
-from rails.sandbox.view import Result
-from rails.session.contained import ran_contained
-from rails.session.job import SessionJob, log_session_start
-from rails.session.project import agents_of, registry_of, state_of
-from rails.session.run import Session
-from rails.session.turn import Turn, carry_out
-from rails.session.turn_context import Correction
-from rails.session.write_changes import change_planned, judge_and_write
-from rails.tools.loader import Registry
-from rails.tools.validate import validate
+from rails.session import feedback
+from rails.session.ask_approval import Agreement, ask_permit, plan_with_choices
+from rails.session.contained import changed_words
+from rails.session.feedback import RequestResult
+from rails.session.turn_context import TurnContext, ms_since
 
-#: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
-ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
-
-#: What an answer without a request is told.
-NOTHING_FOUND = "No valid JSON code block found"
+_NOT_RECORDED: Final = (
+    "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
+    "The next change or start of AI-Rails tries again."
+)
 
 
-@dataclass(frozen=True, slots=True)
-class AppliedAnswer:
-    """What became of an answer.
-
-    ``changes`` are the files that were written; ``refusals`` say what could not be read, validated or planned;
-    ``verdict`` is the gate's, ``None`` where nothing came so far. ``previous_tool_output`` is what the answer's author
-    should read next, empty when everything was done. ``session_id`` names the log: ``ai-rails review SESSION_ID``.
-    """
-
-    status: ApplyStatus
-    changes: tuple[ChangedFile, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
-    verdict: Verdict | None = None
-    previous_tool_output: str = ""
-    session_id: str = ""
-
-    def to_json(self) -> dict[str, Json]:
-        """Return the result as ``ai-rails apply --json`` prints it."""
-        verdict = verdict_to_json(self.verdict) if self.verdict else None
-        if verdict:
-            verdict.pop("outlines", None)
-        return {
-            "status": self.status,
-            "changes": to_json(self.changes),
-            "refusals": [_refusal_to_json(refusal) for refusal in self.refusals],
-            "verdict": verdict,
-            "previous_tool_output": self.previous_tool_output,
-            "session": self.session_id,
-        }
+def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> RequestResult:
+    """Carry out edit requests as one change, and return what their author is told."""
+    ids = tuple(request.id for request in requests)
+    echoes = [doubt for request in requests if (doubt := context.echo(request))]
+    requests, planned = plan_with_choices(context, requests)
+    if planned.refusals:
+        context.publish(ChangeRefused(ids, planned.refusals))
+        return feedback.edit(ids, planned.refusals)
+    return carry_out_plan(context, requests, planned, echoes)
 
 
-def parse_answer(
-    text: str | bytes,
-    project: Path | str | None = None,
-    *,
-    dialects: Collection[str] = (),
-    finish: StopReason = "end_turn",
-) -> ParsedAnswer:
-    """Find the tool requests in an answer. Nothing is run, and no file but the tools' definitions is read.
-
-    ``project`` adds its own tools to those that ship; ``dialects`` names further wire formats to read; ``finish`` is
-    why the model stopped. Raises DefinitionError for a wrong definition, UsageError for an unknown dialect.
-    """
-    return parse(text, registry_of(_folder(project or Path.cwd())).shapes(), finish=finish, dialects=dialects)
+def propose_what_ran(
+    context: TurnContext, request: ToolRequest, ran: RequestResult, changes: ChangeSet
+) -> RequestResult:
+    """Propose what a contained command changed; what its result says comes first, then what became of that."""
+    note = f"{request.tool_name} wrote this in the sandbox; it is not in the project yet."
+    outcome = carry_out_plan(context, (request,), Plan(changes, notes=(note,)), ())
+    if outcome.kind != "gate":
+        context.contained.settle()
+    kept = f"\n{feedback.KEPT_IN_SANDBOX}" if outcome.kind == "gate" else ""
+    text = f"{ran.text}\n{changed_words(changes)} {outcome.text}{kept}"
+    return RequestResult(ran.ids, outcome.kind if ran.ok else ran.kind, text)
 
 
-def apply_answer(
-    answer: str,
-    project: Path | str,
-    *,
-    approve: Approver | Callable[[ApprovalRequest], bool],
-    agent: str = "coder",
-    dialects: Sequence[str] = (),
-    correction: Correction = "syntax",
-) -> AppliedAnswer:
-    """Carry out a saved answer: find, validate, plan, gate, ask, and only then write; all or nothing, and undoable.
-
-    ``approve`` is asked about every change and every run, and only ``True`` (or an approver's "approve") is a yes;
-    an exception of it ends the call, and nothing is written. ``agent`` is whose tools the answer may use.
-    Raises RailsError when the project, its settings or the log cannot be used.
-    """
-    folder = _folder(project)
-    agents = agents_of(folder)
-    job = SessionJob(folder, ((agent, "apply an answer"),), approve="program", correction=correction)
-    named(agents, agent)
-    with SessionLog.create(state_of(folder)) as log:
-        approver = approve if isinstance(approve, Approver) else AskFunction(approve)
-        proposals = Proposals(job, log, registry_of(folder), agents, approver, Gate(folder), dialects)
-        with proposals.open():
-            return proposals.apply(answer)
-
-
-def _folder(project: Path | str) -> Path:
-    folder = Path(project).resolve()
-    if not folder.is_dir():
-        raise UsageError(f"{one_line(str(project))} is not a folder. Nothing was read.")
-    return folder
-
-
-@dataclass
-class Proposals:
-    """Answers from outside, one after the other, in a session of their own with one log.
-
-    ``watch`` gets every record after it is in the log. With a :class:`DryRunApprover` nothing is written, and the
-    result says what would be.
-    """
-
-    job: SessionJob
-    log: SessionLog
-    registry: Registry
-    agents: dict[str, Agent]
-    approver: Approver
-    gate: Gate
-    dialects: Sequence[str] = ()
-    watch: Callable[[Record], object] = field(default=lambda _: None)
-    session: Session = field(init=False)
-    _count: int = field(default=0, init=False)
-
-    def __post_init__(self) -> None:
-        """Begin the session's log."""
-        log_session_start(self.job, self.log, SavedAnswer.name)
-        model_for = SavedAnswer().for_agent
-        self.session = Session(self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate)
-
-    @contextmanager
-    def open(self) -> Iterator[None]:
-        """Recover what an interruption left, start the gate, and end both and the session's log in the end."""
-        with self.session.open():
-            yield
-        self.session.publish(WorkflowEnd("applied a saved answer", "done"))
-
-    def apply(self, text: str) -> AppliedAnswer:
-        """Carry out one answer. Raises RailsError; the log then holds all that happened."""
-        self._count += 1
-        collected = Collector()
-        self.session.watch = _both(collected, self.watch)
-        prefix = f"t{self._count}."
-        reader = AnswerParser(
-            self.registry.shapes(), id_prefix=prefix, dialects=self.dialects, report_unread_calls=True
-        )
-        reader.feed(text)
-        answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=SavedAnswer.name)
-        self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
-        context = self.session.context(self.job.tasks[0][0])
-        turn = carry_out(context, answer, reader.flush("end_turn"))
-        return applied_answer(turn, collected, self.approver, self.log.session_id)
-
-    def run_contained(
-        self, argv: Sequence[str], seconds: float, on_output: Callable[[bytes], object]
-    ) -> tuple[Result, AppliedAnswer]:
-        """Run a command in the sandbox and propose what it changed. Raises RailsError."""
-        self._count += 1
-        collected, ids = Collector(), (f"t{self._count}.1",)
-        self.session.watch = _both(collected, self.watch)
-        result = self.session.contained.run(argv, seconds, on_output=on_output)
-        self.session.publish(ran_contained(ids, argv, result))
-        if not result.changes:
-            return result, AppliedAnswer("applied", session_id=self.log.session_id)
-        context = self.session.context(self.job.tasks[0][0])
-        planned = Plan(result.changes, notes=(f"Written in the sandbox by: {one_line(' '.join(argv), 200)}",))
-        self.session.publish(change_planned(ids, planned))
-        given = RawRequest(ids[0], RUN_COMMAND.name, {"command": list(argv)}, "You ran it by hand: ai-rails sandbox")
-        request = validate(given, self.registry, context.agent.name)
-        requests = (request,) if isinstance(request, ToolRequest) else ()
-        outcome = judge_and_write(context, requests, planned, ids=ids)
-        turn = Turn(
-            ModelAnswer(Message("assistant", ()), "end_turn"), (outcome,), Message("user", (TextPart(outcome.text),))
-        )
-        return result, applied_answer(turn, collected, self.approver, self.log.session_id)
-
-
-def _both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
-    def watch(record: Record) -> None:
-        first(record)
-        second(record)
-
-    return watch
-
-
-@dataclass
-class Collector:
-    """Folds the records of one answer into what its result says."""
-
-    planned: tuple[ChangedFile, ...] = ()
-    written: tuple[ChangedFile, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
-    verdict: Verdict | None = None
-    denied: bool = False
-
-    def __call__(self, record: Record) -> None:
-        """Take note of one record."""
-        match record.event:
-            case ToolRequestValidationFailed(refusals=refusals) | ChangeRefused(refusals=refusals):
-                self.refusals += refusals
-            case ChangePlanned(changes=changes):
-                self.planned = changes
-            case GateVerdict(verdict=verdict):
-                self.verdict = verdict
-            case ExecutionStarted(changes=started):
-                self.planned = started or self.planned
-            case ToolExecutionResult(ok=True, changes=changes):
-                self.written += changes or ()
-            case HumanDecision(answer=answer):
-                self.denied = self.denied or answer != "approve"
-            case _:
-                pass
-
-
-@dataclass
-class DryRunApprover:
-    """Approves nothing: shows what a human would be asked, remembers that it came so far, and says no."""
-
-    show: Callable[[ApprovalRequest], None] | None = None
-    reached: list[ApprovalRequest] = field(default_factory=list)
-
-    def decide(self, request: ApprovalRequest) -> Decision:
-        """Show and take note of the question."""
-        self.reached.append(request)
-        if self.show:
-            self.show(request)
-        return Decision("deny", "This is a dry run; nothing was written.", "dry run")
-
-
-@dataclass(frozen=True)
-class AskFunction:
-    """Asks a function of the program that called us; nothing but ``True`` is a yes."""
-
-    ask: Callable[[ApprovalRequest], bool]
-
-    def decide(self, request: ApprovalRequest) -> Decision:
-        """Ask about ``request``."""
-        if self.ask(request) is True:
-            return Decision("approve", "", "a program")
-        return Decision("deny", "The program that was asked did not approve it.", "a program")
-
-
-class SavedAnswer:
-    """Stands where a model would: the answer is here already, so it is never asked."""
-
-    name = "saved answer"
-
-    def for_agent(self, role: str) -> SavedAnswer:
-        """Return this: the answer is the same, whoever gave it."""
-        del role
-        return self
-
-    def steady(self) -> SavedAnswer:
-        """Return this: what was saved does not vary."""
-        return self
-
-    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
-        """Never called."""
-        del system, messages, tools
-        raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
-
-
-def applied_answer(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
-    """Return what became of the answer that ``turn`` carried out."""
-    dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
-    failed = [outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind == "denied")]
-    status = _status(collected, dry=dry) if failed or not turn.outcomes else "applied"
-    told = turn.reply.text if turn.reply and failed else ""
-    return AppliedAnswer(
-        status,
-        collected.planned if dry and status == "applied" else collected.written,
-        collected.refusals if turn.outcomes else (_nothing_found(),),
-        collected.verdict,
-        told or ("" if turn.outcomes else NOTHING_FOUND),
-        session_id,
+def carry_out_plan(
+    context: TurnContext, requests: Sequence[ToolRequest], planned: Plan, echoes: Sequence[str]
+) -> RequestResult:
+    """Judge a planned change, ask about it and write it."""
+    ids = tuple(request.id for request in requests)
+    fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
+    context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged))
+    verdict = _judged(context, ids, planned.changes)
+    if verdict.status == "fail":
+        return feedback.gate(ids, verdict)
+    asked = request_for_changes(
+        ids[0],
+        context.agent.name,
+        requests,
+        verdict,
+        planned.notes,
+        from_project=context.from_project,
+        doubts=(*echoes, *planned.doubts),
+        model=context.model.name,
     )
+    agreed = ask_permit(context, ids, asked, sign_changes)
+    return agreed if isinstance(agreed, RequestResult) else _write(context, ids, agreed, planned, verdict)
 
 
-def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
-    if collected.written:
-        return "partial"
-    if collected.denied and not dry:
-        return "denied"
-    return "error" if collected.verdict and collected.verdict.status == "error" else "refused"
+def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
+    started = time.monotonic()
+    verdict = context.gate.judge(changes, agent=context.agent.name)
+    context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
+    return verdict
 
 
-def _nothing_found() -> Refusal:
-    hint = "A request is a JSON object in a ```json fence, or one of the XML tool forms."
-    return Refusal("no_request", NOTHING_FOUND, hint)
+def _write(
+    context: TurnContext, ids: tuple[str, ...], agreed: Agreement[ChangeSet], planned: Plan, verdict: Verdict
+) -> RequestResult:
+    """Write what was approved, and publish it as a step that can be undone."""
+    started, asked = time.monotonic(), agreed.asked
+    title = changes_in_words(agreed.approved.value.files()) + planned.label
+    intent = ExecutionStarted(ids, asked.digest, asked.changes.files())
+    try:
+        applied = apply(
+            agreed.approved,
+            context.project,
+            step=StepFacts(context.session_id, title),
+            on_intent=lambda: context.publish(intent),
+        )
+    except StaleError as error:
+        outcome = feedback.stale(ids, str(error))
+        context.publish(_result(outcome, ChangeSet(), started))
+        return outcome
+    for change in applied.changes.changes:
+        context.saw(str(change.path), change.after_sha256 or "")
+    notes = (*planned.notes, agreed.account) if agreed.account else planned.notes
+    outcome = feedback.applied(ids, applied.changes, asked.verdict or verdict, notes)
+    context.publish(_result(outcome, applied.changes, started))
+    _publish_step(context, applied, title)
+    return outcome
 
 
-def broken(error: RailsError, session_id: str) -> AppliedAnswer:
-    """Return the result of an answer that ended in ``error``."""
-    return AppliedAnswer("error", previous_tool_output=str(error), session_id=session_id)
+def _publish_step(context: TurnContext, applied: Applied, title: str) -> None:
+    if applied.step:
+        paths = tuple(str(change.path) for change in applied.changes.changes)
+        context.publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, paths))
+    elif applied.unrecorded:  # the files are written and logged; the journal keeps the step
+        context.publish(ErrorEvent(_NOT_RECORDED, applied.unrecorded))
 
 
-def _refusal_to_json(refusal: Refusal) -> Json:
-    """Return a refusal; one of the whole answer has neither a path nor a request."""
-    value = to_json(refusal)
-    if isinstance(value, dict) and refusal.code == "no_request":
-        return {name: one for name, one in value.items() if name not in ("path", "request_id")}
-    return value
+def _result(outcome: RequestResult, written: ChangeSet, started: float) -> ToolExecutionResult:
+    """Return the event of files that were written or (nothing in ``written``) were not."""
+    return ToolExecutionResult(
+        ids=outcome.ids, ok=outcome.ok, text=outcome.text, changes=written.files(), duration_ms=ms_since(started)
+    )

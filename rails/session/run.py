@@ -16,7 +16,7 @@ from rails.agents.acceptance import untrusted_agent_error
 from rails.agents.output import json_of
 from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
-from rails.approval.decision import Approver
+from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
 from rails.core import paths
 from rails.core.errors import UsageError
@@ -25,7 +25,6 @@ from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, ErrorEvent, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
 from rails.edits.apply import read_file, recover
-from rails.edits.checkpoints import History
 from rails.gate.gate import Gate
 from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
@@ -36,13 +35,11 @@ from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
 from rails.session.contained import ContainedRuns
 from rails.session.handoffs import Handoffs
-from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome, log_session_start
+from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome
 from rails.session.monitor import Monitor
 from rails.session.resume import ResumeState, content_digest, resume_state
 from rails.session.turn_context import TurnContext
-from rails.tools.loader import Registry
-
-__all__ = ["Ending", "Session", "SessionJob", "SessionOutcome", "log_session_start", "where"]
+from rails.tools.registry import Registry
 
 #: Lines of a hand-off that its question shows; the file has all of it.
 _SHOWN_LINES = 12
@@ -69,7 +66,6 @@ class Session:
     human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     prices: Mapping[str, Price] = field(default_factory=dict)
-    history: History = field(init=False)
     contained: ContainedRuns = field(init=False)
     state: SessionState = field(init=False)
 
@@ -77,7 +73,7 @@ class Session:
         """Start the clock of the session's budgets."""
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
-        monitor = Monitor(self.human, attended=self.job.approve != "policy")
+        monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
         self.contained = ContainedRuns(self.job.project, self.publish, self.human)
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
 
@@ -86,7 +82,6 @@ class Session:
         """Recover what an interruption left, start the gate, and close it in the end."""
         for note in recover(self.job.project):
             self.publish(ErrorEvent(note, note, recovered=True))
-        self.history = History(self.job.project)
         self.gate = self.gate or Gate(self.job.project)
         self.registry = self.registry.with_runners({**self.registry.runners, **self.contained.runners()})
         with self.gate:
@@ -277,7 +272,6 @@ class Session:
             model=self.model_for(agent.name),
             gate=self.gate,
             approver=self.approver,
-            history=self.history,
             publish_as=self.publish,
             contained=self.contained,
             tools=tool_specs(agent, self.registry),
@@ -286,6 +280,10 @@ class Session:
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
             on_text=self.on_text,
         )
+
+
+def _attended(approver: Approver) -> bool:
+    return isinstance(approver, Chooser) and approver.attended
 
 
 def where(project: Path, log: SessionLog) -> ResumeState:
@@ -297,3 +295,13 @@ def where(project: Path, log: SessionLog) -> ResumeState:
 
     recover(project)
     return resume_state(read_strict(log.path), hash_of)
+
+
+def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:
+    """Return a watcher that shows each record to two."""
+
+    def watch(record: Record) -> None:
+        first(record)
+        second(record)
+
+    return watch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -17,13 +18,12 @@ from rails.core.events.base import Event
 from rails.core.text import sha256
 from rails.core.tool_request import ToolRequest
 from rails.edits.apply import read_file
-from rails.edits.checkpoints import History
 from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
 from rails.models.model import Model
 from rails.parsing.echoes import ReturnedTexts
 from rails.session.contained import ContainedRuns
-from rails.tools.loader import Registry
+from rails.tools.registry import Registry
 
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
 Correction = Literal["off", "syntax", "model"]
@@ -48,7 +48,6 @@ class TurnContext:
     model: Model
     gate: Gate
     approver: Approver
-    history: History
     publish_as: Callable[[Event, str, str], object]
     contained: ContainedRuns
     seen: dict[str, str] = field(default_factory=dict)
@@ -101,3 +100,8 @@ class TurnContext:
         if not known or not (tool and tool.by_place) or "base_hash" in request.parameters:
             return request
         return replace(request, parameters={**request.parameters, "base_hash": known})
+
+
+def ms_since(started: float) -> float:
+    """Return the milliseconds since ``started`` (``time.monotonic``)."""
+    return round((time.monotonic() - started) * 1000, 3)

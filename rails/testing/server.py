@@ -1,7 +1,7 @@
 """A model's server on loopback: real HTTP, real server-sent events, scripted answers, scripted faults.
 
-It speaks Anthropic's Messages API (``POST …/v1/messages``) and the OpenAI-compatible
-``POST …/chat/completions``, streaming only, and takes any key.
+It speaks Anthropic's Messages API (``POST …/v1/messages``), the OpenAI-compatible ``POST …/chat/completions`` and
+OpenAI's ``POST …/responses``, streaming only, and takes any key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, Literal, Self
 from rails.core.conversation import NativeCall
 from rails.core.dataclass import dataclass
 from rails.core.tool_request import Json
-from rails.testing.wire import anthropic_events, event, openai_events
+from rails.testing.wire import anthropic_events, event, openai_events, responses_events
 
 Part = str | NativeCall | Mapping[str, Json]
 
@@ -183,8 +183,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _events(self, reply: Reply, model: str) -> Iterator[bytes]:
         if reply.raw is not None:
             return iter([reply.raw])
+        parts = [part for part in reply.parts if isinstance(part, str | NativeCall)]
+        if self.path.endswith("/responses"):
+            return responses_events(parts, reply.stop_reason, model, reply.chunk_chars)
         if self.path.endswith("/chat/completions"):
-            parts = [part for part in reply.parts if isinstance(part, str | NativeCall)]
             return openai_events(parts, reply.stop_reason, model, reply.chunk_chars)
         return anthropic_events(reply.parts, reply.stop_reason, model, reply.chunk_chars)
 

@@ -1,8 +1,8 @@
-"""An answer in the streaming wire formats of the two families of model servers.
+"""An answer in the streaming wire formats of model servers.
 
 Sources: the event order of Anthropic's Messages API (``message_start``, per block ``content_block_start``
 / ``_delta`` / ``_stop``, ``message_delta``, ``message_stop``) and the chunks of the OpenAI-compatible
-``/chat/completions``, ended by ``data: [DONE]``.
+``/chat/completions``, ended by ``data: [DONE]``; the events of OpenAI's ``/responses``.
 """
 
 from __future__ import annotations
@@ -83,6 +83,44 @@ def openai_events(
     usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
     yield _data({"object": "chat.completion.chunk", "model": model, "choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
+
+
+def responses_events(
+    parts: Sequence[str | NativeCall], stop_reason: str | None, model: str, chunk: int
+) -> Iterator[bytes]:
+    """Yield the server-sent events of one answer of OpenAI's Responses API.
+
+    A call whose ``id`` begins with ``custom_`` is one of a custom tool: its arguments are plain text.
+    """
+    head: dict[str, Json] = {"id": "resp_stub", "object": "response", "model": model, "output": []}
+    yield event("response.created", {"response": {**head, "status": "in_progress"}})
+    done: list[Json] = []
+    for index, part in enumerate(parts):
+        item = _item(index, part)
+        begun = {**item, "status": "in_progress"}
+        yield event("response.output_item.added", {"output_index": index, "item": begun})
+        if isinstance(part, str):
+            for piece in _pieces(part, chunk):
+                place: dict[str, Json] = {"item_id": item["id"], "output_index": index, "content_index": 0}
+                yield event("response.output_text.delta", {**place, "delta": piece})
+        yield event("response.output_item.done", {"output_index": index, "item": item})
+        done.append(item)
+    usage: dict[str, Json] = {"input_tokens": 11, "output_tokens": 7, "total_tokens": 18}
+    usage |= {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    status = "incomplete" if stop_reason == "max_tokens" else "completed"
+    yield event(f"response.{status}", {"response": {**head, "status": status, "output": done, "usage": usage}})
+
+
+def _item(index: int, part: str | NativeCall) -> dict[str, Json]:
+    """Return one item of a response's output."""
+    if isinstance(part, str):
+        content: list[Json] = [{"type": "output_text", "text": part, "annotations": []}]
+        return {"type": "message", "id": f"msg_{index}", "role": "assistant", "status": "completed", "content": content}
+    if part.id.startswith("custom_"):
+        call: dict[str, Json] = {"type": "custom_tool_call", "id": f"ctc_{index}", "input": part.arguments}
+    else:
+        call = {"type": "function_call", "id": f"fc_{index}", "arguments": part.arguments}
+    return {**call, "call_id": part.id, "name": part.name, "status": "completed"}
 
 
 def _choice(model: str, delta: Mapping[str, Json], finish: str | None = None) -> bytes:

@@ -28,32 +28,13 @@ from rails.tools.registry import (
     ANY_ROLE,
     ROLES,
     Access,
-    Builtin,
     Command,
     Definition,
     Http,
     Mcp,
     Registry,
-    Transport,
     role_slug,
 )
-
-__all__ = [
-    "Access",
-    "Builtin",
-    "Command",
-    "Definition",
-    "Http",
-    "Mcp",
-    "Mistake",
-    "Registry",
-    "Transport",
-    "check_folder",
-    "load_definitions",
-    "read_definition",
-    "role_slug",
-    "schema_file",
-]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from rails.approval.decision import Decision, request_digest, sign, sign_changes, sign_tool, still_valid
-from rails.approval.policy.policy import Policy, PolicyApprover
-from rails.approval.policy.rules import PolicyRule
+from rails.approval.policy.policy import PolicyApprover
+from rails.approval.policy.rules import Policy, PolicyRule
 from rails.approval.terminal.approver import TerminalApprover
 from rails.approval.terminal.scripted import ScriptedApprover
 from rails.core.changes import ChangeSet

@@ -114,7 +114,8 @@ def test_blanks_that_hide_something_become_counts():
     assert show("x  ") == r"x\x20\x20"
     assert show("x  ", changed=False) == "x  "
     assert show("x" + " " * 20) == "x[… 20 spaces …]"
-    assert show("\tx\ty") == "\tx\\x09y"
+    assert show("\tx\ty") == "→\tx\\x09y"
+    assert show("\tx", changed=False) == "\tx"
     assert show("\t" * 90 + "x") == "[… 90 tabs …]x"
 
 

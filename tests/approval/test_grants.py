@@ -6,8 +6,8 @@ import pytest
 
 from rails.approval.decision import Decision
 from rails.approval.policy.grants import Grants, GrantsFile, as_toml, ask_to_revoke, posted_grants, propose, sentence
-from rails.approval.policy.policy import Policy, PolicyApprover, load_policy
-from rails.approval.policy.rules import PolicyRule
+from rails.approval.policy.policy import PolicyApprover, load_policy
+from rails.approval.policy.rules import Policy, PolicyRule
 
 
 class Clock:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from rails.approval.decision import Decision
-from rails.approval.policy.policy import Policy, PolicyApprover, config_folder, load_policy
-from rails.approval.policy.rules import Circumstances, PolicyItem, glob_match
+from rails.approval.policy.policy import PolicyApprover, load_policy
+from rails.approval.policy.rules import Circumstances, Policy, PolicyItem, glob_match
+from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
 
 

@@ -220,13 +220,14 @@ def test_a_terminal_that_fails_is_a_no(make):
     assert (decision.answer, decision.by) == ("deny", "error")
 
 
-def test_control_c_stops_the_session(make):
+def test_control_c_answers_nothing(make):
     class Interrupted(io.StringIO):
         def readline(self, size=-1):
             raise KeyboardInterrupt
 
     approver = TerminalApprover(Interrupted(), io.StringIO(), accept_pipe=True)
-    assert approver.decide(make.ask()).answer == "abort"
+    with pytest.raises(KeyboardInterrupt):
+        approver.decide(make.ask())
 
 
 def test_a_screen_that_cannot_show_a_character_shows_its_number(make):
@@ -245,7 +246,7 @@ def test_the_plain_form_has_no_colour_and_no_boxes(make):
 
 def test_what_is_cut_is_counted_and_can_be_viewed(make):
     long = make.change("long.txt", None, b"".join(b"line %d\n" % n for n in range(2000)))
-    decision, screen = piped("v\na\n", make, make.ask(long))
+    decision, screen = piped("v\na\napprove\n", make, make.ask(long))
     first, _, second = screen.partition("lines are not shown: v shows them.")
     assert decision.answer == "approve"
     assert "line 1999" in first
@@ -344,7 +345,9 @@ def test_on_a_terminal_an_edit_in_the_editor_is_shown_again_before_it_counts(tty
     monkeypatch.setenv("EDITOR", f"{sys.executable} {script}")
     terminal = tty(choices=Choices(judge=lambda changes: make.verdict(*changes.changes))).start()
     terminal.until(PROMPT)
-    terminal.type(b"e\na\n")
+    terminal.type(b"e\n")
+    terminal.until(b"Checking your version")
+    terminal.type(b"a\n")
     terminal.until(b"b = 3")
     terminal.seen = b""
     terminal.until(PROMPT)
@@ -373,3 +376,19 @@ def test_what_a_workflow_change_means_stands_before_its_lines(make):
     assert all(len(line) <= 100 for line in shown.split("\n") if "xxx" in line)
     _, coloured = piped("d\nno\n", make, request, colour=True)
     assert "\x1b[33m     url: 1 → 2\x1b[0m" in coloured
+
+
+@pytest.mark.parametrize(
+    "pasted", [b"\x1b[200~a\n", b"\x1b[200~a\x1b[201~\n", b"a\na\n", b"d\nnot this\na\n", b"a\napprove\nx"]
+)
+def test_a_paste_never_decides_and_the_question_is_asked_again_from_the_start(tty, make, pasted):
+    terminal = tty().start()
+    assert b"\x1b[?2004h" in terminal.until(b"\x1b[?2004h"), "the terminal is told to mark what is pasted"
+    terminal.seen = b""
+    terminal.type(pasted)
+    seen = terminal.until(b"\x1b[?2004h")
+    assert terminal.decision is None
+    assert b"More came than one typed line" in seen
+    assert b"src/app.py" in seen, "the change is shown again"
+    terminal.type(b"a\n")
+    assert terminal.result().answer == "approve"

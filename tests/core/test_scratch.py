@@ -22,10 +22,3 @@ def test_a_kept_folder_stays_until_somebody_removes_it():
         assert folder.stat().st_mode & 0o777 == 0o700
     finally:
         folder.rmdir()
-
-
-def test_a_scratch_file_can_be_read_back():
-    with scratch.scratch_file() as file:
-        file.write(b"data")
-        file.seek(0)
-        assert file.read() == b"data"

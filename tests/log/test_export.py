@@ -238,9 +238,10 @@ def test_the_trajectory_passes_the_public_validator(records):
 def test_markdown_tells_the_story(records):
     text = FORMATS["markdown"](records)
     for words in (
-        "| Outcome | `done` `Done.` |",
-        "| Decisions | 1 approved, 1 denied |",
-        "| Tokens | 450 in, 60 out |",
+        "Done: `Done.`",
+        "1 approved, 1 denied",
+        " tokens in, ",
+        " from the cache, 60 tokens out",
         "## Turn 2, `coder`",
         "- Request `write_file` `a.py` (repaired: `comma",
         "- Gate: `fail`",

@@ -17,7 +17,7 @@ from rails.core.tool_request import RawRequest, ToolRequest
 from rails.json_schema.validator import closed
 from rails.models.anthropic import AnthropicModel
 from rails.models.openai import OpenAIModel
-from rails.models.structured_output import ANTHROPIC, OPENAI, Strictness, strict_schema, strict_tools
+from rails.models.structured_output import ANTHROPIC, OPENAI, Strictness, strict_tools
 from rails.testing import Reply, StubServer, says
 from rails.tools.loader import load_definitions
 from rails.tools.validate import validate
@@ -28,6 +28,10 @@ DEFINED = {**SHIPPED, **ORIGINAL}
 #: Their parameters hold values of any type, or maps of any names.
 UNFIT = {"edit_workflow", "n8n_node_info", "PostgreSQLMCP", "n8n_automation"}
 WORDS = {"title", "description"}
+
+
+def strict_schema(schema, rules):
+    return strict_tools([ToolSpec("t", "", json.dumps(schema))], rules).get("t")
 
 
 def nodes(schema):

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from n8n_workflows import chain, node, to, workflow
 
 from rails.n8n.compare.compare import compare_workflows
-from rails.n8n.draw import picture
+from rails.n8n.draw import picture, scene
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def draw(after, before=None, **more):
-    return picture.svg(picture.drawing(compare_workflows(before, after)), **more)
+    return picture.svg(scene.drawing(compare_workflows(before, after)), **more)
 
 
 def parts(svg, tag):
@@ -93,7 +93,7 @@ def test_a_single_workflow_is_not_coloured_as_news():
 def test_positions_are_those_of_the_canvas_and_missing_ones_are_made():
     value = json.loads(json.dumps(AGENT))
     del value["nodes"][1]["position"], value["nodes"][2]["position"]
-    places = [one["at"] for one in picture.drawing(compare_workflows(None, value))["nodes"]]
+    places = [one["at"] for one in scene.drawing(compare_workflows(None, value))["nodes"]]
     assert places[3] == [600, 0]
     assert len({tuple(one) for one in places[:4]}) == 4
 

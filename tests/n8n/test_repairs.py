@@ -7,7 +7,8 @@ import pytest
 from n8n_workflows import chain, errors, node, to, workflow
 
 from rails.n8n import formatting
-from rails.n8n.edit.repairs import repaired
+from rails.n8n.nodes.catalogue import current
+from rails.n8n.repair.repairs import repaired
 
 OLD_IF = {
     "conditions": {
@@ -113,3 +114,168 @@ def test_nodes_of_one_name_and_unnamed_files_get_ids_of_their_own():
         for one_node in json.loads(formatting.complete(data, path)[0])["nodes"]
     ]
     assert len(set(ids)) == 6
+
+
+def post(given, *, version=2.1, kind="post", unsafe=False):
+    """Return the parameters of a node of the tests' own package after its repair, and what was done."""
+    before = one(kind, version, given)
+    made, done = repaired(copy.deepcopy(before), current(), unsafe=unsafe)
+    assert {**made, "nodes": before["nodes"]} == before
+    return made["nodes"][1]["parameters"], [repair.what for repair in done]
+
+
+SAFE = [
+    ({"To": "me", "stamp": "x"}, {"to": "me", "stamp": "x"}, "`To` as `to`"),
+    (
+        {"to": "me", "stamp": "x", "note": "n"},
+        {"to": "me", "stamp": "x", "extras": {"note": "n"}},
+        "`note` as `extras.note`",
+    ),
+    (
+        {"to": "me", "extras": {"note": "n", "stamp": "x"}},
+        {"to": "me", "stamp": "x", "extras": {"note": "n"}},
+        "`extras.stamp` as `stamp`",
+    ),
+    (
+        {"to": "me", "stamp": "x", "page": [{"title": "t"}]},
+        {"to": "me", "stamp": "x", "pages": {"page": [{"title": "t"}]}},
+        "`page` as `pages.page`",
+    ),
+    ({"pages": [{"title": "t"}]}, {"pages": {"page": [{"title": "t"}]}}, "`pages` under `page`"),
+    ({"pages": {"title": "t"}}, {"pages": {"page": [{"title": "t"}]}}, "`pages` under `page`"),
+    ({"pages": {"Pages": [{"title": "t"}]}}, {"pages": {"page": [{"title": "t"}]}}, "`pages.Pages` as `page`"),
+    ({"pages": {"page": {"title": "t"}}}, {"pages": {"page": [{"title": "t"}]}}, "`pages.page` as a list"),
+    (
+        {"pages": {"page": {"0": {"title": "t"}, "1": {"title": "u"}}}},
+        {"pages": {"page": [{"title": "t"}, {"title": "u"}]}},
+        "`pages.page` as a list",
+    ),
+    ({"seal": {"wax": [{"motto": "m"}]}}, {"seal": {"wax": {"motto": "m"}}}, "`seal.wax` as an object"),
+    ({"extras": [{"note": "n"}]}, {"extras": {"note": "n"}}, "`extras` as an object"),
+    ({"extras": {"speed": "FAST"}}, {"extras": {"speed": "fast"}}, '`extras.speed` "fast" for "FAST"'),
+    ({"kinds": "air"}, {"kinds": ["air"]}, "`kinds` as a list"),
+]
+PARCEL = {"resource": "parcel", "weight": "1", "stamp": "x"}
+LOCATORS = [
+    ({"mode": "id", "value": "123"}, {"__rl": True, "mode": "id", "value": "123"}),
+    ({"__rl": True, "mode": "ID", "value": "123"}, {"__rl": True, "mode": "id", "value": "123"}),
+    ({"__rl": True, "mode": "id", "id": "123"}, {"__rl": True, "mode": "id", "value": "123"}),
+    ({"value": "123"}, {"__rl": True, "mode": "id", "value": "123"}),
+]
+
+
+@pytest.mark.parametrize(("given", "wanted", "what"), SAFE)
+def test_what_n8n_would_drop_is_put_where_n8n_reads_it(catalogue, given, wanted, what):
+    around = {"to": "me", "stamp": "x"}
+    around = {name: value for name, value in around.items() if name.casefold() not in {"to"} or "To" not in given}
+    if "stamp" in given.get("extras", {}):
+        del around["stamp"]
+    assert post({**around, **given}) == ({**around, **wanted}, [what])
+
+
+@pytest.mark.parametrize(("given", "wanted"), LOCATORS)
+def test_a_locator_gets_the_form_that_n8n_reads(catalogue, given, wanted):
+    made, done = post({"resource": "parcel", "operation": "weigh", "weight": "1", "office": given})
+    assert made["office"] == wanted
+    assert done == ["`office` in the form of a locator"]
+
+
+LIKELY = [
+    ({"to": "me", "stmp": "x"}, {"to": "me", "stamp": "x"}, "`stmp` as `stamp`"),
+    ({"extras": {"copies": "3"}}, {"extras": {"copies": 3}}, "`extras.copies` without quotes"),
+    ({"urgent": "true"}, {"urgent": True}, "`urgent` without quotes"),
+    ({"extras": {"speed": "fasst"}}, {"extras": {"speed": "fast"}}, '`extras.speed` "fast" for "fasst"'),
+]
+
+
+@pytest.mark.parametrize(("given", "wanted", "what"), LIKELY)
+def test_what_is_only_likely_to_be_meant_waits_to_be_asked_for(catalogue, given, wanted, what):
+    around = {"to": "me"} if "stmp" in given else {"to": "me", "stamp": "x"}
+    assert post({**around, **given}) == ({**around, **given}, [])
+    assert post({**around, **given}, unsafe=True) == ({**around, **wanted}, [what])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"to": "me", "stamp": "x", "title": "t"},  # only rows have a title, and there is none
+        {"to": "me", "stamp": "x", "colour": {"a": 1}},  # the colour of the seal is a text
+        {"to": "me", "stamp": "x", "pages": {"Pages": [{"headline": "t"}]}},  # no such field in the rows
+        {"to": "me", "stamp": "x", "pages": [{"title": {"a": 1}}]},  # a title is a text
+        {"to": "me", "stamp": "x", "To": "you"},  # both are given
+        {"to": "me", "stamp": "x", "seal": {"wax": [{"motto": "m"}, {"motto": "n"}]}},  # two for one
+        {"to": "me", "stamp": "x", "office": {"mode": "id", "value": "1"}},  # hidden: n8n does not read it
+        {"to": "me", "stamp": "x", "unknown": "x"},
+    ],
+)
+def test_what_has_no_one_place_is_left_as_it_is(catalogue, given):
+    assert post(given) == (given, [])
+
+
+def test_a_repair_that_leaves_more_errors_than_before_is_not_made(catalogue):
+    given = {"to": "me", "stamp": "x", "pages": {"Pages": [{"body": "b"}, {"body": "c"}]}}  # rows need a title
+    assert post(given) == (given, [])
+
+
+def test_another_version_is_chosen_where_only_that_one_has_the_parameters(catalogue):
+    before = one("set", 1, {"nothing": 1})
+    assert repaired(before, current(), unsafe=True) == (before, [])
+
+
+@pytest.mark.parametrize(
+    ("operator", "wanted"),
+    [
+        ({"type": "number", "operation": "greaterThan"}, {"type": "number", "operation": "gt"}),
+        ({"type": "String", "operation": "not_equals"}, {"type": "string", "operation": "notEquals"}),
+        ("startsWith", {"type": "string", "operation": "startsWith"}),
+        ({"operation": "isTrue"}, {"type": "boolean", "operation": "true", "singleValue": True}),
+        ({"type": "string", "operation": "=="}, {"type": "string", "operation": "equals"}),
+        ({"type": "string", "operation": "larger"}, None),
+        ("equals", None),
+        ({"type": "colour", "operation": "equals"}, None),
+    ],
+)
+def test_an_operator_has_the_name_that_n8n_knows_or_stays(operator, wanted):
+    row = {"leftValue": "a", "operator": operator, "rightValue": "b"}
+    given = {"rules": {"values": [{"conditions": {"conditions": [row], "combinator": "AND"}}]}}
+    made, _ = parameters(one("switch", 3, given))
+    told = made["rules"]["values"][0]["conditions"]
+    assert told["combinator"] == "and"
+    assert told["conditions"][0]["operator"] == (wanted or operator)
+
+
+def test_rules_of_switch_and_what_merge_and_http_request_called_otherwise():
+    rules = {"rules": [{"operation": "equal", "value2": "a"}, {"operation": "contains", "value2": "b", "output": 1}]}
+    made, done = parameters(one("switch", 3, {"dataType": "string", "value1": "={{ $json.a }}", "rules": rules}))
+    assert done == ["rules in the shape of version 3"]
+    rows = [value["conditions"]["conditions"][0] for value in made["rules"]["values"]]
+    assert [(row["leftValue"], row["operator"]["operation"], row["rightValue"]) for row in rows] == [
+        ("={{ $json.a }}", "equals", "a"),
+        ("={{ $json.a }}", "contains", "b"),
+    ]
+    assert parameters(one("merge", 3, {"mode": "mergeByPosition"}))[0] == {
+        "mode": "combine",
+        "combineBy": "combineByPosition",
+    }
+    assert parameters(one("httpRequest", 4.2, {"requestMethod": "POST"}))[0] == {"method": "POST"}
+    assert parameters(one("httpRequest", 1, {"method": "POST"}))[0] == {"requestMethod": "POST"}
+    twice = {"rules": [{"operation": "equal", "value2": "a"}, {"operation": "equal", "value2": "b"}]}
+    assert parameters(one("switch", 3, {"dataType": "string", "rules": twice}))[1] == []
+
+
+def test_an_id_that_two_nodes_have_stays_with_the_first(tmp_path):
+    flow = chain("A", "B")
+    flow["nodes"][1]["id"] = flow["nodes"][0]["id"]
+    made, fixed = formatting.complete(json.dumps(flow).encode(), "flow.json")
+    nodes = json.loads(made)["nodes"]
+    assert nodes[0]["id"] == flow["nodes"][0]["id"] != nodes[1]["id"]
+    assert ("id given twice", 1) in [(one.rule, one.count) for one in fixed]
+
+
+def test_a_new_id_is_none_that_the_file_has():
+    flow = chain("A", "B")
+    del flow["nodes"][1]["id"]
+    once = json.loads(formatting.complete(json.dumps(flow).encode(), "flow.json")[0])
+    taken = once["nodes"][1]["id"]
+    flow["nodes"][0]["id"] = taken
+    assert json.loads(formatting.complete(json.dumps(flow).encode(), "flow.json")[0])["nodes"][1]["id"] != taken

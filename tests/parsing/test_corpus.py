@@ -12,10 +12,10 @@ import pytest
 from rails.parsing.parse import AnswerParser, parse
 
 SPEC = importlib.util.spec_from_file_location(
-    "intake_corpus", Path(__file__).parent.parent / "benchmarks" / "intake_corpus.py"
+    "parsing_corpus", Path(__file__).parent.parent / "benchmarks" / "parsing_corpus.py"
 )
 corpus = importlib.util.module_from_spec(SPEC)
-sys.modules["intake_corpus"] = corpus
+sys.modules["parsing_corpus"] = corpus
 SPEC.loader.exec_module(corpus)
 
 ROWS = corpus.rows(seed=2026)

@@ -24,7 +24,7 @@ from typing import Any
 
 sys.path[:0] = [str(Path(__file__).parent.parent / "benchmarks"), str(Path(__file__).parent.parent.parent)]
 
-from intake_corpus import SHAPES, F, rows  # noqa: E402
+from parsing_corpus import SHAPES, F, rows  # noqa: E402
 
 from rails.parsing.call_formats import optional  # noqa: E402
 from rails.parsing.parse import AnswerParser, parse  # noqa: E402

@@ -21,6 +21,8 @@ def one_of_each(text):
     line = b.DiffLine("add", b.show(text), 0, 1)
     return [
         b.Facts((("agent", (text,)),)),
+        b.Counts(((text, 3),)),
+        b.Times(((text, 0.5),)),
         b.Remark(text),
         b.Listing(text, (text,), open=True),
         b.Table(text, (text,), (b.cells(text),), notes=(text,)),
@@ -85,7 +87,9 @@ def test_no_text_becomes_markup_or_moves_the_cursor(text):
             assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", drawn), type(block)
 
 
-TAGS = "a code dd del details div dl dt h2 ins li ol p pre q section span summary table tbody td th thead tr ul"
+TAGS = (
+    "a code dd del details div dl dt h2 ins li ol p pre q rect section span summary svg table tbody td th thead tr ul"
+)
 HTML_TAGS = frozenset(TAGS.split(" "))
 
 

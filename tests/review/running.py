@@ -7,7 +7,8 @@ from pathlib import Path
 from rails.agents.template import load_agents
 from rails.approval.pending import PendingAnswers
 from rails.approval.policy.grants import Grants
-from rails.approval.policy.policy import Policy, PolicyApprover
+from rails.approval.policy.policy import PolicyApprover
+from rails.approval.policy.rules import Policy
 from rails.approval.queue import ApprovalQueue
 from rails.core.app_dirs import builtin_folder
 from rails.gate.gate import Gate

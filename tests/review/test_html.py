@@ -254,7 +254,7 @@ def test_the_last_hash_stands_for_the_log(log):
     records = log.demo()
     found = outline(render_html(session_view(records)))
     assert records[-1].hash in found.text
-    assert f"{len(records)} log records" in found.text
+    assert f"{len(records)} records" in found.text
 
 
 def test_an_empty_session_is_a_page_too():

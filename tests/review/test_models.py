@@ -135,6 +135,6 @@ def test_without_prices_nothing_is_said_of_money(tmp_path):
 def test_the_gallery_has_a_row_for_each_model_and_prompt(tmp_path, stories):
     stories.gallery(tmp_path)
     report = SessionList(tmp_path).report("models")
-    assert len(report.tables[0].rows) == 4
+    assert len(report.blocks[0].rows) == 4
     assert {row["model"] for row in report.value["rows"]} == {"anthropic:claude-sonnet-5-5", "openai:qwen3-coder"}
     assert all(0 <= row["interval"][0] <= row["interval"][1] <= 1 for row in report.value["rows"])

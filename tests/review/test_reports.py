@@ -171,7 +171,7 @@ def test_no_text_of_a_log_reaches_the_terminal_raw(log, evil):
         for r in records
     ]
     for report in REPORTS.values():
-        for table in report([session_view(bad)], SessionList(None).prices()).tables:
+        for table in report([session_view(bad)], SessionList(None).prices()).blocks:
             text = table_as_text(table, colour=False)
             assert all(char == "\n" or char.isprintable() for char in text), ascii(text)
 
@@ -195,8 +195,8 @@ def test_every_report_goes_over_the_sessions_that_a_line_asks_for(tmp_path, stor
     stories.gallery(tmp_path)
     library = SessionList(tmp_path)
     for name in REPORTS:
-        assert library.report(name).tables[0].rows
-    assert len(library.report("decisions", "session:20261118-091500-aa01").tables[0].rows) == 2
+        assert library.report(name).blocks[0].rows
+    assert len(library.report("decisions", "session:20261118-091500-aa01").blocks[0].rows) == 2
     with pytest.raises(UsageError, match="no report"):
         library.report("nothing")
     assert len(library.cards("is:unfinished")) == 2
@@ -206,4 +206,4 @@ def test_every_report_goes_over_the_sessions_that_a_line_asks_for(tmp_path, stor
 def test_a_project_without_sessions_has_empty_reports(tmp_path):
     library = SessionList(tmp_path / ".rails")
     assert library.cards() == ()
-    assert all(REPORTS[name]((), library.prices()).tables for name in REPORTS)
+    assert all(REPORTS[name]((), library.prices()).blocks for name in REPORTS)

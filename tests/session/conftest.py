@@ -11,8 +11,8 @@ from rails.core.app_dirs import builtin_folder
 from rails.edits.builtin_runners import BUILTIN_RUNNERS
 from rails.log.reader import read_strict, sessions
 from rails.log.writer import SessionLog
-from rails.session.job import SessionJob, log_session_start
-from rails.session.run import Ending, Session, where
+from rails.session.job import Ending, SessionJob, log_session_start
+from rails.session.run import Session, where
 from rails.testing import ScriptedModel
 from rails.tools.loader import load_definitions
 

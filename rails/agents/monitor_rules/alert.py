@@ -10,7 +10,7 @@ from rails.core.events.base import Event
 from rails.core.events.record import Record
 from rails.core.events.session import AgentEngage, Escalation, OverseerAlert
 from rails.core.text import one_line
-from rails.core.tool_request import Json, RawRequest
+from rails.core.tool_request import RawRequest
 
 E = TypeVar("E", bound=Event)
 
@@ -71,16 +71,3 @@ def events_of(records: Sequence[Record], *kinds: type[E]) -> Iterator[tuple[Reco
 def asked_of(request: RawRequest) -> str:
     """Return a request as one text: its tool and its parameters."""
     return f"{request.tool_name} {json.dumps(request.parameters, sort_keys=True)}"
-
-
-def texts_of(value: Json) -> Iterator[str]:
-    """Yield every text in a value, and the texts of a list as one line too: a command may be a list of words."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        items = list(value.values()) if isinstance(value, dict) else value
-        words = [item for item in items if isinstance(item, str)]
-        if isinstance(value, list) and len(words) > 1:
-            yield " ".join(words)
-        for item in items:
-            yield from texts_of(item)

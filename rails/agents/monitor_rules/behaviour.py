@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rails.agents.monitor_rules import patterns
 from rails.agents.monitor_rules.alert import AFRESH, REPEATS, alert, asked_of, events_of
 from rails.core.events.approval import HumanDecision
 from rails.core.events.base import Event
@@ -14,6 +13,7 @@ from rails.core.events.changes import ChangeRefused, ExecutionStarted, GateVerdi
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, OverseerAlert
 from rails.core.events.turn import LlmResponse, McpRequestFormulated, OutputRefused, ToolRequestValidationFailed
+from rails.log import suspicious_text as patterns
 
 _MANY: Final = 5
 #: Answers without one thing that worked; the attempts of each kind have bounds of their own.

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rails.agents.monitor_rules import patterns
-from rails.agents.monitor_rules.alert import REPEATS, alert, events_of, texts_of
+from rails.agents.monitor_rules.alert import REPEATS, alert, events_of
 from rails.core import paths
 from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.core.events.changes import ToolExecutionResult
@@ -17,6 +16,7 @@ from rails.core.events.session import OverseerAlert
 from rails.core.events.turn import LlmResponse, McpRequestFormulated, ToolRequestValidationFailed
 from rails.core.events.values import to_json
 from rails.core.tool_request import Json
+from rails.log import suspicious_text as patterns
 
 #: Tools whose parameters are text for files, where a dangerous word is no command.
 _FILE_TOOLS: Final = frozenset(tool.name for tool in BUILTIN_TOOLS.values() if tool.on_files)
@@ -86,7 +86,7 @@ def dangerous_commands(records: Sequence[Record]) -> Iterator[OverseerAlert]:
         if tool in _FILE_TOOLS:
             yield from _dangerous_files(record, parameters)
             continue
-        texts = list(texts_of(dict(parameters)))
+        texts = list(patterns.texts_of(dict(parameters)))
         found = next((hit for text in texts if (hit := patterns.danger(text))), None)
         if found:
             yield alert(
@@ -112,7 +112,7 @@ def _dangerous_files(record: Record, parameters: Mapping[str, Json]) -> Iterator
     """In most files a dangerous word is text; in one that something else runs it is a command."""
     path = next((value for key in _PATH_KEYS if isinstance(value := parameters.get(key), str)), "")
     written = {key: value for key, value in parameters.items() if key not in ("old_string", *_PATH_KEYS)}
-    found = next((hit for text in texts_of(written) if (hit := patterns.danger(text))), None)
+    found = next((hit for text in patterns.texts_of(written) if (hit := patterns.danger(text))), None)
     if found and _RUN_BY_OTHERS.search(path):
         yield alert(
             record,
@@ -129,7 +129,7 @@ def credentials(records: Sequence[Record]) -> Iterator[OverseerAlert]:
     for record in records:
         match record.event:
             case LlmResponse(text=text, calls=calls):
-                own, texts = True, [text, *texts_of(to_json(calls))]
+                own, texts = True, [text, *patterns.texts_of(to_json(calls))]
             case ToolExecutionResult(text=text):
                 own, texts = False, [text]
             case _:

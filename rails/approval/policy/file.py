@@ -160,14 +160,16 @@ def _conditions(table: RuleTable) -> Conditions:
         table.adjusted,
         table.from_nth,
         table.first,
+        words(table.risk),
     )
 
 
 def _example(table: ExampleTable, number: int, source: str) -> Example:
     path = table.path or None
     kind = table.kind or ("modify" if path else "run")
-    seen = Seen(((table.finding, table.severity),) if table.finding else (), table.bytes)
-    verdict = table.verdict if path else None
+    found = ((table.finding, table.severity),) if table.finding else ()
+    seen = Seen(found, table.bytes, frozenset([table.risk] if table.risk else ()))
+    verdict = table.verdict if path and kind not in ("read", "run", "result") else None
     item = PolicyItem(table.agent, table.tool, kind, path, verdict, table.lines, table.adjusted, seen)
     if table.at and not _TIME.fullmatch(table.at):
         raise _Mistake('at has to be a local time, for example "09:30"')

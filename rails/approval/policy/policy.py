@@ -1,5 +1,9 @@
 """The policy file: who need not be asked, and who need not even ask. Deny > ask > allow; no match asks.
 
+With ``--approve policy`` the rules decide, and what is left is asked where somebody is there and denied where nobody
+is. With ``--approve ask`` a human decides, always: what a rule denies or asks about is a risk that the question names,
+also where nothing would be asked without it; what a rule allows is asked like the rest.
+
 ``policy.toml`` in the user's configuration folder, where no agent can write::
 
     [[rule]]
@@ -10,6 +14,7 @@
     # also: kind (create, modify, delete, read, run), verdict (pass, fail, error), agent, name, reason;
     # model = "claude-*"; interactive = true (a human could answer); between = "09:00-18:00" (local time);
     # finding = "S*" and severity = "error": allow needs all new findings to fit, deny and ask need one.
+    # risk = ["secret", "invisible"] (allow covers such content only by name);
     # Only with "allow": max_bytes; clean = true (nothing was repaired, converted or matched leniently);
     # first = 5 (of a run). Only with "deny" and "ask": adjusted = true; from_nth = 3 (from the third of a run on)
 
@@ -35,13 +40,11 @@ from typing import Final, cast
 from rails.approval.decision import NO_HUMAN, ApprovalRequest, Approver, BatchApprover, Choice, Chooser, Decision
 from rails.approval.policy.file import Example, read_policy
 from rails.approval.policy.grants import Change, Grants
-from rails.approval.policy.rules import Circumstances, Judgement, Policy, PolicyRule, items_of, minute_of
+from rails.approval.policy.rules import Circumstances, Judgement, Policy, PolicyItem, PolicyRule, items_of, minute_of
 from rails.core.app_dirs import config_folder
 from rails.core.candidates import PlaceChoice
-from rails.core.dataclass import dataclass, field
+from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
-
-__all__ = ["Judgement", "Policy", "PolicyApprover", "config_folder", "load_policy"]
 
 POLICY_NAME: Final = "policy.toml"
 PROJECT_NAME: Final = ".rails.toml"
@@ -49,11 +52,15 @@ PROJECT_NAME: Final = ".rails.toml"
 
 @dataclass(frozen=True, slots=True)
 class PolicyApprover:
-    """Answers from the policy; what has to be asked goes to ``fallback``, or is denied without one."""
+    """Answers from the policy; what has to be asked goes to ``fallback``, or is denied without one.
+
+    Unless it ``decides``, a human does: then rules only add to what the question says.
+    """
 
     policy: Policy
     fallback: Approver | None = None
     grants: Grants | None = None
+    decides: bool = True
     minute: Callable[[], int] = minute_of
     counted: dict[tuple[str, int], int] = field(default_factory=dict)
 
@@ -66,6 +73,33 @@ class PolicyApprover:
         decision = self._by_rule(request, self._around(request)) or self._asked(request)
         self._count(request, decision)
         return decision
+
+    def looks_at(self, request: ApprovalRequest) -> bool:
+        """Whether a rule denies ``request`` or has it asked about, also where its tool is free to use."""
+        return self._tightened(request) is not None
+
+    def keeps_back(self, agent: str, path: str, tools: Sequence[str]) -> str:
+        """Return the rule that stands against one of ``tools`` showing a file unasked; "" where none does."""
+        if not any(rule.decision != "allow" for rule in self.policy.rules):
+            return ""
+        items = [PolicyItem(agent, tool, "read", path) for tool in tools]
+        around = Circumstances("", self.fallback is not None, self.minute(), dict(self.counted))
+        judgement = self.policy.judge_items(items, (), around)
+        return str(judgement.rules[0]) if judgement.rules and judgement.ruling != "allow" else ""
+
+    def with_rules(self, request: ApprovalRequest) -> ApprovalRequest:
+        """Return the question as a human is to see it: with what the policy says of it, where a human decides."""
+        judgement = None if self.decides else self._tightened(request)
+        if judgement is None:
+            return request
+        does = "denies this" if judgement.ruling == "deny" else "has this asked about"
+        words = f"Your policy {does}: {judgement.rules[0]} of {judgement.rules[0].source}"
+        said = f"{words}: {judgement.rules[0].reason}" if judgement.rules[0].reason else words
+        return replace(request, risks=(said, *request.risks), doubts=(*request.doubts, said))
+
+    def _tightened(self, request: ApprovalRequest) -> Judgement | None:
+        judgement = self.policy.judge(request, self._around(request))
+        return judgement if judgement.rules and judgement.ruling != "allow" else None
 
     def _asked(self, request: ApprovalRequest) -> Decision:
         if self.fallback is None:
@@ -102,11 +136,13 @@ class PolicyApprover:
         def decided(answer: Choice, reason: str, by: str, scope: str = "once") -> Decision:
             return Decision(answer, reason, by, seconds=time.monotonic() - started, scope=scope, of=request.digest)
 
-        if judgement.ruling == "deny":
+        if self.decides and judgement.ruling == "deny":
             return decided("deny", _denial(judgement), by)
-        if judgement.ruling == "allow":
+        if self.decides and judgement.ruling == "allow":
             return decided("approve", judgement.why, by)
-        if self.grants and (used := self.grants.take(request, self.policy.rules, around)):
+        # Where a human decides, a grant of theirs stands alone: no rule of the file adds to what it allows.
+        rules = [rule for rule in self.policy.rules if self.decides or rule.decision != "allow"]
+        if self.grants and (used := self.grants.take(request, rules, around)):
             return decided("approve", "; ".join(map(str, used)), f"grant {used[0].number}", "grant")
         return None
 

@@ -14,7 +14,13 @@ covered by some ``allow`` rule.
 - an ``allow`` with ``clean`` only covers what needed no repair, conversion or lenient matching;
 - what else a rule may require is in :mod:`rails.approval.policy.rules`.
 
-A rule with ``path``, ``verdict`` or ``max_lines`` is about files and never matches a tool run.
+A ``path`` is that of the file: the one that is changed, or the one that a tool is asked to look at. With ``verdict``,
+``finding``, ``severity``, ``max_lines`` or ``max_bytes`` a rule is about changes and never matches the use of a tool;
+nor does an ``allow`` with ``path`` ever let something run. What a tool *returned* is an item of its own, of kind
+``result``: only rules that name that kind speak about it, and without one the agent reads it.
+
+``risk`` names risks of the content (``rails.approval.content_risks``): ``deny`` and ``ask`` need one of them, and an
+``allow`` covers a change with a text that deceives, a key or a dangerous command only when it names that.
 """
 
 from __future__ import annotations
@@ -25,12 +31,14 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
+from rails.approval.content_risks import UNNAMED_NEVER
 from rails.approval.decision import ApprovalRequest
 from rails.approval.risks import is_emptied
 from rails.core.changes import FileChange
 from rails.core.dataclass import dataclass, field
 from rails.core.diff import line_diff
 from rails.core.paths import WorkspacePath, parse_path, protected
+from rails.core.tool_request import PATH_KEYS
 from rails.core.verdict import Status
 
 _SPAN: Final = re.compile(r"([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-3]):([0-5]\d)")
@@ -56,10 +64,11 @@ UNKNOWN: Final = Circumstances()
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the checks found in a change set, and its size: (rule, severity) of each new finding, bytes after."""
+    """What is known of a change set: (rule, severity) of each new finding, bytes after, the names of its risks."""
 
     findings: tuple[tuple[str, str], ...] = ()
     size: int = 0
+    risks: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +77,8 @@ class Conditions:
 
     ``model``: globs. ``interactive``: whether a human could be asked. ``between``: minutes of the day, from and
     to. ``finding`` (globs) and ``severity``: of new findings; an ``allow`` needs all of them to fit, the others
-    one. ``max_bytes``: of the files after the change. ``adjusted``: something was repaired, converted or
-    matched leniently. ``from_nth``: from the n-th matching thing of a run on. ``first``: only the first n.
+    one. ``risk``: names of risks. ``max_bytes``: of the files after the change. ``adjusted``: something was repaired,
+    converted or matched leniently. ``from_nth``: from the n-th matching thing of a run on. ``first``: only the first n.
     """
 
     model: tuple[str, ...] = ()
@@ -81,6 +90,7 @@ class Conditions:
     adjusted: bool | None = None
     from_nth: int | None = None
     first: int | None = None
+    risk: tuple[str, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -94,6 +104,7 @@ class Conditions:
             and self.interactive in (None, around.interactive)
             and self._in_time(allows, around.minute)
             and self._found(allows, seen)
+            and self._at_risk(allows, seen.risks)
             and (self.max_bytes is None or seen.size <= self.max_bytes)
             and self.adjusted in (None, adjusted)
         )
@@ -114,6 +125,12 @@ class Conditions:
             return self.between is None or not allows
         start, end = self.between
         return start <= minute < end if start <= end else minute >= start or minute < end
+
+    def _at_risk(self, allows: bool, risks: frozenset[str]) -> bool:
+        """An ``allow`` covers a deceiving or dangerous content only by its name; the others need one of theirs."""
+        if allows:
+            return risks & UNNAMED_NEVER <= set(self.risk)
+        return not self.risk or not risks.isdisjoint(self.risk)
 
     def _found(self, allows: bool, seen: Seen) -> bool:
         """An ``allow`` covers all findings; the others speak as soon as there is one of theirs."""
@@ -145,17 +162,17 @@ def minute_of(at: datetime | None = None) -> int:
 
 
 Ruling = Literal["deny", "ask", "allow"]
-ItemKind = Literal["create", "modify", "delete", "read", "run"]
+ItemKind = Literal["create", "modify", "delete", "read", "run", "result"]
 
-KINDS: Final[tuple[ItemKind, ...]] = ("create", "modify", "delete", "read", "run")
 _HARMLESS: Final = frozenset({"create", "modify", "read"})
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyItem:
-    """One thing that would happen. ``path`` and ``verdict`` are ``None`` for a tool run; ``lines`` counts
-    the added and removed lines of the whole change set; ``adjusted`` is whether something was repaired,
-    converted or matched leniently on the way.
+    """One thing that would happen. ``verdict`` is ``None`` for the use of a tool, ``path`` where it names no file.
+
+    ``lines`` counts the added and removed lines of the whole change set; ``adjusted`` is whether something was
+    repaired, converted or matched leniently on the way.
     """
 
     agent: str
@@ -213,21 +230,28 @@ class PolicyRule:
         return found
 
     def _kind(self, kind: ItemKind) -> bool:
-        if self.kind:
+        if self.kind or kind == "result":
             return kind in self.kind
         return self.decision != "allow" or kind in _HARMLESS
 
     def _file(self, item: PolicyItem) -> bool:
-        if item.path is None:
-            when = self.when
-            of_files = self.path or self.verdict or when.finding or when.severity
-            return not of_files and self.max_lines is None and when.max_bytes is None
-        verdicts = self.verdict or (("pass",) if self.decision == "allow" else ())
+        allows, when = self.decision == "allow", self.when
+        if item.verdict is None:
+            of_changes = self.verdict or when.finding or when.severity or self.max_lines is not None
+            if of_changes or when.max_bytes is not None or (allows and self.path and item.kind != "read"):
+                return False
+            return self._place(item.path)
+        verdicts = self.verdict or (("pass",) if allows else ())
         return (
-            (not self.path or any(glob_match(glob, item.path, self.decision != "allow") for glob in self.path))
+            self._place(item.path)
             and (not verdicts or item.verdict in verdicts)
             and (self.max_lines is None or item.lines <= self.max_lines)
         )
+
+    def _place(self, path: str | None) -> bool:
+        if not self.path or path is None:
+            return not self.path
+        return any(glob_match(glob, path, self.decision != "allow") for glob in self.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,6 +292,8 @@ class Policy:
             for rule in self.rules:
                 if rule.decision == decision and rule.speaks(items, around):
                     return Judgement(rule.decision, (rule,), rule.reason or f"{rule} of {rule.source}")
+        if items and all(item.kind == "result" for item in items):
+            return Judgement("allow", (), "no rule is about what a tool returned")
         if reason := next(filter(None, map(_protected, items)), None):
             return Judgement("ask", (), reason)
         if doubts:
@@ -298,19 +324,34 @@ def _change_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
     status = request.verdict.status if request.verdict else None
     found = request.verdict.findings if request.verdict else ()
     size = sum(len(change.after or b"") for change in request.changes.changes)
-    seen = Seen(tuple((one.rule, one.severity) for one in found if one.new), size)
+    findings = tuple((one.rule, one.severity) for one in found if one.new)
     for tool in request.tools or ("",):
         for change in request.changes.changes:
             kind: ItemKind = "delete" if is_emptied(change) else change.kind
+            seen = Seen(findings, size, _risks(request, str(change.path)))
             yield PolicyItem(request.agent, tool, kind, str(change.path), status, lines, bool(request.notes), seen)
 
 
 def _tool_items(request: ApprovalRequest) -> Iterator[PolicyItem]:
     effect = request.tool_request.effect if request.tool_request else "run"
     # An edit tool is asked about through its change set; asked about as a run, it is treated as one.
-    kind: ItemKind = "read" if effect == "read" else "run"
+    kind: ItemKind = "result" if request.returned else "read" if effect == "read" else "run"
+    given = request.tool_request.parameters if request.tool_request else {}
+    paths = [_named(value) for key in (*PATH_KEYS, "new_path") if isinstance(value := given.get(key), str)]
     for tool in request.tools or ("",):
-        yield PolicyItem(request.agent, tool, kind, adjusted=bool(request.notes))
+        for path in paths or (None,):
+            seen = Seen(risks=_risks(request))
+            yield PolicyItem(request.agent, tool, kind, path, adjusted=bool(request.notes), seen=seen)
+
+
+def _risks(request: ApprovalRequest, path: str = "") -> frozenset[str]:
+    return frozenset(risk.kind for risk in request.named if risk.path in ("", path))
+
+
+def _named(raw: str) -> str:
+    """Return the path that a parameter means, as rules spell it; what is no path stays as it is."""
+    path = parse_path(raw)
+    return str(path) if isinstance(path, WorkspacePath) else raw
 
 
 def _lines_of(change: FileChange) -> int:
@@ -349,5 +390,9 @@ def _protected(item: PolicyItem) -> str | None:
     if item.path is None:
         return None
     path = parse_path(item.path)
+    if item.kind in ("read", "result") and not isinstance(path, WorkspacePath):
+        return None  # a folder, or what the tool itself refuses
     reason = protected(path) if isinstance(path, WorkspacePath) else "not a usable path"
+    if item.kind in ("read", "result") and reason not in ("secrets", "keys"):
+        return None
     return f"{item.path} is protected ({reason})" if reason else None

@@ -24,7 +24,7 @@ from rails.approval.edit import (
 from rails.approval.policy.grants import EVERY, MINUTES, USES, Grants, as_toml, propose
 from rails.approval.policy.rules import PolicyRule
 from rails.approval.terminal.batch import decide_batch
-from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer
+from rails.approval.terminal.console import Console, ConsoleOptions, Elsewhere, NoAnswer, Pasted
 from rails.approval.terminal.screen import Look
 from rails.core.candidates import CandidatePlace, PlaceChoice
 from rails.core.dataclass import dataclass
@@ -202,7 +202,7 @@ class TerminalApprover:
         self._clock = clock
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Show ``request`` and return the answer. Whatever goes wrong here is a denial or an abort."""
+        """Show ``request`` and return the answer. Whatever goes wrong here is a denial; Ctrl-C answers nothing."""
         if not self.attended:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
@@ -211,8 +211,6 @@ class TerminalApprover:
         try:
             answer, reason, scope, final = _Question(self._console, self._choices, request).ask()
             by = "human"
-        except KeyboardInterrupt:
-            answer, reason, by = "abort", "interrupted", "human"
         except NoAnswer as error:
             reason, by = str(error), error.by
             if isinstance(error, Elsewhere):
@@ -275,14 +273,23 @@ class _Question:
         """Show the request and ask until there is an answer. Raises NoAnswer."""
         self._hidden = self._console.show(self.request, full=False)
         for _ in range(_TRIES):
-            self._prompt()
-            word, _, rest = self._console.line().partition(" ")
-            command = self._commands.get(word.casefold())
-            if command is None:
-                self._console.put("That decides nothing.\n")
-            elif answered := command(rest.strip()):
-                return answered
+            try:
+                if answered := self._answered():
+                    return answered
+            except Pasted as pasted:
+                self._console.put(f"\n{pasted}\n", "risk")
+                self._hidden = self._console.show(self.request, full=False)
         return "deny", f"no clear answer in {_TRIES} tries", "once", self.request
+
+    def _answered(self) -> _Answered | None:
+        """Ask once; ``None``: that decided nothing yet."""
+        self._prompt()
+        word, _, rest = self._console.line().partition(" ")
+        command = self._commands.get(word.casefold())
+        if command is not None:
+            return command(rest.strip())
+        self._console.put("That decides nothing.\n")
+        return None
 
     def _prompt(self) -> None:
         if self._hidden:
@@ -320,7 +327,7 @@ class _Question:
         self._console.put("Why not? The agent reads this (Enter: no reason): ")
         try:
             return self._console.line()
-        except Elsewhere:
+        except (Elsewhere, Pasted):
             raise
         except NoAnswer:
             return ""

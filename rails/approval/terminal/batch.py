@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from rails.approval.decision import ApprovalRequest, Decision
-from rails.approval.terminal.console import Console, NoAnswer
+from rails.approval.terminal.console import Console, NoAnswer, Pasted
 from rails.approval.terminal.screen import Look
 from rails.core.dataclass import replace
 from rails.core.text import one_line
@@ -31,12 +31,22 @@ def alike(one: ApprovalRequest, other: ApprovalRequest) -> bool:
     first, second = one.tool_request, other.tool_request
     if first is None or second is None or one.notes or other.notes or one.doubts or other.doubts:
         return False
+    if any(_as_line(request) != _parameters(request) for request in (one, other)):
+        return False  # a list shows one line of each
     return (one.agent, one.risks, first.tool_name, first.definition_digest) == (
         other.agent,
         other.risks,
         second.tool_name,
         second.definition_digest,
     )
+
+
+def _parameters(request: ApprovalRequest) -> str:
+    return json.dumps(dict(request.tool_request.parameters) if request.tool_request else {}, ensure_ascii=False)
+
+
+def _as_line(request: ApprovalRequest) -> str:
+    return one_line(_parameters(request), _LINE)
 
 
 def digest_of_all(requests: Sequence[ApprovalRequest]) -> str:
@@ -55,8 +65,6 @@ def decide_batch(console: Console, requests: Sequence[ApprovalRequest]) -> list[
 def _decided(console: Console, requests: Sequence[ApprovalRequest]) -> list[Decision | None]:
     try:
         return _Batch(console, requests).ask()
-    except KeyboardInterrupt:
-        return _same(requests, "abort", "interrupted", "human")
     except NoAnswer as error:
         return _same(requests, "deny", str(error), error.by)
     except (OSError, ValueError) as error:
@@ -79,8 +87,13 @@ class _Batch:
         """Show the list and ask until there is an answer. Raises NoAnswer."""
         self._show()
         for _ in range(_TRIES):
-            word, _, rest = self._prompt().partition(" ")
-            answered = self._answer(word.casefold(), rest.strip())
+            try:
+                word, _, rest = self._prompt().partition(" ")
+                answered = self._answer(word.casefold(), rest.strip())
+            except Pasted as pasted:
+                self._console.put(f"\n{pasted}\n", "risk")
+                self._show()
+                continue
             if answered is not None:
                 return answered
         return _same(self._requests, "deny", f"no clear answer in {_TRIES} tries", "human")
@@ -117,6 +130,8 @@ class _Batch:
         self._console.put("Why not? The agent reads this (Enter: no reason): ")
         try:
             return self._console.line()
+        except Pasted:
+            raise
         except NoAnswer:
             return ""
 
@@ -147,8 +162,7 @@ def _lines(requests: Sequence[ApprovalRequest], batch: str, look: Look) -> Itera
         yield from pen.draw(block)
     yield ""
     for number, request in enumerate(requests, start=1):
-        parameters = dict(request.tool_request.parameters) if request.tool_request else {}
-        text = one_line(json.dumps(parameters, ensure_ascii=False), _LINE)
+        text = _as_line(request)
         label = f"{number:>3} {pen.bar}"
         for piece in wrap(text, max(20, look.width - len(label))):
             yield f"{label}{piece}"

@@ -18,6 +18,10 @@ from rails.render.lines import styled
 #: Longer lines are no answer.
 MAX_LINE: int = 4_096
 _POLL_S: Final = 0.05
+#: After Enter, nobody types the next line within this time.
+_TYPING_S: Final = 0.05
+#: What a terminal puts around a paste when it is told to (mode 2004, "bracketed paste").
+_PASTE_MARKS: Final = ("\x1b[200~", "\x1b[201~")
 
 
 class NoAnswer(RailsError):
@@ -38,10 +42,20 @@ class Elsewhere(NoAnswer):
     by = "elsewhere"
 
 
+class Pasted(NoAnswer):
+    """More came than one typed line: a paste never decides, and the question is put again from the start."""
+
+    by = "paste"
+
+    def __init__(self) -> None:
+        super().__init__("More came than one typed line, so none of it counts. The question is asked again.")
+
+
 class Keys:
     """Lines from ``stream``. ``quiet_s`` is how long no key may be pressed before a question.
 
-    ``elsewhere`` is asked while waiting on a terminal; once it says yes, the wait is over.
+    ``elsewhere`` is asked while waiting on a terminal; once it says yes, the wait is over. ``out`` is the terminal
+    that is told to mark what is pasted.
     """
 
     def __init__(
@@ -51,8 +65,10 @@ class Keys:
         quiet_s: float = 0.35,
         clock: Callable[[], float] = time.monotonic,
         elsewhere: Callable[[], bool] | None = None,
+        out: TextIO | None = None,
     ) -> None:
         self._stream = stream
+        self._marks_pastes = out if out is not None and _is_terminal(out) and os.environ.get("TERM") != "dumb" else None
         self._elsewhere = elsewhere
         self._quiet_s = quiet_s
         self._clock = clock
@@ -70,17 +86,32 @@ class Keys:
     def line(self, timeout_s: float | None = None) -> str:
         """Return the next line without its end.
 
-        Raises NoAnswer at the end of input, when time is up, or when there is an answer elsewhere.
+        Raises Pasted for a paste and for several lines at once, and NoAnswer at the end of input, when time is up, or
+        when there is an answer elsewhere.
 
         What stands before the end of input without a newline is not a line. The time limit holds on
         POSIX terminals.
         """
         if self.is_terminal and sys.platform != "win32":
-            return self._terminal_line(timeout_s)
+            self._mark_pastes("h")
+            try:
+                line = self._terminal_line(timeout_s)
+            finally:
+                self._mark_pastes("l")
+            more = bool(select.select([self._stream.fileno()], [], [], _TYPING_S)[0])
+            if more or any(mark in line for mark in _PASTE_MARKS):
+                self.arm()
+                raise Pasted
+            return line
         line = self._stream.readline(MAX_LINE)
         if not line.endswith("\n"):
             raise NoAnswer("the input ended")
         return line[:-1]
+
+    def _mark_pastes(self, on: str) -> None:
+        if self._marks_pastes is not None:
+            self._marks_pastes.write(f"\x1b[?2004{on}")
+            self._marks_pastes.flush()
 
     def _terminal_line(self, timeout_s: float | None) -> str:
         fd = self._stream.fileno()
@@ -175,7 +206,7 @@ class Console:
         elsewhere: Callable[[], bool] | None = None,
     ) -> None:
         self._out = stream_out or sys.stdout
-        self._keys = Keys(stream_in or sys.stdin, quiet_s=quiet_s, clock=clock, elsewhere=elsewhere)
+        self._keys = Keys(stream_in or sys.stdin, quiet_s=quiet_s, clock=clock, elsewhere=elsewhere, out=self._out)
         self._colour = (_wants_colour(self._out) if colour is None else colour) and not plain
         self._plain = plain
         self._width = width

@@ -88,6 +88,8 @@ class AskedFile(msgspec.Struct, frozen=True, omit_defaults=True):
             yield f"{self.path} ({self.kind}): not text, or too large to show here. SHA-256 after: {digest}"
         elif self.masked:
             yield f"A secret is masked in {self.path} as shown here; the file would hold its real value."
+        elif self.before is not None and sha256(self._bytes(self.before)) != self.before_sha256:
+            yield f"A secret is masked in what {self.path} has had so far."
 
 
 class GrantOffer(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -136,6 +138,11 @@ class ApprovalOpened(Event, frozen=True):
     def changes(self) -> ChangeSet:
         """The changes whose texts the log has."""
         return ChangeSet(tuple(change for file in self.files if (change := file.change())))
+
+    @property
+    def careful(self) -> tuple[str, ...]:
+        """Why the word has to be typed: the risks, and what a page cannot show."""
+        return (*self.risks, *self.unseen)
 
     @property
     def unseen(self) -> tuple[str, ...]:

@@ -18,7 +18,11 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a session was started with; a resumed one keeps it. ``None``: no bound, or as the agent's template says."""
+    """What a session was started with; a resumed one keeps it. ``None``: no bound, or as the agent's template says.
+
+    From ``model`` on they are words of the command line, as far as they were given; ``seal`` shows that it was this
+    user who gave them, for they say who gets the project's text (``rails.commands.job``).
+    """
 
     max_attempts: int | None
     max_turns: int | None
@@ -28,6 +32,13 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     escalate: str = ""
     handoffs: str = ""
     plan: str = ""
+    model: str = ""
+    base_url: str = ""
+    model_for: tuple[str, ...] = ()
+    stronger_model: str = ""
+    correction: str = ""
+    dialect: tuple[str, ...] = ()
+    seal: str = ""
 
 
 class WorkflowStart(Event, frozen=True):

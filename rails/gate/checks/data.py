@@ -20,9 +20,6 @@ from rails.gate.support.parse_hints import cause
 if TYPE_CHECKING:
     from yaml import Node
 
-_JSON: Final = frozenset(
-    {".json", ".jsonc", ".json5", ".jsonl", ".ndjson", ".ipynb", ".webmanifest", ".geojson", ".har"}
-)
 _YAML: Final = frozenset({".yaml", ".yml"})
 _TOML: Final = frozenset({".toml"})
 #: Files called .json whose readers allow comments and trailing commas.
@@ -58,7 +55,7 @@ def _outcome(job: CheckJob, context: CheckContext, workflows: set[str]) -> Check
     found, missing = _check(job.path, job.after, context, workflows)
     after, fixed = job.after, tuple[Fixed, ...]()
     if context.fix and job.path in workflows:
-        after, fixed = _tidied(job)
+        after, fixed = _tidied(job, unsafe=context.unsafe_fixes)
         found, missing = _check(job.path, after, context, workflows) if fixed else (found, missing)
     before, _ = _check(job.path, job.before, context, set()) if job.before is not None else ((), None)
     not_checked = [NotChecked(job.path, missing.check, missing.reason, missing.required)] if missing else []
@@ -69,16 +66,17 @@ def _outcome(job: CheckJob, context: CheckContext, workflows: set[str]) -> Check
     return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
-def _tidied(job: CheckJob) -> tuple[bytes, tuple[Fixed, ...]]:
-    """Return an n8n workflow in n8n's own form with what is missing filled in, and what was done.
+def _tidied(job: CheckJob, *, unsafe: bool) -> tuple[bytes, tuple[Fixed, ...]]:
+    """Return an n8n workflow repaired, in n8n's own form, with what is missing filled in, and what was done.
 
     An older file of another form is left as it is: a small edit must not become a change of every line.
     """
     from rails.n8n import formatting
+    from rails.n8n.nodes import catalogue
 
     if job.before is not None and formatting.canonical(job.before) != job.before:
         return job.after, ()
-    return formatting.tidied(job.after, job.path)
+    return formatting.tidied(job.after, job.path, catalogue.current(), unsafe=unsafe)
 
 
 class _Missing(NamedTuple):
@@ -190,13 +188,14 @@ def _n8n(
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Give a workflow to the n8n check, which reports repeated keys itself and judges the last of them, as n8n does."""
     try:
-        from rails.gate.checks import n8n
+        from rails.gate.checks.n8n import check_workflow
+        from rails.n8n.recognise import looks_like_workflow
     except ImportError as error:
         return (), _Missing(f"the n8n checks cannot be loaded: {error}")
-    if not n8n.looks_like_workflow(value, path):
+    if not looks_like_workflow(value, path):
         return (), None
     workflows.add(path)
-    return list(n8n.check_workflow(data, path, profile)), None
+    return list(check_workflow(data, path, profile)), None
 
 
 def _may_be_workflow(value: object) -> bool:

@@ -34,9 +34,7 @@ from rails.n8n import json_file, model
 from rails.n8n.json_file import Unreadable, WorkflowFile
 from rails.n8n.model import Issue, JsonPath, format_path, shown_value
 from rails.n8n.nodes import catalogue, ports
-from rails.n8n.nodes.build import CatalogueInfo, build_catalogue, catalogue_info
 from rails.n8n.nodes.catalogue import Catalogue
-from rails.n8n.recognise import looks_like_workflow
 from rails.n8n.rules import (
     code,
     connections,
@@ -49,7 +47,7 @@ from rails.n8n.rules import (
     structure,
     triggers,
 )
-from rails.n8n.rules.all_rules import RULES, WorkflowRule
+from rails.n8n.rules.all_rules import RULES
 from rails.n8n.rules.destination import PROFILES
 
 TOOL: Final = "n8n"
@@ -127,21 +125,6 @@ def _finding(issue: Issue, path: str, span: _Span) -> Finding:
         remedy=issue.remedy,
         json_path=format_path(issue.path),
     )
-
-
-__all__ = [
-    "PROFILES",
-    "RULES",
-    "CatalogueInfo",
-    "WorkflowRule",
-    "build_catalogue",
-    "catalogue_info",
-    "check_workflow",
-    "looks_like_workflow",
-    "rules_table",
-    "unjudged",
-    "version",
-]
 
 
 def check_workflow(

@@ -64,7 +64,8 @@ class CheckReport:
 class CheckContext:
     """What checks share: the project, warm tools, and answers that are already known.
 
-    ``fix`` is whether fixes and formatting may change the text. ``deadline`` is how long slow tools are waited
+    ``fix`` is whether fixes and formatting may change the text, ``unsafe_fixes`` whether also by what is likely to be
+    meant (n8n workflows). ``deadline`` is how long slow tools are waited
     for. ``exclusions_stand`` is whether the project's
     own exclusions were there before what is judged, so that nobody waits for the checks they take away.
     ``trusted`` is whether configuration of the project that is a program may be executed. ``profile`` is
@@ -78,6 +79,7 @@ class CheckContext:
     project: Path
     pool: PythonPool
     fix: bool = True
+    unsafe_fixes: bool = False
     deadline: Deadline = field(default_factory=Deadline)
     exclusions_stand: bool = True
     trusted: bool = False

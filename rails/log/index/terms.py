@@ -141,7 +141,7 @@ def _states(event: Event) -> Iterator[str]:
                 yield "fixed"
         case ToolExecutionResult(ok=ok):
             yield "done" if ok else "failed"
-        case HumanDecision(answer=answer):
+        case HumanDecision(answer=answer) if answer != "dry_run":
             yield "approved" if answer == "approve" else "denied"
         case Undo():
             yield "undone"

@@ -17,10 +17,8 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.n8n.draw.geometry import NodeBox, WireLine, boxes_and_wires
 from rails.n8n.draw.icons import icon_of
-from rails.n8n.draw.scene import Drawing, drawing
+from rails.n8n.draw.scene import Drawing
 from rails.n8n.draw.svg import box_outline, curve, labels, lowest, note_text, pins, sub_curve, symbol
-
-__all__ = ["drawing", "stylesheet", "svg"]
 
 _MARGIN: Final = 60
 #: Space below a box for its name.

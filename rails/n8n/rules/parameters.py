@@ -62,6 +62,11 @@ def _lack(node: Node, lack: Lack) -> Issue:
     return Issue(rule, (*node.path, "parameters", *lack.path), message, remedy)
 
 
+def is_of_the_editor(name: str) -> bool:
+    """Whether a parameter is none that a person sets, so that nobody minds when n8n drops it."""
+    return name in _OF_THE_EDITOR or name.lower().endswith(_EDITOR_ENDINGS)
+
+
 class _Walker:
     """Compares what the file gives with what n8n keeps."""
 
@@ -101,7 +106,7 @@ class _Walker:
     def _unknown(
         self, level: Level, name: str, value: Json, kept: Mapping[str, Any], path: JsonPath
     ) -> Iterator[Issue]:
-        if name in _OF_THE_EDITOR or name.lower().endswith(_EDITOR_ENDINGS):
+        if is_of_the_editor(name):
             return
         of = f"{self._node.type} version {self._context.version:g}"
         where = f" in `{path[-1]}`" if path and isinstance(path[-1], str) else ""

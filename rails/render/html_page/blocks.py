@@ -9,7 +9,7 @@ from rails.core.change_summary import ChangeSummary
 from rails.core.text import head_and_tail, one_line, sha256
 from rails.render import blocks
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.render.html_page.table import nowhere, table_html
+from rails.render.html_page.table import Link, nowhere, table_html
 from rails.render.units import seconds_text, time_text
 
 #: Characters of one text that the page shows; the rest is named by its length and hash.
@@ -22,16 +22,20 @@ _ANSWERS: Final = {
     "approve": ("✓", "good", "Approved"),
     "deny": ("✕", "bad", "Denied"),
     "abort": ("■", "bad", "Stopped"),
+    "dry_run": ("·", "dim", "Dry run"),
 }
 _INDENTS: Final = 2
 _LISTED: Final = 200
 
 
 class HtmlRenderer:
-    """Draws blocks for a page; ``picture`` gives the drawing of what a change means, as markup."""
+    """Draws blocks for a page; ``picture`` gives the drawing of what a change means, as markup.
 
-    def __init__(self, picture: Callable[[ChangeSummary], str]) -> None:
-        self._picture = picture
+    ``link`` says where the cells of tables lead.
+    """
+
+    def __init__(self, picture: Callable[[ChangeSummary], str], link: Link = nowhere) -> None:
+        self._picture, self._link, self._tables = picture, link, 0
 
     def section(self, section: blocks.Section, next_failure: int | None = None) -> Html:
         """Return a section; ``next_failure`` is the number of the next failed one, for a link."""
@@ -63,15 +67,20 @@ class HtmlRenderer:
             case blocks.Facts():
                 rows = [(name, [el("p", html_text(line)) for line in lines]) for name, lines in block.items]
                 facts = [el("div", el("dt", html_text(_large(name))), el("dd", value)) for name, value in rows]
-                return el("dl", facts, class_="card-facts")
+                return el("dl", facts, class_="facts")
+            case blocks.Counts():
+                cards = [el("div", el("dt", html_text(name)), el("dd", html_text(f"{n:,}"))) for name, n in block.items]
+                return el("dl", cards, class_="cards")
+            case blocks.Times():
+                return _times(block.items)
             case blocks.Remark():
-                return el(
-                    "p", html_text(block.text), class_="meta" if block.tone in ("", "dim") else f"box {block.tone}"
-                )
+                kind = {"": None, "dim": "meta"}.get(block.tone, f"box {block.tone}")
+                return el("p", html_text(one_line(block.text, 1_000)), class_=kind)
             case blocks.Listing():
                 return folded(_large(block.title), "\n".join(block.lines), open_=block.open)
             case blocks.Table():
-                return table_html(block, nowhere, "table")
+                self._tables += 1
+                return table_html(block, self._link, f"table-{self._tables}")
             case blocks.Prose():
                 return el("div", el("pre", bounded(block.text.strip()), class_="prose"), class_="says")
             case blocks.AlertBlock():
@@ -148,9 +157,14 @@ def check_badge(status: str) -> Html:
 
 def notes_html(title: str, lines: Sequence[str], *, kind: str = "notes", chars: int = 400) -> Html:
     """Return sentences under a title, and how many more there are."""
+    return el("div", el("p", html_text(title), class_="label"), bullets(lines, chars), class_=kind)
+
+
+def bullets(lines: Sequence[str], chars: int = 1_000) -> Html:
+    """Return lines below each other, and how many more there are."""
     items = [el("li", html_text(one_line(line, chars))) for line in lines[:_LISTED]]
     more = [el("li", html_text(f"and {len(lines) - _LISTED} more"))] if len(lines) > _LISTED else []
-    return el("div", el("p", html_text(title), class_="label"), el("ul", items, more), class_=kind)
+    return el("ul", items, more)
 
 
 def folded(title: str, value: str, *, open_: bool = False) -> Html:
@@ -201,6 +215,25 @@ def diff_html(diff: blocks.Diff, rows: list[Html], above: Html | None = None, be
 
 def _large(words: str) -> str:
     return words[:1].upper() + words[1:]
+
+
+def _times(seconds: Sequence[tuple[str, float]]) -> Html:
+    """Draw where the time went. SVG attributes, because the policy forbids style attributes."""
+    total = sum(spent for _, spent in seconds)
+    if not total:
+        return Html("")
+    bars, at = [], 0.0
+    for stage, spent in seconds:
+        width = 1000 * spent / total
+        bars.append(el("rect", x=f"{at:.2f}", y=0, width=f"{width:.2f}", height=10, class_=f"stage-{stage}"))
+        at += width
+    legend = [
+        el("li", el("span", class_=f"swatch stage-{stage}"), html_text(f"{stage} {seconds_text(spent)}"))
+        for stage, spent in seconds
+        if spent
+    ]
+    bar = el("svg", bars, viewBox="0 0 1000 10", preserveAspectRatio="none", class_="bar", aria_hidden="true")
+    return el("div", bar, el("ul", legend, class_="legend", aria_label="Time by stage"), class_="times")
 
 
 def _cost(cost: blocks.Cost) -> Html:

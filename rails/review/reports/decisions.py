@@ -48,7 +48,7 @@ def decisions(views: Iterable[SessionView]) -> tuple[DecisionRow, ...]:
 
 def _of_turn(view: SessionView, turn: TurnView) -> Iterator[DecisionRow]:
     undone = bool(set(view.undone) & set(turn.checkpoints))
-    for asked in turn.approvals:
+    for asked in (asked for asked in turn.approvals if asked.answer != "dry_run"):
         files = read_diff(asked.diff)
         lines = sum(diff.added + diff.removed for diff in files)
         yield DecisionRow(

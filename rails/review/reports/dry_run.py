@@ -101,7 +101,7 @@ def _cases(policy: Policy, view: SessionView) -> Iterator[Case]:
     counted: dict[tuple[str, int], int] = {}
     for turn in view.turns:
         for approval in turn.approvals:
-            if not approval.answer or approval.by.startswith(_NOT_PEOPLE):
+            if approval.answer in ("", "dry_run") or approval.by.startswith(_NOT_PEOPLE):
                 continue
             items = tuple(_items(turn, approval))
             doubts = tuple(risk for risk in approval.risks if risk.startswith(_DOUBTS))

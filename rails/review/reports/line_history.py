@@ -18,7 +18,6 @@ from rails.render.blocks import Diff
 from rails.render.diffs import read_diff
 
 _ALL_LINES: Final = 10_000_000
-_DOUBT: Final = "The file was also changed outside of these sessions, so this may be another line."
 
 
 @dataclass(frozen=True, slots=True)

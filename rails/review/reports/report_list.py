@@ -8,9 +8,12 @@ from typing import Final
 from rails.config.prices import Prices
 from rails.core.dataclass import dataclass
 from rails.core.json_text import to_json
+from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.projections.common import SessionView
-from rails.render.blocks import Table
+from rails.render.blocks import Block, Remark
+from rails.review.reports.compare import SessionComparison
+from rails.review.reports.compare_tables import compare_tables, sentences
 from rails.review.reports.decisions import decisions, decisions_table
 from rails.review.reports.models import model_report, models_table
 from rails.review.reports.repair_drift import drift_report, drift_tables
@@ -22,11 +25,19 @@ REPORT_SESSIONS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class ReviewReport:
-    """A report: what it is called, its tables, and the same for programs."""
+    """A report: what it is called, its sentences and tables, and the same for programs."""
 
     title: str
-    tables: tuple[Table, ...]
+    blocks: tuple[Block, ...]
     value: Json
+
+
+def comparison(found: SessionComparison) -> ReviewReport:
+    """Return two sessions compared: what matters in sentences, then the tables."""
+    told = (Remark(sentence, "") for sentence in sentences(found))
+    return ReviewReport(
+        one_line(found.first.task or "Two sessions", 200), (*told, *compare_tables(found)), to_json(found)
+    )
 
 
 def _rules(views: Iterable[SessionView], prices: Prices) -> ReviewReport:

@@ -71,7 +71,7 @@ def states(card: SessionStats) -> frozenset[str]:
     holds = {
         "done": card.outcome == "done",
         "unfinished": not card.outcome,
-        "failed": card.outcome not in ("", "done"),
+        "failed": card.outcome not in ("", "done", "dry_run"),
         "findings": bool(card.gate_failed),
         "refused": bool(card.refused),
         "denied": bool(card.denied),
@@ -96,7 +96,7 @@ def sessions_table(cards: Sequence[SessionStats]) -> Table:
 
 
 def _row(card: SessionStats) -> tuple[Cell, ...]:
-    style: CellStyle = "good" if card.outcome == "done" else "open" if not card.outcome else "bad"
+    style: CellStyle = "good" if card.outcome == "done" else "open" if card.outcome in ("", "dry_run") else "bad"
     damage = f"; {card.damage} damaged lines" if card.damage else ""
     return cells(
         Cell(card.session_id, "head", session=card.session_id),
@@ -116,6 +116,8 @@ def outcome_words(outcome: str) -> str:
         "aborted": "stopped",
         "model_failed": "the model failed",
         "nothing_done": "nothing was done",
+        "dry_run": "dry run",
+        "partial": "applied in part",
     }
     return known.get(outcome, outcome)
 

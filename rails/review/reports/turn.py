@@ -30,6 +30,7 @@ OUTCOMES: Final[Mapping[TurnOutcome, blocks.Badge]] = {
     "findings": blocks.Badge("✕", "bad", "Stopped by the checks"),
     "denied": blocks.Badge("✕", "bad", "Denied"),
     "aborted": blocks.Badge("■", "bad", "Stopped by the human"),
+    "dry_run": blocks.Badge("·", "dim", "Dry run"),
     "failed": blocks.Badge("✕", "bad", "Failed"),
     "open": blocks.Badge("…", "open", "Unfinished"),
 }

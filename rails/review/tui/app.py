@@ -11,9 +11,9 @@ from textual.worker import get_current_worker
 from rails.core.errors import RailsError
 from rails.core.text import one_line, sha256
 from rails.log.index.index import Index
-from rails.render.table import table_as_text
-from rails.review.reports.compare_tables import compare_tables, sentences
+from rails.render.text import TextRenderer
 from rails.review.reports.line_history import line_history_as_text as story_text
+from rails.review.reports.report_list import ReviewReport
 from rails.review.session_list import SessionList
 from rails.review.tui.asked import QuestionPage
 from rails.review.tui.dialogs import Ask, Help
@@ -121,22 +121,18 @@ class ReviewApp(App[None]):
 
     def on_compare(self, event: Compare) -> None:
         """Show what differs in two sessions."""
-
-        def tell(width: int) -> list[str]:
-            found = self.library.compare(event.first, event.second)
-            tables = [line for table in compare_tables(found) for line in ("", table_as_text(table, True, width=width))]
-            return [*(one_line(sentence, 1_000) for sentence in sentences(found)), *tables]
-
-        self.push_screen(TextPage(f"{event.first} compared with {event.second}", tell))
+        self.push_screen(
+            TextPage(
+                f"{event.first} compared with {event.second}",
+                lambda width: _drawn(self.library.compare(event.first, event.second), width),
+            )
+        )
 
     def action_report(self, name: str) -> None:
         """Show a report over all sessions."""
-
-        def tell(width: int) -> list[str]:
-            tables = self.library.report(name).tables
-            return [line for table in tables for line in (table_as_text(table, True, width=width), "")]
-
-        self.push_screen(TextPage(f"Report: {name}", tell, numbers=True))
+        self.push_screen(
+            TextPage(f"Report: {name}", lambda width: _drawn(self.library.report(name), width), numbers=True)
+        )
 
     def action_search(self) -> None:
         """Ask what to look for, in all sessions."""
@@ -188,3 +184,9 @@ class ReviewApp(App[None]):
     def action_help(self) -> None:
         """Show the keys."""
         self.push_screen(Help())
+
+
+def _drawn(report: ReviewReport, width: int) -> list[str]:
+    """Return a report as lines."""
+    pen = TextRenderer(True, width)
+    return [line for block in report.blocks for line in (*pen.draw(block), "")]

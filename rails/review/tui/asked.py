@@ -113,7 +113,7 @@ class QuestionPage(Page):
         """Approve; where there are risks, once the word is typed."""
         if not self._can_answer():
             return
-        if risks := self._opened.risks if self._opened else ():
+        if risks := self._opened.careful if self._opened else ():
             more = [f"and {len(risks) - _LISTED} more"] if len(risks) > _LISTED else []
             lines = (*(one_line(risk, 300) for risk in risks[:_LISTED]), *more)
             self._typed("approve", "There are risks:", lines, lambda: self._send("approve"))

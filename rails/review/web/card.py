@@ -39,7 +39,7 @@ def question_json(
         "digest": question.digest,
         "state": question.state,
         "decides": decides,
-        "risky": bool(asked.risks),
+        "risky": bool(asked.careful),
         "grant": object_to_json(asked.grant) if asked.grant else {},
         "texts": dict(editable_texts(asked)) if asked.can_edit else {},
         "html": asked_html(question, asked, decides, full=full),
@@ -152,7 +152,7 @@ def bar_html(asked: ApprovalOpened, decides: str) -> Html:
             el("b", html_text("approve")),
             el("input", id="confirm", size=9),
         )
-        if asked.risks
+        if asked.careful
         else None
     )
     buttons = [

@@ -45,16 +45,6 @@ WINDOW: Final = 300
 _LOOK_BACK: Final = (20, 60, 120)
 _SESSIONS: Final = 200
 _HITS: Final = 50
-#: What leads from the list to other views of all sessions.
-_MORE: Final = {
-    "Filter": "#/f/",
-    "Failed": "#/f/is%3Afailed",
-    "Denied": "#/f/is%3Adenied",
-    "Unfinished": "#/f/is%3Aunfinished",
-    "Reports": "#/r/models",
-    "Heat-map": "#/r/rules",
-    "Why is this line so?": "#/y/",
-}
 _SPARK: Final = {
     "p": ("good", "checks passed"),
     "f": ("bad", "checks failed"),

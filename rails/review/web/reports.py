@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from rails.approval.policy.policy import config_folder
 from rails.config.prices import PRICES_NAME
+from rails.core.app_dirs import config_folder
 from rails.core.errors import UsageError
 from rails.core.text import one_line, sha256
 from rails.core.tool_request import Json
@@ -25,7 +25,7 @@ from rails.log.index.index import Index
 from rails.log.session_stats import SessionStats
 from rails.render.blocks import Cell
 from rails.render.html_page.markup import Html, el, html_text, join
-from rails.review.html_reports import comparison_parts, report_parts
+from rails.review.html import report_html
 from rails.review.reports.line_history import line_history_as_text
 from rails.review.reports.report_list import REPORTS
 from rails.review.session_list import SessionList
@@ -50,17 +50,15 @@ class Reports:
         """Return a report over the sessions that ``line`` asks for. Raises RailsError, as all of these do."""
         report = self._library.report(name, line)
         html = join(
-            _tabs(name), _asked("Only sessions like", line, f"r/{name}"), self._so_far(), report_parts(report, link)
+            _tabs(name), _asked("Only sessions like", line, f"r/{name}"), self._so_far(), report_html(report, link)
         )
         return {"title": report.title, "html": html}
 
     def compare(self, first: str, second: str) -> dict[str, Json]:
         """Return two sessions side by side."""
-        if first == second:
-            raise UsageError("A session cannot be compared with itself. Mark two with x.")
         found = self._library.compare(first, second)
         heading = el("h1", html_text("Two sessions compared"))
-        return {"title": "Comparison", "html": join(heading, comparison_parts(found, link))}
+        return {"title": "Comparison", "html": join(heading, report_html(found, link))}
 
     def why(self, place: str) -> dict[str, Json]:
         """Return the history of the line at ``place``, FILE:LINE."""

@@ -6,7 +6,7 @@ Edits are not run here: ``rails.edits`` plans and applies them after the gate an
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -35,12 +35,15 @@ def run_request(
     definition: Definition,
     project: Path,
     runners: Mapping[str, BuiltinRunner] | None = None,
+    keeps_back: Callable[[str], str] | None = None,
+    *,
     contain: Contain | None = None,
 ) -> ToolResult:
     """Run a validated, approved request. ``definition`` must be the one that validated it.
 
-    ``runners`` are the registry's own (``Registry.runners``). Edit tools and a definition that changed since the
-    validation are refused as a failed result. ``contain`` runs commands in the session's sandbox.
+    ``runners`` are the registry's own (``Registry.runners``); ``keeps_back`` says why a file is not shown ("": it is).
+    ``contain`` runs commands in the session's sandbox. Edit tools and a definition that changed since the validation
+    are refused as a failed result.
     """
     started = time.perf_counter()
     if definition.digest != request.definition_digest:
@@ -49,6 +52,8 @@ def run_request(
         result = ToolResult(False, f"{definition.tool_name} is an edit; edits are planned, checked and approved first.")
     elif runner := (runners or {}).get(_builtin_name(definition)):
         result = runner(request.parameters, project)
+    elif isinstance(definition.transport, Builtin):
+        result = _builtin(request, definition, project, keeps_back)
     else:
         result = _RUNNERS[type(definition.transport)](request, definition, project, contain)
     return replace(result, duration_ms=(time.perf_counter() - started) * 1000)
@@ -58,10 +63,12 @@ def _builtin_name(definition: Definition) -> str:
     return definition.transport.name if isinstance(definition.transport, Builtin) else ""
 
 
-def _builtin(request: ToolRequest, definition: Definition, project: Path, _: Contain | None) -> ToolResult:
+def _builtin(
+    request: ToolRequest, definition: Definition, project: Path, keeps_back: Callable[[str], str] | None
+) -> ToolResult:
     from rails.tools.runners import files
 
-    return files.run_builtin_tool(request, definition, project)
+    return files.run_builtin_tool(request, definition, project, keeps_back)
 
 
 def _command(request: ToolRequest, definition: Definition, project: Path, contain: Contain | None) -> ToolResult:
@@ -82,4 +89,4 @@ def _mcp(request: ToolRequest, definition: Definition, project: Path, _: Contain
     return mcp.run_mcp_tool(request, definition, project)
 
 
-_RUNNERS: Final[Mapping[type[Transport], Runner]] = {Builtin: _builtin, Command: _command, Http: _http, Mcp: _mcp}
+_RUNNERS: Final[Mapping[type[Transport], Runner]] = {Command: _command, Http: _http, Mcp: _mcp}

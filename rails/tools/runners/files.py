@@ -3,7 +3,8 @@
 Covered: every folder on the way is opened without following links and relative to the one before, so no
 path leads out of the project, not even one that is swapped while it is read; devices and pipes are not
 opened; version control, our own state, keys and ``.env`` files are not shown; binary files are named,
-not shown; every answer is bounded and in a fixed order. Not covered: secrets inside ordinary files.
+not shown; what the project restricts or the caller keeps back is neither read nor listed nor searched; every answer
+is bounded and in a fixed order. Not covered: secrets inside ordinary files.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from rails.core.builtin_tools import LIST_FILES, READ_FILE, SEARCH_FILES
 from rails.core.dataclass import dataclass
 from rails.core.errors import Refusal
 from rails.core.paths import WorkspacePath, parse_path
+from rails.core.restrictions import Restrictions
 from rails.core.text import Decoded, decode_text, one_line, sha256, why_not_text
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.data_formats.regex import Regex, RegexError, compile_pattern
@@ -47,14 +49,26 @@ class _Unreadable(Exception):
     """A path cannot be shown; the text says why, for the model."""
 
 
-def run_builtin_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
-    """Run a built-in read tool."""
+@dataclass(frozen=True, slots=True)
+class AgentView:
+    """A project as an agent may see it. ``keeps_back`` returns why a path is not shown, or an empty text."""
+
+    project: Path
+    keeps_back: Callable[[str], str]
+
+
+def run_builtin_tool(
+    request: ToolRequest, definition: Definition, project: Path, keeps_back: Callable[[str], str] | None = None
+) -> ToolResult:
+    """Run a built-in read tool. ``keeps_back`` adds to what the project itself restricts."""
     transport = definition.transport
     tool = _TOOLS.get(transport.name) if isinstance(transport, Builtin) else None
     if tool is None:
         return ToolResult(False, f"Error: {request.tool_name} cannot be run here. Do without it.")
     try:
-        return tool(request.parameters, project)
+        restricted = Restrictions.of(project).reason
+        view = AgentView(project, lambda path: restricted(path) or (keeps_back(path) if keeps_back else ""))
+        return tool(request.parameters, view)
     except _Unreadable as error:
         return ToolResult(False, f"Error: {error}")
 
@@ -62,9 +76,11 @@ def run_builtin_tool(request: ToolRequest, definition: Definition, project: Path
 # -- read_file ------------------------------------------------------------------------------------
 
 
-def _read_file(parameters: Mapping[str, Json], project: Path) -> ToolResult:
+def _read_file(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     path = _path(parameters["file_path"])
-    data = _read(project, path)
+    if why := view.keeps_back(str(path)):
+        raise _Unreadable(f"{path} is not shown to agents: {why}. Do without it.")
+    data = _read(view.project, path)
     decoded = _text_of(data, str(path))
     lines = decoded.text.split("\n")
     if lines[-1] == "":
@@ -124,12 +140,12 @@ def _string(parameters: Mapping[str, Json], name: str) -> str:
 # -- list_files and search_files ------------------------------------------------------------------
 
 
-def _list_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
+def _list_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     pattern = _string(parameters, "pattern")
     walk = _Walk()
     found: list[str] = []
     more = 0
-    for entry in walk.files(project, _start(_string(parameters, "path"))):
+    for entry in walk.files(view, _start(_string(parameters, "path"))):
         if pattern and not glob_matches(pattern, entry.path):
             continue
         if len(found) < _LISTED:
@@ -141,7 +157,7 @@ def _list_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
     return ToolResult(True, text, facts={"files": len(found) + more})
 
 
-def _search_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
+def _search_files(parameters: Mapping[str, Json], view: AgentView) -> ToolResult:
     try:
         regex = compile_pattern(_string(parameters, "pattern"))
     except RegexError as error:
@@ -152,14 +168,14 @@ def _search_files(parameters: Mapping[str, Json], project: Path) -> ToolResult:
     walk = _Walk()
     found: list[str] = []
     total = budget = 0
-    for entry in walk.files(project, _start(_string(parameters, "path"))):
+    for entry in walk.files(view, _start(_string(parameters, "path"))):
         if glob and not glob_matches(glob, entry.path):
             continue
         budget += entry.size
         if budget > _SEARCHED_BYTES:
             walk.stopped = f"stopped after {_SEARCHED_BYTES // 1_000_000} MB; name a path or a glob"
             break
-        for line in _matching_lines(project, entry, regex, walk):
+        for line in _matching_lines(view.project, entry, regex, walk):
             total += 1
             if len(found) < _MATCHES:
                 found.append(line)
@@ -221,11 +237,18 @@ class _Walk:
     """Goes through a project's files in name order, and counts what it leaves out."""
 
     def __init__(self) -> None:
-        self.visited = self.links = self.unread = 0
+        self.visited = self.links = self.unread = self.kept_back = 0
         self.stopped = ""
 
-    def files(self, project: Path, start: str) -> Iterator[_Entry]:
-        """Yield every ordinary file below ``start``, which may be a file itself."""
+    def files(self, view: AgentView, start: str) -> Iterator[_Entry]:
+        """Yield every ordinary file below ``start`` that may be seen; ``start`` may be a file itself."""
+        for entry in self._all(view.project, start):
+            if view.keeps_back(entry.path):
+                self.kept_back += 1
+            else:
+                yield entry
+
+    def _all(self, project: Path, start: str) -> Iterator[_Entry]:
         folder = _open_folders(project, start.split("/")[:-1] if start else [])
         try:
             if start:
@@ -266,6 +289,7 @@ class _Walk:
         said = [self.stopped] if self.stopped else []
         said += [f"{self.links} link{'' if self.links == 1 else 's'} not followed"] if self.links else []
         said += [f"{self.unread} binary, large or unreadable left out"] if self.unread else []
+        said += [f"{self.kept_back} kept back from agents"] if self.kept_back else []
         return [f"({'; '.join(said)})"] if said else []
 
 
@@ -352,7 +376,7 @@ def _text_of(data: bytes, shown: str) -> Decoded:
     return decoded
 
 
-_TOOLS: Final[Mapping[str, Callable[[Mapping[str, Json], Path], ToolResult]]] = {
+_TOOLS: Final[Mapping[str, Callable[[Mapping[str, Json], AgentView], ToolResult]]] = {
     READ_FILE.name: _read_file,
     LIST_FILES.name: _list_files,
     SEARCH_FILES.name: _search_files,

@@ -1,4 +1,4 @@
-"""What the overseer looks for in texts: commands that do damage, credentials, texts that steer an agent.
+"""What overseer and approval card look for: commands that do damage, credentials, texts that steer an agent.
 
 Covered: the common ways to destroy, to download and run, to take rights, to open a way in, to rewrite shared
 history, to publish. Not covered: what is encoded, built up from variables, or spelt in a way nobody has written
@@ -8,9 +8,10 @@ down; an alert is a reason to look, and its absence is not a clearance.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from rails.core.tool_request import Json
 from rails.log.masking import MARK
 
 #: Characters of one text that are searched.
@@ -24,7 +25,8 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     "throws work away": re.compile(r"\bgit\s+(reset\s+[^\n]{0,40}--hard|clean\s+-[a-zA-Z]*f|checkout\s+--\s+\.)"),
     "downloads and runs": re.compile(
-        rf"\b(curl|wget)\b[^\n|]{{0,200}}\|\s*{_RUNNERS}|\b((ba|z|da)?sh|source)\s+<\(\s*(curl|wget)\b"
+        rf"\b(curl|wget)\b([^\n]|\\\n){{0,300}}\|\s*{_RUNNERS}|\b((ba|z|da)?sh|source)\s+<\(\s*(curl|wget)\b"
+        r"|\b(ba|z|da)?sh\s+-[a-z]*c\s+[\"']?(\$\(|`)\s*(curl|wget)\b"
         rf"|\beval\s+[\"']?\$\(\s*(curl|wget)\b|\bbase64\s+(-d|-D|--decode)\b[^\n|]{{0,80}}\|\s*{_RUNNERS}"
         r"|\b(iwr|irm|Invoke-WebRequest|Invoke-RestMethod)\b[^\n|]{0,200}\|\s*(iex|Invoke-Expression)\b"
         r"|\bpowershell\b[^\n]{0,80}\s-e(nc|ncodedcommand)?\s",
@@ -50,6 +52,7 @@ _DANGEROUS: Final[Mapping[str, re.Pattern[str]]] = {
         r"|(^|[;&|]\s*|\bsudo\s+)(shutdown|reboot|halt|poweroff)\b"
     ),
 }
+_PIPED: Final = re.compile(r"\|&?\s*(sudo\s+)?(env\s+)?(/\S{0,40}/)?(ba|z|da|k|fi)?sh\b(?!\s*\||[\w.=/-])")
 _CREDENTIAL: Final = re.compile(
     r"\b(sk-ant-[A-Za-z0-9_-]{16,}|sk-[A-Za-z0-9]{32,}|gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,}"
     r"|glpat-[A-Za-z0-9_-]{20,}|A(KIA|SIA)[0-9A-Z]{16}|xox[abprs]-[A-Za-z0-9-]{20,}|AIza[A-Za-z0-9_-]{35}"
@@ -77,6 +80,12 @@ def danger(text: str) -> tuple[str, str] | None:
     return None
 
 
+def piped_to_shell(text: str) -> str:
+    """Return where ``text`` pipes into a shell, or an empty text."""
+    found = _PIPED.search(text[:LOOKED_AT])
+    return found[0].strip() if found else ""
+
+
 def credential(text: str) -> tuple[str, bool] | None:
     """Return what of a credential may be shown, and whether its shape is common in examples; or ``None``.
 
@@ -101,3 +110,16 @@ def invented(text: str) -> str:
     """Return the beginning of a tool result that an agent wrote itself, or an empty text."""
     found = _INVENTED.search(text)
     return found[0] if found else ""
+
+
+def texts_of(value: Json) -> Iterator[str]:
+    """Yield every text in a value, and the texts of a list as one line too: a command may be a list of words."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        items = list(value.values()) if isinstance(value, dict) else value
+        words = [item for item in items if isinstance(item, str)]
+        if isinstance(value, list) and len(words) > 1:
+            yield " ".join(words)
+        for item in items:
+            yield from texts_of(item)

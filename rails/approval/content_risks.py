@@ -1,0 +1,202 @@
+"""What the content of a change, or the parameters of a run, hides or does: named risks, each with a sentence. Pure.
+
+A named risk asks for the typed word, and a rule of a policy can name it. Together with the card they keep one
+promise: every changed byte is visible, or something here says why not.
+
+Covered: lines and characters that a card leaves out, bytes that are no text, control and invisible characters, letters
+that pass for others, keys and tokens, commands that do damage or pipe into a shell, folders named like a variable.
+Not covered: what a text means. A command that is put together from variables is one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple
+
+from rails.approval.diff_view import card_lines, file_diff
+from rails.core.changes import FileChange
+from rails.core.text import decode_text, one_line, printable
+from rails.core.tool_request import Json
+from rails.log.masking import Masker
+from rails.log.suspicious_text import credential, danger, instruction, piped_to_shell, texts_of
+from rails.render.blocks import show
+
+RiskKind = Literal[
+    "hidden", "not_text", "control", "invisible", "lookalike", "secret", "command", "instruction", "variable_path",
+    "protected", "delete", "large_deletion", "executable", "checks", "run", "project_tool", "doubt", "policy",
+]  # fmt: skip
+#: What an ``allow`` has to name before it covers it: the rule would vouch for what nobody has looked at.
+UNNAMED_NEVER: Final = frozenset(
+    ("not_text", "control", "invisible", "lookalike", "secret", "command", "instruction", "variable_path")
+)
+#: Lines of a run's parameters that a card shows unless the reader asks for all.
+PARAMETER_LINES: Final = 40
+#: The longest name of a file that every place shows in full.
+_NAME_CHARS: Final = 300
+_NAMED: Final = 3
+
+_SYMBOL: Final = "\u2190-\u21ff\u231a-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
+#: What draws as people expect: the selector behind a symbol, the joiner between two, the spaces of real typesetting.
+_EXPECTED: Final = re.compile(
+    f"(?<=[{_SYMBOL}0-9#*])\ufe0f|(?<=[{_SYMBOL}\ufe0f])\u200d(?=[{_SYMBOL}])|[\xa0\u202f\u3000\f]"
+)
+_WORD: Final = re.compile(r"[^\W\d_]+")
+#: Letters of other scripts that most fonts draw as one of these (Unicode's confusables, the ones that are alike).
+_ALIKE: Final = str.maketrans(
+    "аеорсухіјѕһԁԛԝѵӏАВЕКМНОРСТУХІЈЅԚԜΑΒΕΖΗΙΚΜΝΟΡΤΥΧονρϲϳօսոհցԱՕՍıɡɑ",
+    "aeopcyxijshdqwvlABEKMHOPCTYXIJSQWABEZHIKMNOPTYXovpcjounhgUOUiga",
+)
+_DOCUMENTS: Final = (".md", ".markdown", ".rst", ".txt", ".adoc")
+_VARIABLE: Final = re.compile(r"\$\{|\$\(|\$[A-Z_]{2,}|%[A-Za-z_]+%")
+_ESCAPE: Final = re.compile(r"\\.")
+_MASKER: Final = Masker(b"shape")
+
+
+class Risk(NamedTuple):
+    """A reason to look twice: its name, the file that it is about ("" for all), and the sentence."""
+
+    kind: RiskKind
+    path: str
+    text: str
+
+
+def content_risks(change: FileChange, files: int = 1) -> Iterator[Risk]:
+    """Yield what a card with so many ``files`` does not show of ``change``, and what in it deserves a second look."""
+    path = str(change.path)
+    yield from _name_risks(change, path)
+    old, new = (decode_text(data or b"") for data in (change.before, change.after))
+    if old is None or new is None:
+        yield Risk("not_text", path, f"{path} is not text: what would be written cannot be shown.")
+        return
+    diff = file_diff(change, max_lines=card_lines(files))
+    if diff.hidden or diff.shortened:
+        what = f"{diff.hidden} lines are" if diff.hidden else f"the middle of {diff.shortened} long lines is"
+        yield Risk("hidden", path, f"Not all of {path} is shown: {what} left out (v shows everything).")
+    # By place, not by number of line: what is shown of a line is not what would be written.
+    before, after = old.text.split("\n"), new.text.split("\n")
+    known = set(before)
+    added = [line.removesuffix("\r") for line in after if line not in known] if change.after is not None else []
+    yield from _text_risks(path, added, lambda: f"{old.text}\n{new.text}")
+    yield from _command_risks(path, "\n".join(added))
+    gone = set(after)
+    if what := _secret("\n".join([*added, *(line for line in before if line not in gone)])):
+        yield Risk("secret", path, f"{path}: a changed line holds what looks like a key or token ({what}).")
+
+
+def parameter_risks(tool: str, parameters: Mapping[str, Json]) -> Iterator[Risk]:
+    """Yield what a card does not show of the parameters of a run, and what in them deserves a second look."""
+    lines = parameter_lines(parameters)
+    if len(lines) > PARAMETER_LINES or any(
+        show(line, changed=False) != show(line, full=True, changed=False) for line in lines
+    ):
+        yield Risk("hidden", "", f"Not all parameters of {tool} are shown (v shows everything).")
+    texts = list(texts_of(dict(parameters)))
+    yield from _text_risks("", [line for text in texts for line in text.split("\n")], lambda: "", tool)
+    found = next((hit for text in texts if (hit := _damage(text))), "")
+    if found:
+        yield Risk("command", "", f"{tool} would get a command that {found}.")
+    if what := _secret("\n".join(texts)):
+        yield Risk("secret", "", f"A parameter of {tool} holds what looks like a key or token ({what}).")
+
+
+def returned_risks(text: str) -> Iterator[Risk]:
+    """Yield what an agent should perhaps not read of what a tool returned."""
+    if words := instruction(text):
+        yield Risk("instruction", "", f"It speaks to the agent: {one_line(words, 80)}")
+    if what := _secret(text):
+        yield Risk("secret", "", f"It holds what looks like a key or token ({what}).")
+    yield from _text_risks("", text.split("\n"), lambda: "", "the result")
+
+
+def parameter_lines(parameters: Mapping[str, Json]) -> list[str]:
+    """Return the parameters as JSON, with a line break shown after each escaped one."""
+    text = json.dumps(dict(parameters), indent=2, ensure_ascii=False)
+    return _ESCAPE.sub(lambda escape: escape[0] + ("\n" if escape[0] == r"\n" else ""), text).split("\n")
+
+
+def _name_risks(change: FileChange, path: str) -> Iterator[Risk]:
+    if len(path) > _NAME_CHARS:
+        yield Risk("hidden", path, f"The name {one_line(path, 100)} is too long to be shown everywhere.")
+    if change.before is None and _VARIABLE.search(path):
+        yield Risk("variable_path", path, f"{path} is a folder or file of this very name; no variable is filled in.")
+    for part in change.path.parts:
+        like = part.translate(_ALIKE)
+        if (like != part and like.isascii()) or any(map(_mixed, _WORD.findall(part))):
+            yield Risk(
+                "lookalike", path, f"The name {part} is written with letters of another script: it looks like {like}."
+            )
+            return
+
+
+def _text_risks(path: str, lines: Sequence[str], around: Callable[[], str], what: str = "") -> Iterator[Risk]:
+    """Yield the characters of ``lines`` that deceive: controls, invisible ones, letters that pass for others."""
+    name = path or what
+    suspicious = [line for line in lines if not (line.isascii() and line.expandtabs(1).isprintable())]
+    hidden = {c for line in suspicious for c in _EXPECTED.sub("", line) if c != "\t" and printable(c, keep="") != c}
+    for kind, control in (("control", True), ("invisible", False)):
+        found = sorted(
+            c for c in hidden if (unicodedata.category(c) == "Cc") is control and not unicodedata.combining(c)
+        )
+        if found:
+            yield Risk(
+                "control" if kind == "control" else "invisible",
+                path,
+                f"{name} gets {kind} characters: {_listed(found)}.",
+            )
+    if words := _passing(suspicious, around):
+        shown = ", ".join(one_line(word, 40) for word in words[:_NAMED])
+        yield Risk("lookalike", path, f"{name} gets words with letters that pass for others: {shown}.")
+
+
+def _listed(chars: Sequence[str]) -> str:
+    named = [f"U+{ord(char):04X} {unicodedata.name(char, '')}".rstrip() for char in chars[:_NAMED]]
+    return ", ".join(named) + (f" and {len(chars) - _NAMED} more" if len(chars) > _NAMED else "")
+
+
+def _passing(lines: Sequence[str], around: Callable[[], str]) -> list[str]:
+    """Return the words that look like others: two scripts in one word, or all of it like a word that is there."""
+    words = list(dict.fromkeys(word for line in lines for word in _WORD.findall(line) if not word.isascii()))
+    alike = {
+        word: like for word in words if (like := word.translate(_ALIKE)) != word and like.isascii() and len(word) > 2
+    }
+    there = set(_WORD.findall(around())) if alike else set()
+    return [word for word in words if _mixed(word) or alike.get(word) in there]
+
+
+def _mixed(word: str) -> bool:
+    """Whether a word mixes plain Latin letters with letters that only look like them."""
+    if word.isascii() or not any(char.isascii() and char.isalpha() for char in word):
+        return False
+    return any(char.translate(_ALIKE) != char or _variant(char) for char in word if not char.isascii())
+
+
+def _variant(char: str) -> bool:
+    """Whether a character is a Latin letter in other clothes: full-width, mathematical, circled no."""
+    plain = unicodedata.normalize("NFKC", char)
+    return char not in "ªº" and len(plain) == 1 and plain.isascii() and plain.isalpha()
+
+
+def _command_risks(path: str, added: str) -> Iterator[Risk]:
+    document = path.casefold().endswith(_DOCUMENTS)
+    if found := _damage(added, document=document):
+        yield Risk("command", path, f"{path} gets a command that {found}.")
+
+
+def _damage(text: str, *, document: bool = False) -> str:
+    """Say what a command in ``text`` does; in a document, only what readers paste into a shell counts."""
+    piped = piped_to_shell(text)
+    found = danger(text)
+    if found and (not document or found[0] == "downloads and runs"):
+        return f"{found[0]}: {one_line(found[1], 80)}"
+    return f"pipes into a shell: {one_line(piped, 80)}" if piped else ""
+
+
+def _secret(text: str) -> str:
+    """Return what of a key or token may be shown, or an empty text."""
+    if found := credential(text):
+        return found[0]
+    masked = _MASKER.text(text) if _MASKER.may_touch(text) else text
+    return "" if masked == text else "masked in the log"

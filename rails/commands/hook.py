@@ -1,0 +1,165 @@
+"""``ai-rails hook``: what other agents call at their edits, and how it is put into their settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rails.core.errors import EXIT_FINDINGS, EXIT_OK
+
+if TYPE_CHECKING:
+    import argparse
+
+    from rails.integrations.hooks.install import Settings
+
+HOSTS: Final = ("claude-code", "codex")
+_SWITCHES: Final = ("--strict", "--rewrite")
+_SHOWN: Final = 5
+_TRUST: Final = {
+    "claude-code": "Claude Code reads them at its next start; /hooks shows them.",
+    "codex": "Codex runs a hook only after you trusted it: start codex, open /hooks, and trust these once.",
+}
+
+
+def without_options(words: Sequence[str]) -> int | None:
+    """HookAnswer a host's call, which is two words; ``None`` for anything else. A host waits: little is imported."""
+    if not words or words[0] not in HOSTS or not set(words[1:]) <= set(_SWITCHES):
+        return None
+    from rails.integrations.daemon.client import answer_call
+
+    data = sys.stdin.buffer.read()
+    answer = answer_call(words[0], data, os.environ, strict=_SWITCHES[0] in words, rewrite=_SWITCHES[1] in words)
+    sys.stdout.write(answer.out)
+    sys.stderr.write(answer.err)
+    return answer.code
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, help_text in (
+        ("install", "put the hooks into a host's settings; the rest of them stays byte for byte"),
+        ("uninstall", "take them out again"),
+        ("test", "show what the hook says to a clean edit and to one with a mistake"),
+    ):
+        one = actions.add_parser(action, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
+        one.add_argument("host", choices=HOSTS, help="claude-code or codex")
+        if action != "test":
+            one.add_argument("--project", action="store_true", help="the project's settings, shared with others")
+            one.add_argument("--user", action="store_true", help="your own settings, for all projects (the default)")
+            one.add_argument("--dry-run", action="store_true", help="show the change and write nothing")
+        if action == "install":
+            one.add_argument("--strict", action="store_true", help="what cannot be judged is denied, not let through")
+            words = "let formatting through by itself although Codex takes that for a permission"
+            one.add_argument("--rewrite", action="store_true", help=words)
+    actions.add_parser("status", help="which hosts call us, and the last calls")
+    for host in HOSTS:
+        one = actions.add_parser(host, help=f"what {host} calls: its JSON in, our JSON out")
+        one.add_argument("--strict", action="store_true", help="what cannot be judged is denied")
+        one.add_argument("--rewrite", action="store_true", help="formatting goes through by itself")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Carry out one action and return the exit code."""
+    if options.action == "status":
+        return _status()
+    if options.action == "test":
+        return _test(options.host)
+    return _change(options)
+
+
+def _change(options: argparse.Namespace) -> int:
+    """Put the hooks in or take them out."""
+    from rails.core.errors import UsageError
+    from rails.integrations.hooks import install
+
+    if options.project and options.user:
+        raise UsageError("--project or --user, not both. Nothing was changed.")
+    settings = install.settings_of(options.host, _project(), shared=options.project)
+    adding = options.action == "install"
+    words = [switch for switch in _SWITCHES if adding and getattr(options, switch[2:])]
+    text = install.installed(settings, words) if adding else install.removed(settings)
+    if text == settings.text:
+        print(f"{settings.file}: {'the hooks are there already' if adding else 'there is no hook of ours'}.")
+        return EXIT_OK
+    if options.dry_run:
+        print("\n".join(_diff(settings, text)))
+        print("Nothing was written: this is a dry run.")
+        return EXIT_OK
+    install.write_settings(settings, text)
+    print(f"{settings.file}: {'hooks added' if adding else 'hooks removed'}; everything else in it is as it was.")
+    if adding:
+        print(_TRUST[options.host])
+        print(f"Try it: ai-rails hook test {options.host}     Remove it: ai-rails hook uninstall {options.host}")
+    return EXIT_OK
+
+
+def _diff(settings: Settings, text: str) -> Iterator[str]:
+    from rails.core.changes import unified_diff
+
+    return iter(unified_diff(settings.text.encode() or None, text.encode() or None, settings.file.name))
+
+
+def _status() -> int:
+    """Show which settings hold our hooks, and the last calls of this project."""
+    from rails.integrations.hooks import install
+
+    project = _project()
+    for host in HOSTS:
+        for shared in (False, True):
+            settings = install.settings_of(host, project, shared=shared)
+            whose = "project" if shared else "user"
+            for command in settings.commands or ("not installed",):
+                print(f"{host:<12} {whose:<8} {settings.file}: {command}")
+    print()
+    calls = list(_last_calls(project))
+    print(f"last calls in {project}:" if calls else f"no call in {project} yet")
+    for line in calls:
+        print(f"  {line}")
+    return EXIT_OK
+
+
+def _last_calls(project: Path) -> Iterator[str]:
+    """Yield the last verdicts of hosted sessions, the newest session first."""
+    from rails.core.events.changes import GateVerdict
+    from rails.log.reader import read_lenient
+
+    folder = project / ".rails" / "sessions"
+    logs = [one for host in HOSTS for one in folder.glob(f"{host}-*/log.jsonl")]
+    for log in sorted(logs, key=lambda one: one.stat().st_mtime, reverse=True)[:3]:
+        verdicts = [(one, one.event) for one in read_lenient(log)[0] if isinstance(one.event, GateVerdict)]
+        for record, event in verdicts[-_SHOWN:]:
+            files = ", ".join(line[6:] for line in event.diff.splitlines() if line.startswith("+++ b/"))
+            when, spent = record.timestamp[:19].replace("T", " "), event.duration_ms
+            yield f"{when} UTC  {log.parent.name[:24]}  {event.verdict.status:<5} {spent:7.1f} ms  {files}".rstrip()
+
+
+def _test(host: str) -> int:
+    """Send the host's own JSON of a clean edit and of one with a mistake through a gate of its own, and show both."""
+    from rails.core.scratch import scratch_folder
+    from rails.integrations.daemon.server import WarmGate
+    from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
+
+    denied = []
+    with scratch_folder("hook-test") as folder:
+        (Path(folder) / "ruff.toml").write_text("line-length = 100\n", encoding="utf-8")
+        warm = WarmGate(Path(folder))
+        try:
+            for title, content in (("a clean edit", CLEAN), ("an edit with a mistake", MISTAKE)):
+                answer = warm.answer({"host": host}, example(host, Path(folder), content))
+                print(f"{title}:\n  {answer.out or '(nothing is said: it goes through)'}")
+                denied.append("deny" in answer.out)
+        finally:
+            warm.close()
+    works = denied == [False, True]
+    print("The hook works here." if works else "The hook does NOT work here; run: ai-rails doctor")
+    return EXIT_OK if works else EXIT_FINDINGS
+
+
+def _project() -> Path:
+    from rails.integrations.daemon.place import project_around
+
+    return project_around(Path.cwd())

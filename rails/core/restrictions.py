@@ -1,0 +1,136 @@
+"""What agents may neither read nor write nor see: the patterns of a project's ``.agent-restrictions`` file.
+
+The patterns are those of ``.gitignore``: one on each line, the last that matches decides, ``!`` takes back, a leading
+or inner ``/`` ties to the project folder, a trailing one means folders only, ``**`` spans folders, ``*`` and ``?`` stay
+within a name, ``[a-z]`` is a set. What lies in a restricted folder cannot be taken back. Case does not matter.
+
+A file that is there and cannot be read, is a link, is too large or no UTF-8 restricts everything: nobody knows what it
+says. A project can only restrict with it; it allows nothing.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from rails.core.dataclass import dataclass
+
+RESTRICTIONS_NAME: Final = ".agent-restrictions"
+_MOST_BYTES: Final = 200_000
+_MOST_PATTERNS: Final = 2_000
+_MOST_CHARS: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    shape: re.Pattern[str]
+    restricts: bool
+    folders_only: bool
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restrictions:
+    """The patterns in force; ``broken`` says why all is restricted instead."""
+
+    patterns: tuple[_Pattern, ...] = ()
+    broken: str = ""
+
+    @classmethod
+    def of(cls, project: Path) -> Restrictions:
+        """Return what ``project`` restricts; nothing without a file."""
+        try:
+            data = _read(project / RESTRICTIONS_NAME)
+        except FileNotFoundError:
+            return cls()
+        except OSError as error:
+            what = "it is a link" if error.errno == errno.ELOOP else error.strerror
+            return cls(broken=f"{RESTRICTIONS_NAME} cannot be read ({what})")
+        return cls.parsed(data)
+
+    @classmethod
+    def parsed(cls, data: bytes) -> Restrictions:
+        """Return what a file of this content restricts."""
+        try:
+            lines = data.decode("utf-8-sig").splitlines()
+            if len(data) > _MOST_BYTES or len(lines) > _MOST_PATTERNS or any(len(line) > _MOST_CHARS for line in lines):
+                return cls(broken=f"{RESTRICTIONS_NAME} is too large")
+            return cls(tuple(made for line in lines if (made := _pattern(line))))
+        except (UnicodeDecodeError, re.error) as error:
+            return cls(broken=f"{RESTRICTIONS_NAME} cannot be read ({error})")
+
+    def reason(self, path: str) -> str:
+        """Return why agents may not touch ``path`` (written with ``/``, from the project folder); "" if they may."""
+        if self.broken:
+            return self.broken
+        parts = path.casefold().split("/") if self.patterns else []
+        for end in range(1, len(parts) + 1):
+            name, is_folder = "/".join(parts[:end]), end < len(parts)
+            if (last := self._last(name, is_folder)) and last.restricts:
+                return f"{RESTRICTIONS_NAME} has {last.written}"
+        return ""
+
+    def _last(self, name: str, is_folder: bool) -> _Pattern | None:
+        fitting = (one for one in reversed(self.patterns) if is_folder or not one.folders_only)
+        return next((one for one in fitting if one.shape.fullmatch(name)), None)
+
+
+def _read(place: Path) -> bytes:
+    file = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with os.fdopen(file, "rb") as stream:
+        return stream.read(_MOST_BYTES + 1)
+
+
+def _pattern(line: str) -> _Pattern | None:
+    """Return the pattern of a line; ``None`` for an empty one and a comment."""
+    text = re.sub(r"(?<!\\) +$", "", line.rstrip("\r"))
+    if not text or text.startswith("#"):
+        return None
+    restricts = not text.startswith("!")
+    body = text.removeprefix("!").removeprefix("./")
+    folders_only, body = body.endswith("/"), body.rstrip("/")
+    tied = "/" in body
+    shape = _regex(body.removeprefix("/").casefold())
+    anywhere = "" if tied else "(?:.*/)?"
+    return _Pattern(re.compile(anywhere + shape, re.DOTALL), restricts, folders_only, text) if shape else None
+
+
+def _regex(glob: str) -> str:
+    """Translate a glob, part by part."""
+    parts = [part for part, before in pairwise(["", *glob.split("/")][::-1]) if part != "**" or before != "**"][::-1]
+    shapes = ["" if part == "**" else _name_regex(part) for part in parts]
+    out = ""
+    for at, (part, shape) in enumerate(zip(parts, shapes, strict=True)):
+        last = at == len(parts) - 1
+        if part == "**":
+            out += ".+" if last else "(?:.*/)?"
+        else:
+            out += shape + ("" if last else "/")
+    return out
+
+
+def _name_regex(part: str) -> str:
+    out, at = "", 0
+    while at < len(part):
+        char = part[at]
+        close = part.find("]", at + 2 + (part[at + 1 : at + 2] in ("!", "^"))) if char == "[" else -1
+        if char == "*":
+            out += "" if out.endswith("[^/]*") else "[^/]*"
+        elif char == "?":
+            out += "[^/]"
+        elif close > 0:
+            inside = part[at + 1 : close].replace("\\", r"\\").replace("[", r"\[")
+            negated = inside.startswith(("!", "^"))
+            out += f"(?!/)[{'^' if negated else ''}{inside[negated:]}]"
+            at = close
+        elif char == "\\" and at + 1 < len(part):
+            at += 1
+            out += re.escape(part[at])
+        else:
+            out += re.escape(char)
+        at += 1
+    return out

@@ -1,0 +1,110 @@
+"""Asking the warm gate of a project, and starting it where there is none.
+
+A host waits for this process, so it imports little and knows nothing of gates: it passes on what it was given, and
+what comes back. Whatever goes wrong is an answer that says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core.errors import RailsError
+from rails.integrations.daemon import place
+
+#: The host's own limit is above this (the installed settings say 60 s), so that the last word is ours.
+DEADLINE_SECONDS: Final = 50.0
+#: For a new process to be ready to listen.
+_START_SECONDS: Final = 15.0
+#: One that ends before it has answered is started again: it may have found another that was just ending.
+_STARTS: Final = 8
+#: What of the environment a host tells its hooks.
+_TOLD: Final = ("CLAUDE_PROJECT_DIR",)
+
+
+class Answered:
+    """What a hook prints and how it ends."""
+
+    def __init__(self, out: str = "", err: str = "", code: int = 0) -> None:
+        self.out, self.err, self.code = out, err, code
+
+
+def answer_call(
+    host: str, data: bytes, environment: Mapping[str, str], *, strict: bool = False, rewrite: bool = False
+) -> Answered:
+    """Return the answer to one call of ``host``; ``data`` is its input as it came."""
+    until = time.monotonic() + DEADLINE_SECONDS
+    folder = Path(environment.get("CLAUDE_PROJECT_DIR") or _folder_of(data))
+    try:
+        file = place.socket_of(place.project_around(folder))
+        told = {name: environment[name] for name in _TOLD if name in environment}
+        head = {"host": host, "environment": told, "strict": strict, "rewrite": rewrite, "bytes": len(data)}
+        said = _ask(file, json.dumps(head).encode() + b"\n" + data, folder, until)
+        value = json.loads(said)
+        return Answered(str(value["out"]), str(value["err"]), int(value["code"]))
+    except (RailsError, OSError, ValueError, KeyError, TypeError) as error:
+        return _unanswered(host, data, str(error) or type(error).__name__, strict=strict)
+
+
+def _folder_of(data: bytes) -> str:
+    """Return the working directory that a host's input names."""
+    try:
+        value = json.loads(data)
+        return str(value.get("cwd") or str(Path.cwd())) if isinstance(value, dict) else str(Path.cwd())
+    except ValueError:
+        return str(Path.cwd())
+
+
+def _ask(file: Path, message: bytes, folder: Path, until: float) -> bytes:
+    """Send ``message`` and return the whole answer; a gate that is not there is started, a few times at most."""
+    started, child, starts = 0.0, 0, 0
+    while True:
+        try:
+            said = _exchange(file, message, until)
+            if said.endswith(b"\n"):
+                return said
+            problem: OSError = OSError("the gate broke off")
+        except (FileNotFoundError, ConnectionError) as error:
+            problem = error
+        now = time.monotonic()
+        if now > until or (started and now > started + _START_SECONDS):
+            raise problem
+        if not child or place.has_ended(child):
+            if starts == _STARTS:
+                raise OSError("the gate could not be started; run: ai-rails doctor") from problem
+            child, started, starts = place.start(folder), now, starts + 1
+        time.sleep(0.02 * max(starts, 1))
+
+
+def _exchange(file: Path, message: bytes, until: float) -> bytes:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        connection.settimeout(max(until - time.monotonic(), 0.01))
+        connection.connect(str(file))
+        place.require_own(connection)
+        connection.sendall(message)
+        parts = []
+        while part := connection.recv(1 << 16):
+            parts.append(part)
+        return b"".join(parts)
+
+
+def _unanswered(host: str, data: bytes, why: str, *, strict: bool) -> Answered:
+    """Return the answer of a call that no gate has judged."""
+    from rails.integrations.hooks.contract import HookCall, HookSettings, not_judged
+    from rails.integrations.hooks.hosts import host_of, read_hook_call
+
+    known = host_of(host)
+    assert known is not None, "the command line knows the hosts"
+    try:
+        call = read_hook_call(known, data, os.environ)
+    except ValueError as error:
+        call, why = HookCall(host, "before", "", Path()), f"the host's input is no JSON ({error})"
+    if call is None:
+        return Answered()
+    answer = known.printed(call, not_judged(call, why, HookSettings(strict=strict)))
+    return Answered(answer.out, answer.err, answer.code)

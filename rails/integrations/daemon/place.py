@@ -1,0 +1,84 @@
+"""Where the warm gate of a project listens, who may talk to it, and how it is started. Imports next to nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import socket
+import stat
+import struct
+import sys
+from pathlib import Path
+from typing import Final
+
+import rails
+from rails.core.errors import WorkspaceError
+
+#: The name of a socket may have 107 bytes, of which ours takes 35.
+_BASE_BYTES: Final = 70
+
+
+def project_around(folder: Path) -> Path:
+    """Return the project that a folder belongs to: the nearest one above with ``.git`` or our own files, or itself."""
+    folder = folder.resolve()
+    for one in (folder, *folder.parents):
+        if any((one / mark).exists() for mark in (".git", ".rails.toml", ".rails")):
+            return one
+    return folder
+
+
+def socket_of(project: Path) -> Path:
+    """Return the socket of a project's gate, of this version of AI-Rails and this Python."""
+    told = "\0".join((str(project), rails.__version__, sys.executable, str(_written())))
+    return runtime_folder() / f"{hashlib.sha256(told.encode('utf-8', 'surrogateescape')).hexdigest()[:20]}.sock"
+
+
+def runtime_folder() -> Path:
+    """Return our private folder for sockets; it is made. Raises WorkspaceError where it is not ours alone."""
+    base = os.environ.get("XDG_RUNTIME_DIR", "")
+    short = base and len(os.fsencode(base)) < _BASE_BYTES
+    folder = Path(base, "ai-rails") if short else Path("/tmp", f"ai-rails-{os.getuid()}")  # noqa: S108 - looked at below
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    facts = os.lstat(folder)
+    if not stat.S_ISDIR(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o077:
+        raise WorkspaceError(f"{folder} is not a folder of yours alone; remove it, and try again.")
+    return folder
+
+
+def require_own(connection: socket.socket) -> None:
+    """Raise ConnectionError unless the other end of a connection is a process of this user."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return
+    size = struct.calcsize("3i")
+    _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
+    if uid not in (os.getuid(), 0):
+        raise ConnectionError("the other end belongs to somebody else")
+
+
+def start(folder: Path) -> int:
+    """Start the gate of the project of ``folder``, in a session of its own, and return its process number."""
+    null = os.open(os.devnull, os.O_RDWR)
+    try:
+        actions = [(os.POSIX_SPAWN_DUP2, null, number) for number in (0, 1, 2)]
+        argv = [sys.executable, "-m", "rails.integrations.daemon.server", str(project_around(folder))]
+        return os.posix_spawn(sys.executable, argv, dict(os.environ), file_actions=actions, setsid=True)
+    finally:
+        os.close(null)
+
+
+def has_ended(process: int) -> bool:
+    """Whether a process of :func:`start` has ended: it failed, or found another at work."""
+    try:
+        return os.waitpid(process, os.WNOHANG)[0] == process
+    except ChildProcessError:  # its end was seen already
+        return True
+
+
+def _written() -> int:
+    """Return when this version's code was put in place: an upgrade gets a gate of its own."""
+    try:
+        return (Path(rails.__file__).parent / "cli.py").stat().st_mtime_ns
+    except OSError:
+        return 0

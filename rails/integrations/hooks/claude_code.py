@@ -1,0 +1,206 @@
+"""Claude Code's hooks: its input, the bytes that its edits would write, and the answers that it counts.
+
+Measured on version 2.1.330. A deny is JSON on standard output with exit code 0; ``updatedInput`` stands without a
+permission decision, so that what the user's own permissions ask is asked all the same; an Edit can only be replaced by
+another Edit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core import paths
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.diff import line_diff
+from rails.core.text import decode_text
+from rails.core.tool_request import Json
+from rails.gate.support.read_file import read_from_disk
+from rails.integrations.hooks.contract import (
+    HookAnswer,
+    HookCall,
+    HookEvent,
+    HookResult,
+    Unjudged,
+    as_json,
+    host_object,
+    host_text,
+)
+
+NAME: Final = "claude-code"
+_EVENTS: Final[Mapping[str, HookEvent]] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PreToolUse": "before",
+    "PostToolUse": "after",
+    "PostToolUseFailure": "after",
+    "PostToolBatch": "batch",
+    "Stop": "stop",
+    "SubagentStop": "stop",
+    "SessionEnd": "end",
+}
+_HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse", "batch": "PostToolBatch", "start": "SessionStart"}
+#: Tools whose writing is known before it is done.
+_WRITES: Final = ("Write", "Edit", "MultiEdit", "NotebookEdit")
+#: Lines that the one Edit may span that stands for an edit and its formatting.
+_SPAN_LINES: Final = 400
+
+
+def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+    """Return the call of Claude Code's input, ``None`` for an event that nothing is done about."""
+    event = _EVENTS.get(host_text(payload.get("hook_event_name")))
+    if event is None:
+        return None
+    folder = environment.get("CLAUDE_PROJECT_DIR") or host_text(payload.get("cwd"))
+    return HookCall(
+        host=NAME,
+        event=event,
+        session=host_text(payload.get("session_id")),
+        folder=Path(folder),
+        model=host_text(payload.get("model")),
+        tool=host_text(payload.get("tool_name")),
+        input=host_object(payload.get("tool_input")),
+        call_id=host_text(payload.get("tool_use_id")),
+        again=payload.get("stop_hook_active") is True,
+        reason=host_text(payload.get("reason")) or host_text(payload.get("source")),
+        prompt=host_text(payload.get("prompt")),
+    )
+
+
+def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
+    """Return what the tool would write, ``None`` for a tool that writes no file by itself or outside the project."""
+    if call.tool not in _WRITES:
+        return None
+    path = _path(call, project)
+    if path is None or isinstance(path, Unjudged):
+        return path
+    place = project.joinpath(*path.parts)
+    read = read_from_disk(project, path) if place.is_symlink() or place.exists() else (None, 0o644)
+    if isinstance(read, str):
+        return Unjudged(f"{path}: {read}")
+    before, mode = read
+    after = _after(call, before)
+    if isinstance(after, Unjudged):
+        return after
+    return ChangeSet((FileChange(path, before, after, mode),)) if after != before else None
+
+
+def _path(call: HookCall, project: Path) -> paths.WorkspacePath | Unjudged | None:
+    name = host_text(call.input.get("file_path")) or host_text(call.input.get("notebook_path"))
+    place = Path(name) if Path(name).is_absolute() else call.folder / name
+    try:  # the folder may be named through a link; the file itself may be one, which is the gate's to refuse
+        inside = (place.parent.resolve() / place.name).relative_to(project.resolve())
+    except (ValueError, OSError):
+        return None
+    path = paths.parse_path(inside.as_posix())
+    return path if isinstance(path, paths.WorkspacePath) else Unjudged(str(path))
+
+
+def _after(call: HookCall, before: bytes | None) -> bytes | Unjudged:
+    """Return the bytes that the tool would leave, as far as they can be told."""
+    if call.tool == "Write":
+        return host_text(call.input.get("content")).encode("utf-8", "surrogatepass")
+    if call.tool == "NotebookEdit":
+        return _notebook(call, before)
+    decoded = decode_text(before or b"")
+    if decoded is None:
+        return Unjudged("the file is not UTF-8 text")
+    edits = call.input.get("edits") if call.tool == "MultiEdit" else [dict(call.input)]
+    text = decoded.text
+    for edit in edits if isinstance(edits, list) else []:
+        old, new = host_text(host_object(edit).get("old_string")), host_text(host_object(edit).get("new_string"))
+        replaced = _replaced(text, old, new, every=host_object(edit).get("replace_all") is True)
+        if replaced is None:
+            return Unjudged("its old_string is not in the file as it is")
+        text = replaced
+    return decoded.encode(text)
+
+
+def _replaced(text: str, old: str, new: str, *, every: bool) -> str | None:
+    """Return the text as the host would edit it; line ends are the file's own."""
+    if not old:
+        return new if not text else None
+    if old not in text and "\r\n" in text:  # the host compares with plain line feeds
+        old, new = (side.replace("\r\n", "\n").replace("\n", "\r\n") for side in (old, new))
+    if old not in text:
+        return None
+    if not new and not old.endswith("\n") and f"{old}\n" in text:
+        old = f"{old}\n"  # the host takes the emptied line away
+    return text.replace(old, new) if every else text.replace(old, new, 1)
+
+
+def _notebook(call: HookCall, before: bytes | None) -> bytes | Unjudged:
+    """Return the notebook with the cell replaced, inserted or deleted."""
+    try:
+        notebook = json.loads(before or b"")
+        cells = notebook["cells"]
+        wanted, mode = host_text(call.input.get("cell_id")), host_text(call.input.get("edit_mode")) or "replace"
+        at = next((n for n, cell in enumerate(cells) if cell.get("id") == wanted or f"cell-{n}" == wanted), None)
+        lines: list[Json] = [*host_text(call.input.get("new_source")).splitlines(keepends=True)]
+        if mode == "insert":
+            kind = host_text(call.input.get("cell_type")) or "code"
+            extra: dict[str, Json] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+            new: dict[str, Json] = {"cell_type": kind, "metadata": {}, **extra, "source": lines}
+            cells.insert(0 if at is None else at + 1, new)
+        elif at is None:
+            return Unjudged("there is no such cell")
+        elif mode == "delete":
+            del cells[at]
+        else:
+            cells[at]["source"] = lines
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return Unjudged("the notebook cannot be read")
+    return json.dumps(notebook, indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
+    """Return the tool's input for what the gate made of the proposal, ``None`` where there is no such input."""
+    old, new = before.changes[0], after.changes[0]
+    text = decode_text(new.after or b"")
+    if text is None or (new.after or b"").startswith(b"\xef\xbb\xbf") or b"\r" in (new.after or b""):
+        return None
+    if call.tool == "Write":
+        return {**call.input, "content": text.text}
+    was = decode_text(old.before or b"") if call.tool == "Edit" else None
+    span = _span(was.text, text.text) if was else None
+    return {**call.input, "old_string": span[0], "new_string": span[1], "replace_all": False} if span else None
+
+
+def _span(old: str, new: str) -> tuple[str, str] | None:
+    """Return the smallest unique run of whole lines that covers every difference, and what replaces it."""
+    was, now = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    blocks = line_diff(was, now).changed
+    if not blocks or not was:
+        return None
+    first, last = blocks[0].old_start, blocks[-1].old_end
+    shift = len(now) - len(was)
+    while last - first <= _SPAN_LINES:
+        piece = "".join(was[first:last])
+        if piece and old.count(piece) == 1:
+            return piece, "".join(now[first : last + shift])
+        if first == 0 and last == len(was):
+            return None
+        first, last = max(first - 1, 0), min(last + 1, len(was))
+    return None
+
+
+def printed(call: HookCall, result: HookResult) -> HookAnswer:
+    """Return what is printed; an empty result prints nothing."""
+    value: dict[str, Json] = {}
+    specific: dict[str, Json] = {}
+    if call.event == "before" and result.deny:
+        specific |= {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
+    elif call.event == "before" and result.rewritten is not None:
+        specific["updatedInput"] = dict(result.rewritten)
+    if result.block and call.event in ("after", "stop"):
+        value |= {"decision": "block", "reason": result.block}
+    # A batch that is blocked would end the host's run, so findings are told beside its results.
+    if (told := result.block if call.event == "batch" else result.context) and call.event in _HOST_EVENT:
+        specific["additionalContext"] = told
+    if result.notice:
+        value["systemMessage"] = result.notice
+    if specific:
+        value["hookSpecificOutput"] = {"hookEventName": _HOST_EVENT[call.event], **specific}
+    return HookAnswer(as_json(value) if value else "")

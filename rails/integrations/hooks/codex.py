@@ -1,0 +1,159 @@
+"""Codex's hooks: its input, what its patches would write, and the answers that it counts.
+
+Measured on version 0.169.0. Codex lets everything through that it does not understand, so nothing stands beside a
+deny; it takes a rewritten patch only together with a permission, which is given only where its user has agreed
+(``--rewrite``). A patch in a here-document of a shell command comes as that command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rails.core import paths
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.text import decode_text
+from rails.core.tool_request import Json
+from rails.gate.support.read_file import read_from_disk
+from rails.integrations.hooks import codex_patch
+from rails.integrations.hooks.codex_patch import FilePatch, PatchError
+from rails.integrations.hooks.contract import (
+    HookAnswer,
+    HookCall,
+    HookEvent,
+    HookResult,
+    Unjudged,
+    as_json,
+    host_object,
+    host_text,
+)
+
+NAME: Final = "codex"
+_EVENTS: Final[Mapping[str, HookEvent]] = {
+    "SessionStart": "start",
+    "UserPromptSubmit": "prompt",
+    "PreToolUse": "before",
+    "PostToolUse": "after",
+    "Stop": "stop",
+    "SessionEnd": "end",
+}
+_HOST_EVENT: Final = {"before": "PreToolUse", "after": "PostToolUse"}
+
+
+def call_of(payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+    """Return the call of Codex's input, ``None`` for an event that nothing is done about."""
+    del environment
+    event = _EVENTS.get(host_text(payload.get("hook_event_name")))
+    if event is None:
+        return None
+    return HookCall(
+        host=NAME,
+        event=event,
+        session=host_text(payload.get("session_id")),
+        folder=Path(host_text(payload.get("cwd"))),
+        model=host_text(payload.get("model")),
+        tool=host_text(payload.get("tool_name")),
+        input=host_object(payload.get("tool_input")),
+        call_id=host_text(payload.get("tool_use_id")),
+        again=payload.get("stop_hook_active") is True,
+        reason=host_text(payload.get("reason")),
+        prompt=host_text(payload.get("prompt")),
+    )
+
+
+def proposed(call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
+    """Return what the call's patch would write, ``None`` where it has none within the project."""
+    patch = codex_patch.patch_in(host_text(call.input.get("command")))
+    if not patch:
+        return None
+    try:
+        found = [_change(one, call.folder, project) for one in codex_patch.read_patch(patch)]
+    except PatchError as error:
+        return Unjudged(f"the patch cannot be applied here: {error}")
+    wrong = next((one for one in found if isinstance(one, Unjudged)), None)
+    if wrong:
+        return wrong
+    changes = tuple(one for change in found if isinstance(change, tuple) for one in change)
+    if len({change.path for change in changes}) < len(changes):
+        return Unjudged("the patch names one file twice")
+    return ChangeSet(changes) if changes else None
+
+
+def _change(patch: FilePatch, folder: Path, project: Path) -> tuple[FileChange, ...] | Unjudged:
+    """Return what a patch does to one file; nothing for one outside the project. Raises PatchError."""
+    path = _path(patch.path, folder, project)
+    if path is None or isinstance(path, Unjudged):
+        return () if path is None else path
+    there = project.joinpath(*path.parts)
+    read = read_from_disk(project, path) if there.is_symlink() or there.exists() else (None, 0o644)
+    if isinstance(read, str):
+        return Unjudged(f"{path}: {read}")
+    before, mode = read
+    if patch.kind == "add":
+        return (FileChange(path, before, codex_patch.added_text(patch).encode(), mode),)
+    if patch.kind == "delete" or before is None:
+        return (FileChange(path, before, None, mode),) if before is not None else Unjudged(f"{path} is not there")
+    decoded = decode_text(before)
+    if decoded is None:
+        return Unjudged(f"{path} is not UTF-8 text")
+    after = decoded.encode(codex_patch.apply_hunks(decoded.text, patch.hunks))
+    moved = _path(patch.moved, folder, project) if patch.moved else path
+    if not isinstance(moved, paths.WorkspacePath):
+        return moved or Unjudged(f"{path} is moved out of the project")
+    if moved == path:
+        return (FileChange(path, before, after, mode),)
+    return FileChange(path, before, None, mode), FileChange(moved, None, after, mode)
+
+
+def _path(name: str, folder: Path, project: Path) -> paths.WorkspacePath | Unjudged | None:
+    place = Path(name) if Path(name).is_absolute() else folder / name
+    try:
+        inside = (place.parent.resolve() / place.name).relative_to(project.resolve())
+    except (ValueError, OSError):
+        return None
+    path = paths.parse_path(inside.as_posix())
+    return path if isinstance(path, paths.WorkspacePath) else Unjudged(str(path))
+
+
+def rewritten(call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
+    """Return the patch for what the gate made of the proposal, ``None`` for one within a shell command."""
+    if call.tool == "Bash" or any(change.after is None for change in before.changes):
+        return None
+    parts = []
+    for change in after.changes:
+        old, new = decode_text(change.before or b""), decode_text(change.after or b"")
+        if old is None or new is None or "\r" in old.text + new.text or old.bom or not new.text.endswith("\n"):
+            return None
+        name = str(change.path)
+        if change.before is None:
+            parts.append(codex_patch.add_of(name, new.text))
+            continue
+        part = codex_patch.update_of(name, old.text, new.text)
+        if codex_patch.apply_hunks(old.text, _hunks_of(part)) != new.text:
+            return None
+        parts.append(part)
+    return {**call.input, "command": "\n".join([codex_patch.BEGIN, *parts, codex_patch.END])}
+
+
+def _hunks_of(part: str) -> tuple[codex_patch.Hunk, ...]:
+    return codex_patch.read_patch(f"{codex_patch.BEGIN}\n{part}\n{codex_patch.END}")[0].hunks
+
+
+def printed(call: HookCall, result: HookResult) -> HookAnswer:
+    """Return what is printed; an empty result prints nothing, and nothing stands beside a deny."""
+    if call.event == "before" and result.deny:
+        deny: dict[str, Json] = {"permissionDecision": "deny", "permissionDecisionReason": result.deny}
+        return HookAnswer(as_json({"hookSpecificOutput": {"hookEventName": "PreToolUse", **deny}}))
+    if call.event == "stop" and result.block:
+        return HookAnswer(as_json({"decision": "block", "reason": result.block}))
+    specific: dict[str, Json] = {}
+    if call.event == "before" and result.rewritten is not None and result.allowed:
+        specific |= {"permissionDecision": "allow", "updatedInput": dict(result.rewritten)}
+    if (told := result.block or result.context) and call.event in _HOST_EVENT and (specific or not result.rewritten):
+        applied = "The patch was applied. " if call.event == "after" and call.tool == "apply_patch" else ""
+        specific["additionalContext"] = applied + told
+    value: dict[str, Json] = {"systemMessage": result.notice} if result.notice else {}
+    if specific:
+        value["hookSpecificOutput"] = {"hookEventName": _HOST_EVENT[call.event], **specific}
+    return HookAnswer(as_json(value) if value else "")

@@ -1,0 +1,176 @@
+"""The patch format of Codex (``*** Begin Patch``): read, applied as its host applies it, and written.
+
+The host finds the lines of a hunk from where the last one ended, first as they are, then without blanks at the end,
+then without blanks on either side, then with typographic signs as plain ones; ``@@ text`` moves on to that line first.
+What is found here is what the host would write; where nothing is found, the host refuses the patch by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal
+
+from rails.core.dataclass import dataclass
+from rails.core.diff import DiffBlock, line_diff
+
+BEGIN: Final = "*** Begin Patch"
+END: Final = "*** End Patch"
+_ADD, _UPDATE, _DELETE, _MOVE = "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "
+_END_OF_FILE: Final = "*** End of File"
+_PLAIN: Final = str.maketrans(
+    {
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        **dict.fromkeys("\u2018\u2019\u201a\u201b", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f", '"'),
+        **dict.fromkeys("\u00a0\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000", " "),
+    }
+)
+#: How two lines are compared, the strictest first.
+_ALIKE: Final[tuple[Callable[[str], str], ...]] = (
+    lambda line: line,
+    lambda line: line.rstrip(),
+    lambda line: line.strip(),
+    lambda line: line.translate(_PLAIN).strip(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Hunk:
+    """Lines that are replaced: a line to look for first ("": none), old and new ones, whether they end the file."""
+
+    anchor: str
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FilePatch:
+    """What a patch does to one file. ``lines`` are those of a file that is added; ``moved`` its new path, if any."""
+
+    kind: Literal["add", "update", "delete"]
+    path: str
+    lines: tuple[str, ...] = ()
+    hunks: tuple[Hunk, ...] = ()
+    moved: str = ""
+
+
+class PatchError(ValueError):
+    """The patch cannot be read, or its lines are not in the file."""
+
+
+def patch_in(text: str) -> str:
+    """Return the patch that a text holds, a shell command with a here-document for one; "" where there is none."""
+    start, end = text.find(BEGIN), text.rfind(END)
+    return text[start : end + len(END)] if 0 <= start < end else ""
+
+
+def read_patch(text: str) -> list[FilePatch]:
+    """Return the files of a patch. Raises PatchError."""
+    lines = text.strip().splitlines()
+    if not lines or lines[0].strip() != BEGIN or lines[-1].strip() != END:
+        raise PatchError("it does not begin and end as a patch does")
+    found: list[FilePatch] = []
+    at, last = 1, len(lines) - 1
+    while at < last:
+        line = lines[at].strip()
+        stop = next((n for n in range(at + 1, last) if lines[n].startswith((_ADD, _UPDATE, _DELETE))), last)
+        body = lines[at + 1 : stop]
+        if line.startswith(_ADD):
+            added = tuple(one[1:] for one in body if one.startswith("+"))
+            found.append(FilePatch("add", line.removeprefix(_ADD).strip(), added))
+        elif line.startswith(_DELETE):
+            found.append(FilePatch("delete", line.removeprefix(_DELETE).strip()))
+        elif line.startswith(_UPDATE):
+            moved = body[0].removeprefix(_MOVE).strip() if body and body[0].startswith(_MOVE) else ""
+            hunks = tuple(_hunks(body[1:] if moved else body))
+            found.append(FilePatch("update", line.removeprefix(_UPDATE).strip(), (), hunks, moved))
+        elif line:
+            raise PatchError(f"line {at + 1} names no file: {line[:80]!r}")
+        at = stop if line else at + 1
+    return found
+
+
+def _hunks(body: Sequence[str]) -> Iterator[Hunk]:
+    """Yield the hunks of one file; the first may lack its ``@@``."""
+    anchor, old, new, at_end = "", list[str](), list[str](), False
+    for line in body:
+        if line == _END_OF_FILE:
+            at_end = True
+        elif line.startswith("@@"):
+            if old or new:
+                yield Hunk(anchor, tuple(old), tuple(new), at_end)
+            anchor, old, new, at_end = line[2:].strip(), [], [], False
+        elif line.startswith("-"):
+            old.append(line[1:])
+        elif line.startswith("+"):
+            new.append(line[1:])
+        elif not line or line.startswith(" "):
+            old.append(line[1:])
+            new.append(line[1:])
+        else:
+            raise PatchError(f"a line of a hunk begins with neither blank, - nor +: {line[:80]!r}")
+    if old or new:
+        yield Hunk(anchor, tuple(old), tuple(new), at_end)
+
+
+def apply_hunks(text: str, hunks: Sequence[Hunk]) -> str:
+    """Return the text with the hunks applied. Raises PatchError where their lines are not found."""
+    lines = text.split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    at = 0
+    for hunk in hunks:
+        if hunk.anchor:
+            found = _seek(lines, (hunk.anchor,), at, at_end=False)
+            if found is None:
+                raise PatchError(f"there is no line {hunk.anchor[:80]!r}")
+            at = found + 1
+        if not hunk.old:
+            place = len(lines)
+        else:
+            here = _seek(lines, hunk.old, at, at_end=hunk.at_end)
+            if here is None:
+                raise PatchError(f"its lines are not in the file, from {hunk.old[0][:80]!r}")
+            place = here
+        lines[place : place + len(hunk.old)] = hunk.new
+        at = place + len(hunk.new)
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _seek(lines: Sequence[str], wanted: Sequence[str], start: int, *, at_end: bool) -> int | None:
+    """Return where ``wanted`` stands from ``start`` on, by the strictest comparison that finds it."""
+    last = len(lines) - len(wanted)
+    begin = last if at_end and last >= start else start
+    for alike in _ALIKE:
+        goal = [alike(line) for line in wanted]
+        for place in range(begin, last + 1):
+            if all(alike(lines[place + n]) == one for n, one in enumerate(goal)):
+                return place
+    return _seek(lines, wanted, start, at_end=False) if at_end and begin != start else None
+
+
+def added_text(patch: FilePatch) -> str:
+    """Return the whole text of a file that is added."""
+    return "".join(f"{line}\n" for line in patch.lines)
+
+
+def update_of(path: str, old: str, new: str) -> str:
+    """Return the lines of a patch that turn ``old`` into ``new``: whole texts that end with a line break."""
+    was, now = old.splitlines(), new.splitlines()
+    lines = [f"{_UPDATE}{path}"]
+    for block in line_diff(was, now).changed:
+        lines += ["@@", *_block(was, now, block)]
+    return "\n".join(lines)
+
+
+def _block(was: Sequence[str], now: Sequence[str], block: DiffBlock, around: int = 3) -> list[str]:
+    before = was[max(block.old_start - around, 0) : block.old_start]
+    after = was[block.old_end : block.old_end + around]
+    old, new = was[block.old_start : block.old_end], now[block.new_start : block.new_end]
+    return [*(f" {x}" for x in before), *(f"-{x}" for x in old), *(f"+{x}" for x in new), *(f" {x}" for x in after)]
+
+
+def add_of(path: str, text: str) -> str:
+    """Return the lines of a patch that add a file."""
+    return "\n".join([f"{_ADD}{path}", *(f"+{line}" for line in text.splitlines())])

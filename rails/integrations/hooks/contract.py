@@ -1,0 +1,131 @@
+"""What hooks of every host have in common: the call that came, what we make of it, what is printed.
+
+A host's module (:mod:`~rails.integrations.hooks.claude_code`, :mod:`~rails.integrations.hooks.codex`) turns its own
+JSON into a :class:`HookCall` and a :class:`HookResult` into its own JSON; :mod:`~rails.integrations.hooks.handle`
+stands between.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, Protocol
+
+from rails.core.changes import ChangeSet
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import RailsError
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+
+#: When a host calls: its session begins, a person has typed, before and after a tool, after all tools of an answer, at
+#: the end of an answer, its session ends.
+HookEvent = Literal["start", "prompt", "before", "after", "batch", "stop", "end"]
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """One call of a host. ``again`` is whether the host goes on only because an earlier hook held up its end."""
+
+    host: str
+    event: HookEvent
+    session: str
+    folder: Path
+    model: str = ""
+    tool: str = ""
+    input: Mapping[str, Json] = field(default_factory=dict)
+    call_id: str = ""
+    again: bool = False
+    reason: str = ""
+    prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HookResult:
+    """What we have to say to a call. Nothing of it set: nothing is said, and the host goes on.
+
+    ``deny`` keeps a tool from running, ``block`` holds up the end of an answer or tells of what is written already;
+    ``rewritten`` is the tool's input as it should be, and ``allowed`` whether a host may be given it that takes it for
+    a permission, too; ``context`` is told to the model, ``notice`` to the person.
+    """
+
+    deny: str = ""
+    block: str = ""
+    rewritten: Mapping[str, Json] | None = None
+    allowed: bool = False
+    context: str = ""
+    notice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HookAnswer:
+    """What a hook prints and how it ends: whole JSON or nothing, and an exit code as the host counts it."""
+
+    out: str = ""
+    err: str = ""
+    code: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unjudged:
+    """A proposal that cannot be judged before it is written, and why; what is written is judged afterwards."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class HookSettings:
+    """How hooks answer. ``strict``: what cannot be judged is denied. ``rewrite``: formatting goes through by itself
+    also at a host that takes a rewritten input for a permission.
+    """
+
+    strict: bool = False
+    rewrite: bool = False
+
+
+class Host(Protocol):
+    """What one host's module knows."""
+
+    def call_of(self, payload: Mapping[str, Json], environment: Mapping[str, str]) -> HookCall | None:
+        """Return the call of a host's input, ``None`` for an event that nothing is done about."""
+        ...
+
+    def proposed(self, call: HookCall, project: Path) -> ChangeSet | Unjudged | None:
+        """Return what the tool would write, ``None`` for a tool that writes no file by itself."""
+        ...
+
+    def rewritten(self, call: HookCall, before: ChangeSet, after: ChangeSet) -> Mapping[str, Json] | None:
+        """Return the tool's input for what the gate made of the proposal, ``None`` where there is no such input."""
+        ...
+
+    def printed(self, call: HookCall, result: HookResult) -> HookAnswer:
+        """Return what is printed."""
+        ...
+
+
+def host_text(value: Json | None) -> str:
+    """Return a text of a host's input, "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def host_object(value: Json | None) -> Mapping[str, Json]:
+    """Return an object of a host's input, an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_json(value: Mapping[str, Json]) -> str:
+    """Return an answer as one line of JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def not_judged(call: HookCall, error: BaseException | str, settings: HookSettings) -> HookResult:
+    """Return what is said where the call could not be judged: let through and told, or denied."""
+    known = isinstance(error, str | RailsError | OSError)
+    what = str(error) if known else f"{type(error).__name__}: {error}"
+    why = f"AI-Rails could not judge this: {one_line(what, 300)}."
+    if settings.strict and call.event == "before":
+        return HookResult(deny=f"{why} Hooks are set to strict, so nothing was written. Tell the person.")
+    if call.event == "start" or (call.event == "before" and not call.tool):
+        return HookResult(notice=why)
+    later = " It goes on unchecked and is judged at the end of the answer." if call.event == "before" else ""
+    return HookResult(context=f"{why}{later}", notice=f"{why}{later}")

@@ -1,0 +1,31 @@
+"""What hosts send, as recorded from them: for ``ai-rails hook test`` and for tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+from rails.core.tool_request import Json
+
+CLEAN: Final = "x = 1\n"
+MISTAKE: Final = "x = undefined_name\n"
+
+
+def example(host: str, folder: Path, content: str, *, file: str = "example.py") -> bytes:
+    """Return the input of a call of ``host`` before it writes a new file."""
+    common: dict[str, Json] = {
+        "session_id": "example",
+        "transcript_path": None,
+        "cwd": str(folder),
+        "permission_mode": "acceptEdits",
+        "hook_event_name": "PreToolUse",
+        "tool_use_id": "toolu_example",
+    }
+    if host == "codex":
+        patch = "".join(f"+{line}\n" for line in content.splitlines())
+        command = f"*** Begin Patch\n*** Add File: {file}\n{patch}*** End Patch\n"
+        call: dict[str, Json] = {"model": "gpt-5.5", "tool_name": "apply_patch", "tool_input": {"command": command}}
+    else:
+        call = {"tool_name": "Write", "tool_input": {"file_path": str(folder / file), "content": content}}
+    return json.dumps({**common, **call}).encode()

@@ -1,0 +1,155 @@
+"""One call of a host, from its JSON to ours: judge before the write, look after it, hold up an end with findings.
+
+The hosts let an edit through when a hook fails, and so do we by default, but never unseen: the failure is told to the
+model and the person, and what was not judged before it was written is judged after the tool, the batch or at the end.
+``strict`` denies instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from rails.core.changes import ChangeSet, unified_diff
+from rails.core.text import one_line
+from rails.core.verdict import Verdict
+from rails.integrations.hooks.contract import (
+    HookAnswer,
+    HookCall,
+    HookResult,
+    HookSettings,
+    Host,
+    Unjudged,
+    not_judged,
+)
+from rails.session.feedback import HOST_PAGE_CHARS, host_page
+from rails.session.hosted import FoundOnDisk, HostCall, HostedSession, Judged
+
+#: How often in a row the end of an answer is held up for findings that stay.
+STOPS: Final = 3
+_CLOSING: Final = "Nothing of it was written. Send the edit again, corrected; it is applied to the file as it is now."
+_WRITTEN: Final = "The files are written as they are. Correct them now, with edits of their own."
+
+
+def handle(
+    host: Host,
+    call: HookCall,
+    session_of: Callable[[HookCall], HostedSession],
+    settings: HookSettings,
+) -> HookAnswer:
+    """Return the answer to one call. Whatever goes wrong is an answer, too."""
+    try:
+        return host.printed(call, _RESULTS[call.event](host, call, session_of(call), settings))
+    except Exception as error:
+        return host.printed(call, not_judged(call, error, settings))
+
+
+def _start(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+    del host, call, session, settings  # opening the session has taken its snapshot
+    return HookResult()
+
+
+def _prompt(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+    del host, settings
+    session.engage(call.prompt)
+    return HookResult()
+
+
+def _before(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+    proposal = host.proposed(call, session.project)
+    if proposal is None:
+        return HookResult()
+    if isinstance(proposal, Unjudged):
+        session.failed(f"{call.tool}: {proposal.why}")
+        return not_judged(call, proposal.why, settings)
+    judged = session.propose(HostCall(call.call_id, call.tool, call.input), proposal)
+    result = _judged(host, call, proposal, judged, settings)
+    if told := result.deny or result.context:
+        session.told(told, codes=("gate",) if judged.verdict.status == "fail" else ())
+    return result
+
+
+def _judged(host: Host, call: HookCall, proposal: ChangeSet, judged: Judged, settings: HookSettings) -> HookResult:
+    verdict = judged.verdict
+    if judged.denied:
+        return HookResult(deny=f"{judged.denied} Nothing was written. Do it another way, or ask the person.")
+    if verdict.status == "fail":
+        count = len(verdict.blocking)
+        opening = f"AI-Rails: this edit has {count} new finding{'s' * (count != 1)}."
+        return HookResult(deny=host_page(verdict, opening, _CLOSING))
+    if verdict.status == "error":
+        return not_judged(call, _missing(verdict), settings)
+    if verdict.proposal.digest() == proposal.digest():
+        return HookResult()
+    rewritten = host.rewritten(call, proposal, verdict.proposal)
+    if rewritten is None:
+        return HookResult()
+    return HookResult(rewritten=rewritten, allowed=settings.rewrite, context=_told_of(verdict))
+
+
+def _after(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+    del host, settings
+    page = _page(session.look(HostCall(call.call_id, call.tool, call.input)))
+    return HookResult(block=page) if page and session.told(page) else HookResult()
+
+
+def _stop(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+    del host
+    found = session.look()
+    held, page = session.stopped(again=call.again), _page(found)
+    if page and held < STOPS:
+        session.told(page)
+        return HookResult(block=page)
+    if page:
+        return HookResult(notice=f"AI-Rails: findings stay after {held} rounds; see ai-rails review {session.name}.")
+    if found.verdict and found.verdict.status == "error":
+        words = f"AI-Rails could not judge what was written: {_missing(found.verdict)}."
+        return HookResult(block=words) if settings.strict and held < 1 else HookResult(notice=words)
+    return HookResult()
+
+
+def _end(host: Host, call: HookCall, session: HostedSession, settings: HookSettings) -> HookResult:
+    del host, settings
+    session.end(call.reason or "the host's session is over")
+    return HookResult()
+
+
+_RESULTS: Final[Mapping[str, Callable[[Host, HookCall, HostedSession, HookSettings], HookResult]]] = {
+    "start": _start,
+    "prompt": _prompt,
+    "before": _before,
+    "after": _after,
+    "batch": _after,
+    "stop": _stop,
+    "end": _end,
+}
+
+
+def _page(found: FoundOnDisk) -> str:
+    """Return what is told of files that are written already, "" where nothing is wrong with them."""
+    verdict = found.verdict
+    if verdict is None or not verdict.blocking:
+        return ""
+    count, files = len(verdict.blocking), len({finding.path for finding in verdict.blocking})
+    opening = f"AI-Rails: {count} new finding{'s' * (count != 1)} in {files} file{'s' * (files != 1)} on the disk."
+    return host_page(verdict, opening, _WRITTEN)
+
+
+def _missing(verdict: Verdict) -> str:
+    required = [miss for miss in verdict.not_checked if miss.required] or list(verdict.not_checked)
+    return "; ".join(f"{miss.path} by {miss.check} ({miss.reason})" for miss in required[:3]) or "a check failed"
+
+
+def _told_of(verdict: Verdict) -> str:
+    """Say what the gate changed, so that the model's memory of the file is right."""
+    fixes = ", ".join(dict.fromkeys(f"{fix.rule} in {fix.path}" for fix in verdict.fixed)) or "formatting"
+    opening = f"AI-Rails changed your text before it was written ({one_line(fixes, 300)}). The file now has:"
+    lines = [
+        line
+        for change in verdict.proposal.changes
+        if change.proposed is not None
+        for line in unified_diff(change.proposed, change.after, str(change.path), context=0)[2:]
+    ]
+    text = "\n".join([opening, *lines])
+    rest = "\n(the rest is left out; read the file)"
+    return text if len(text) <= HOST_PAGE_CHARS else text[: HOST_PAGE_CHARS - len(rest)] + rest

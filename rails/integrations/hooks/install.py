@@ -1,0 +1,172 @@
+"""Putting our hooks into a host's settings and taking them out: the rest of the file stays byte for byte.
+
+Claude Code reads ``settings.json`` in ``.claude`` of the project or the user, Codex ``hooks.json`` in ``.codex``. The
+line stays the same over versions, because Codex asks again to trust one that changed. In a project's settings it
+says so where ai-rails is not installed: whoever clones the project would see a failure without a word.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from rails.config.json_edit import read_settings, with_last, without
+from rails.core import atomic_file
+from rails.core.dataclass import dataclass
+from rails.core.errors import UsageError
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.integrations.hooks.contract import host_object
+
+#: The host's limit for one call, in seconds: above ours, so that the last word is ours.
+HOST_SECONDS: Final = 60
+#: What each host is told to call us for: the event, and which tools ("" for events without one).
+EVENTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "claude-code": {
+        "SessionStart": "",
+        "UserPromptSubmit": "",
+        "PreToolUse": "Edit|Write|MultiEdit|NotebookEdit",
+        "PostToolUse": "Bash",
+        "PostToolBatch": "",
+        "Stop": "",
+        "SubagentStop": "",
+        "SessionEnd": "",
+    },
+    "codex": {
+        "SessionStart": "",
+        "UserPromptSubmit": "",
+        "PreToolUse": "apply_patch|Bash",
+        "PostToolUse": "apply_patch|Bash",
+        "Stop": "",
+        "SessionEnd": "",
+    },
+}
+_FILES: Final = {"claude-code": (".claude", "settings.json"), "codex": (".codex", "hooks.json")}
+_HOMES: Final = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """A host's settings file: whose it is, where, and its text ("" where there is none)."""
+
+    host: str
+    file: Path
+    text: str
+    shared: bool
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """Our command lines in it, each once."""
+        return tuple(dict.fromkeys(command for _, command in _ours(self)))
+
+
+def settings_of(host: str, project: Path, *, shared: bool) -> Settings:
+    """Return a host's settings: the project's if ``shared``, else the user's. Raises UsageError for unreadable ones."""
+    folder, name = _FILES[host]
+    base = project / folder if shared else Path(os.environ.get(_HOMES[host]) or Path.home() / folder)
+    file = base / name
+    try:
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}. Nothing was changed.") from error
+    if text.strip():
+        read_settings(text, str(file))
+    return Settings(host, file, text, shared)
+
+
+def installed(settings: Settings, words: Sequence[str] = ()) -> str:
+    """Return the text of the settings with our hooks in it; ``words`` are options of ours. Idempotent."""
+    text = removed(settings)
+    text = text if text.strip() else "{}\n"
+    value = read_settings(text, str(settings.file))
+    if "hooks" not in value:
+        text = with_last(text, (), "hooks", {})
+    elif not isinstance(value["hooks"], dict):
+        raise UsageError(f"{settings.file}: hooks is no object. Nothing was changed.")
+    command = command_line(settings.host, words, shared=settings.shared)
+    for event, matcher in EVENTS[settings.host].items():
+        known = host_object(value.get("hooks")).get(event)
+        entry = _entry(settings.host, matcher, command, strict="--strict" in words)
+        if known is None:
+            text = with_last(text, ("hooks",), event, [entry])
+        elif isinstance(known, list):
+            text = with_last(text, ("hooks", event), None, entry)
+        else:
+            raise UsageError(f"{settings.file}: hooks.{event} is no list. Nothing was changed.")
+    return text
+
+
+def removed(settings: Settings) -> str:
+    """Return the text of the settings without our hooks, "" where nothing else was in it."""
+    text = settings.text
+    while ours := next(_ours(Settings(settings.host, settings.file, text, settings.shared)), None):
+        (event, index), _ = ours
+        hooks = host_object(read_settings(text, str(settings.file)).get("hooks"))
+        entries = hooks[event]
+        if not isinstance(entries, list) or len(entries) > 1:
+            text = without(text, ("hooks", event, index))
+        elif len(hooks) > 1:
+            text = without(text, ("hooks", event))
+        else:
+            text = without(text, ("hooks",))
+    return "" if text != settings.text and text.strip() == "{}" else text
+
+
+def write_settings(settings: Settings, text: str) -> None:
+    """Put ``text`` in the place of the settings; a file in which nothing is left is removed. Raises UsageError."""
+    try:
+        if text:
+            atomic_file.replace_file(settings.file, text.encode(), mode=0o644, keep_mode=True)
+        elif settings.file.exists():
+            settings.file.unlink()
+    except OSError as error:
+        raise UsageError(f"{settings.file} cannot be written: {error}. Nothing was changed.") from error
+
+
+def command_line(host: str, words: Sequence[str], *, shared: bool) -> str:
+    """Return what the host runs, as one line for a shell."""
+    own = shlex.join(["hook", host, *words])
+    if not shared:
+        return f"{shlex.quote(str(Path(sys.argv[0]).absolute()))} {own}" if _named_here() else f"ai-rails {own}"
+    missing = (
+        '{"systemMessage":"ai-rails is not installed here, so edits are NOT checked. Install it: see the README."}'
+    )
+    return f"command -v ai-rails >/dev/null 2>&1 || {{ echo '{missing}'; exit 0; }}; exec ai-rails {own}"
+
+
+def _named_here() -> bool:
+    """Whether this process was started as the program itself, so that its own place is known."""
+    return Path(sys.argv[0]).name == "ai-rails" and Path(sys.argv[0]).is_absolute()
+
+
+def _entry(host: str, matcher: str, command: str, *, strict: bool) -> dict[str, Json]:
+    hook: dict[str, Json] = {"type": "command", "command": command, "timeout": HOST_SECONDS}
+    if strict and host == "claude-code":
+        hook["onFailure"] = "block"
+    return {**({"matcher": matcher} if matcher else {}), "hooks": [hook]}
+
+
+def _ours(settings: Settings) -> Iterator[tuple[tuple[str, int], str]]:
+    """Yield the place of each of our entries, and its command line."""
+    value = read_settings(settings.text, str(settings.file)) if settings.text.strip() else {}
+    for event, entries in host_object(value.get("hooks")).items():
+        for index, entry in enumerate(entries if isinstance(entries, list) else []):
+            hooks = host_object(entry).get("hooks")
+            commands = [_command(host_object(one)) for one in hooks] if isinstance(hooks, list) else []
+            if commands and all(map(_is_ours, commands)):
+                yield (event, index), one_line(commands[0], 300)
+
+
+def _command(hook: Mapping[str, Json]) -> str:
+    """Return a hook's command line; a host may have it as a program with arguments."""
+    args = hook.get("args")
+    return " ".join(str(word) for word in (hook.get("command"), *(args if isinstance(args, list) else ())))
+
+
+def _is_ours(command: str) -> bool:
+    words = command.replace("'", " ").split()
+    return any(Path(word).name == "ai-rails" and words[n + 1 : n + 2] == ["hook"] for n, word in enumerate(words))

@@ -1,0 +1,186 @@
+"""Parameters in the shape of a node's older version, made those of the version that the node has.
+
+Every repair keeps the meaning. What has two readings, or a value that is no constant of the old form, is left alone.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from rails.core.tool_request import Json
+from rails.n8n import model
+from rails.n8n.repair import operators
+
+_OURS: Final = uuid.UUID("6f2b7c1e-0c55-5b52-9c0e-8a3f1d1f6b90")
+_CONDITIONS: Final = ("n8n-nodes-base.if", "n8n-nodes-base.filter")
+#: The operation that an old condition has where it names none.
+_DEFAULT: Final = {"string": "equal", "number": "smaller", "boolean": "equal", "dateTime": "after"}
+#: The old operations of each type; the other names that are understood are no constants of the old form.
+_OLD: Final[Mapping[str, frozenset[str]]] = {
+    "boolean": frozenset(("equal", "notEqual")),
+    "dateTime": frozenset(("after", "before")),
+    "number": frozenset(
+        ("equal", "notEqual", "larger", "largerEqual", "smaller", "smallerEqual", "isEmpty", "isNotEmpty")
+    ),
+    "string": frozenset(("equal", "notEqual", "isEmpty", "isNotEmpty", "contains", "notContains", "regex"))
+    | frozenset(("startsWith", "notStartsWith", "endsWith", "notEndsWith", "notRegex")),
+}
+_SET: Final = "n8n-nodes-base.set"
+_SET_TYPES: Final = ("string", "number", "boolean")
+_HTTP: Final = "n8n-nodes-base.httpRequest"
+#: What Merge called its ways to combine before version 3.
+_COMBINED_BY: Final = {
+    "mergeByFields": "combineByFields",
+    "mergeByPosition": "combineByPosition",
+    "multiplex": "combineAll",
+    **{name: name for name in ("combineAll", "combineByFields", "combineByPosition")},
+}
+
+Repaired = tuple[dict[str, Json], str] | None
+
+
+def repairs(node: model.Node, parameters: dict[str, Json]) -> Iterator[tuple[dict[str, Json], str]]:
+    """Yield the node's parameters in their present shape, and what was done, for each old shape that is there."""
+    for repair in _REPAIRS:
+        found = repair(node, parameters)
+        if found is not None:
+            yield found
+
+
+def _operators(_: model.Node, parameters: dict[str, Json]) -> Repaired:
+    """Operators of filters that have another name."""
+    for path, value in operators.filters_in(parameters):
+        sound = operators.sound_filter(value)
+        if sound != value:
+            return _with(parameters, path, sound), "operators under their present names"
+    return None
+
+
+def _with(value: Any, path: tuple[str | int, ...], new: Json) -> Any:  # noqa: ANN401
+    if not path:
+        return new
+    if isinstance(value, list):
+        return [_with(one, path[1:], new) if index == path[0] else one for index, one in enumerate(value)]
+    return {**value, path[0]: _with(value[path[0]], path[1:], new)}
+
+
+def _old_conditions(node: model.Node, parameters: dict[str, Json]) -> Repaired:
+    """Conditions of If or Filter version 1 in a node of version 2."""
+    value = parameters.get("conditions")
+    if node.type not in _CONDITIONS or (node.version or 0) < 2 or not isinstance(value, dict) or not value:
+        return None
+    if set(value) - set(_DEFAULT):
+        return None
+    rows = [(kind, entry) for kind, entries in value.items() for entry in _entries(entries)]
+    conditions = [_condition(node, kind, entry) for kind, entry in rows]
+    rest = {name: one for name, one in parameters.items() if name not in {"conditions", "combineOperation"}}
+    combined = parameters.get("combineOperation", rest.pop("combineConditions", "all"))
+    if not rows or combined not in ("all", "any", "AND", "OR"):
+        return None
+    made = _filter(conditions, "or" if combined in ("any", "OR") else "and")
+    return None if made is None else ({**rest, "conditions": made}, "conditions in the shape of version 2")
+
+
+def _filter(conditions: list[dict[str, Json] | None], combinator: str) -> dict[str, Json] | None:
+    whole = [one for one in conditions if one is not None]
+    options: dict[str, Json] = {"caseSensitive": True, "leftValue": "", "typeValidation": "loose"}
+    if len(whole) < len(conditions):
+        return None
+    return {"options": options, "conditions": list[Json](whole), "combinator": combinator}
+
+
+def _entries(value: Json) -> Iterator[Json]:
+    yield from value if isinstance(value, list) else [None]
+
+
+def _condition(node: model.Node, kind: str, entry: Json) -> dict[str, Json] | None:
+    if not isinstance(entry, dict) or set(entry) - {"value1", "operation", "value2"}:
+        return None
+    old = entry.get("operation", _DEFAULT[kind])
+    found = operators.operator(kind, old) if isinstance(old, str) and old in _OLD[kind] else None
+    if found is None:
+        return None
+    left, right = entry.get("value1", ""), entry.get("value2", "")
+    key = str(uuid.uuid5(_OURS, f"{node.name}{kind}{left!r}{old}{right!r}"))
+    return {"id": key, "leftValue": left, "rightValue": right, "operator": found}
+
+
+def _old_rules(node: model.Node, parameters: dict[str, Json]) -> Repaired:
+    """Rules of Switch version 1 in a node of version 3, where rule 0 leads to output 0, and so on."""
+    value, kind = parameters.get("rules"), parameters.get("dataType", "number")
+    rows = value.get("rules") if isinstance(value, dict) and set(value) == {"rules"} else None
+    if node.type != "n8n-nodes-base.switch" or (node.version or 0) < 3 or not isinstance(rows, list) or not rows:
+        return None
+    if kind not in _OLD or parameters.get("fallbackOutput", -1) != -1 or parameters.get("mode", "rules") != "rules":
+        return None
+    made: list[Json] = []
+    for number, row in enumerate(rows):
+        if not isinstance(row, dict) or row.get("output", 0) != number:
+            return None
+        entry = {name: one for name, one in row.items() if name != "output"}
+        conditions = _filter([_condition(node, str(kind), {**entry, "value1": parameters.get("value1", "")})], "and")
+        if conditions is None:
+            return None
+        made.append({"conditions": conditions})
+    gone = {"dataType", "value1", "fallbackOutput", "rules"}
+    rest = {name: one for name, one in parameters.items() if name not in gone}
+    return {**rest, "rules": {"values": made}}, "rules in the shape of version 3"
+
+
+def _old_fields(node: model.Node, parameters: dict[str, Json]) -> Repaired:
+    """Fields of Set version 1 and 2 in a node of version 3.3 and later, where assignments hold them."""
+    value = parameters.get("values")
+    if node.type != _SET or (node.version or 0) < 3.3 or not isinstance(value, dict) or "assignments" in parameters:
+        return None
+    if not value or set(value) - set(_SET_TYPES) or "mode" in parameters:
+        return None
+    fields = [(kind, entry) for kind, entries in value.items() for entry in _entries(entries)]
+    assignments: list[Json] = []
+    for kind, entry in fields:
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or set(entry) - {"name", "value"}:
+            return None
+        key = str(uuid.uuid5(_OURS, f"{node.name}{kind}{entry['name']}"))
+        assignments.append({"id": key, "name": entry["name"], "type": kind, "value": entry.get("value", "")})
+    rest = _kept_only(parameters)
+    made: dict[str, Json] = {"assignments": assignments}
+    return {**rest, "assignments": made}, "fields as assignments"
+
+
+def _kept_only(parameters: Mapping[str, Any]) -> dict[str, Json]:
+    """Return the other parameters; ``keepOnlySet`` of the old versions is ``includeOtherFields`` turned round."""
+    rest = {name: one for name, one in parameters.items() if name not in {"values", "keepOnlySet"}}
+    if parameters.get("keepOnlySet") is not True and "includeOtherFields" not in rest:
+        rest["includeOtherFields"] = True
+    return rest
+
+
+def _old_method(node: model.Node, parameters: dict[str, Json]) -> Repaired:
+    """The method of HTTP Request, which was called ``requestMethod`` before version 3."""
+    old, new = ("requestMethod", "method") if (node.version or 3) >= 3 else ("method", "requestMethod")
+    if node.type != _HTTP or old not in parameters or new in parameters:
+        return None
+    return {new if name == old else name: one for name, one in parameters.items()}, f"`{old}` as `{new}`"
+
+
+def _old_merge(node: model.Node, parameters: dict[str, Json]) -> Repaired:
+    """How Merge combines, as version 2 called it or as the mode, in a node of version 3."""
+    if node.type != "n8n-nodes-base.merge" or (node.version or 0) < 3 or "combineBy" in parameters:
+        return None
+    name = "combinationMode" if parameters.get("mode") == "combine" else "mode"
+    by = _COMBINED_BY.get(str(parameters.get(name)))
+    if by is None:
+        return None
+    rest = {key: one for key, one in parameters.items() if key != "combinationMode"}
+    return {**rest, "mode": "combine", "combineBy": by}, f"`{name}` as `combineBy`"
+
+
+_REPAIRS: Final[tuple[Callable[[model.Node, dict[str, Json]], Repaired], ...]] = (
+    _old_conditions,
+    _old_rules,
+    _operators,
+    _old_fields,
+    _old_method,
+    _old_merge,
+)

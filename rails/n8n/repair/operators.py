@@ -1,0 +1,125 @@
+"""Conditions of filters under the names that n8n compares by: types, operators and how they are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from rails.core.tool_request import Json
+from rails.n8n.model import plain_name
+from rails.n8n.nodes.operators import FILTER_OPERATIONS, ONE_SIDED
+
+#: What the first versions, other programs and plain English call an operation. Each has one meaning.
+_SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
+    "after": ("isafter",),
+    "afterOrEquals": ("afterorequal", "isafterorequal"),
+    "before": ("isbefore",),
+    "beforeOrEquals": ("beforeorequal", "isbeforeorequal"),
+    "contains": ("includes", "contain"),
+    "empty": ("isempty",),
+    "endsWith": ("endwith",),
+    "equals": ("equal", "isequal", "isequalto", "equalto", "equalsto", "eq", "==", "==="),
+    "exists": ("exist", "isdefined"),
+    "false": ("isfalse",),
+    "gt": ("larger", "largerthan", "greater", "greaterthan", "isgreaterthan", ">"),
+    "gte": (
+        *("largerequal", "largerorequal", "greaterequal", "greaterorequal", ">="),
+        *("greaterthanorequal", "greaterthanorequals", "greaterthanorequalto"),
+    ),
+    "lengthEquals": ("lengthequal",),
+    "lengthNotEquals": ("lengthnotequal",),
+    "lt": ("smaller", "smallerthan", "less", "lessthan", "islessthan", "<"),
+    "lte": (
+        *("smallerequal", "smallerorequal", "lessequal", "lessorequal", "<="),
+        *("lessthanorequal", "lessthanorequals", "lessthanorequalto"),
+    ),
+    "notContains": ("doesnotcontain", "notcontain", "notincludes"),
+    "notEmpty": ("isnotempty",),
+    "notEndsWith": ("doesnotendwith", "notendwith"),
+    "notEquals": ("notequal", "isnotequal", "isnotequalto", "notequalto", "doesnotequal", "neq", "ne", "!=", "!=="),
+    "notExists": ("doesnotexist", "notexist", "isnotdefined", "isundefined"),
+    "notRegex": ("notmatchregex", "doesnotmatchregex", "regexnotmatch", "notmatchesregex"),
+    "notStartsWith": ("doesnotstartwith", "notstartwith"),
+    "regex": ("matchesregex", "regexmatch", "matchregex"),
+    "startsWith": ("startwith", "beginswith"),
+    "true": ("istrue",),
+}
+_CANONICAL: Final = {word: name for name, words in _SYNONYMS.items() for word in (plain_name(name), *words)}
+_TYPES: Final[Mapping[str, str]] = {
+    **{plain_name(name): name for name in FILTER_OPERATIONS},
+    **{"bool": "boolean", "text": "string", "integer": "number", "float": "number", "date": "dateTime"},
+}
+_COMBINED: Final = {"all": "and", "any": "or"}
+#: What an operator may be, beside its type and operation.
+_ONE_TYPE: Final = {
+    name: kinds[0]
+    for name in _SYNONYMS
+    if len(kinds := [kind for kind, names in FILTER_OPERATIONS.items() if name in names]) == 1
+}
+
+
+def operation(kind: str, written: str) -> str | None:
+    """Return n8n's name of an operation of a type, ``None`` where it has none that is meant."""
+    known = FILTER_OPERATIONS.get(kind, ())
+    found = written if written in known else _CANONICAL.get(plain_name(written) or written.strip())
+    return found if found in known else None
+
+
+def operator(kind: Json, written: str) -> dict[str, Json] | None:
+    """Return an operator as n8n has it; without a type that n8n knows, the only one that has the operation."""
+    named = _TYPES.get(plain_name(kind)) if isinstance(kind, str) else None
+    if named is None:
+        named = _ONE_TYPE.get(_CANONICAL.get(plain_name(written) or written.strip(), ""))
+    name = operation(named, written) if named is not None else None
+    if named is None or name is None:
+        return None
+    made: dict[str, Json] = {"type": named, "operation": name}
+    return made | ({"singleValue": True} if name in ONE_SIDED else {})
+
+
+def sound_filter(value: Mapping[str, Json]) -> dict[str, Json]:
+    """Return a filter with every condition that has one valid form in it; equal to ``value`` if nothing is to do."""
+    conditions = value.get("conditions")
+    if not isinstance(conditions, list):
+        return dict(value)
+    made: dict[str, Json] = {**value, "conditions": [_condition(one) for one in conditions]}
+    combinator = value.get("combinator")
+    if isinstance(combinator, str) and combinator not in ("and", "or"):
+        plain = combinator.lower()
+        made["combinator"] = _COMBINED.get(plain, plain if plain in ("and", "or") else combinator)
+    return made
+
+
+def _condition(condition: Json) -> Json:
+    if not isinstance(condition, dict):
+        return condition
+    around = dict(condition)
+    given: Json = condition.get("operator")
+    if given is None and isinstance(condition.get("operation"), str):
+        given = {key: around.pop(key) for key in ("type", "operation") if key in condition}
+    elif isinstance(given, str):
+        given = {"operation": given, **({"type": around.pop("type")} if "type" in condition else {})}
+    written = given.get("operation") if isinstance(given, dict) else None
+    found = operator(given.get("type"), written) if isinstance(given, dict) and isinstance(written, str) else None
+    if found is None or not isinstance(given, dict):
+        return condition
+    if all(given.get(key) == found[key] for key in ("type", "operation")):
+        return condition
+    return {**around, "operator": {**given, **found}}
+
+
+def filters_in(
+    value: Json, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], dict[str, Json]]]:
+    """Yield every filter in a node's parameters with its place: what has a list of conditions that compare."""
+    if isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from filters_in(one, (*path, index))
+    elif isinstance(value, dict):
+        rows = value.get("conditions")
+        if isinstance(rows, list) and any(
+            isinstance(row, dict) and {"leftValue", "operator"} & row.keys() for row in rows
+        ):
+            yield path, value
+        for name, one in value.items():
+            yield from filters_in(one, (*path, name))

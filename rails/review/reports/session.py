@@ -1,0 +1,94 @@
+"""A session as a whole, as blocks: what it was, what it came to in figures, what deserves a look. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Final
+
+from rails.core.text import one_line
+from rails.projections.common import SessionView
+from rails.render.blocks import Badge, Counts, Facts, Notes, Times
+from rails.render.units import seconds_text, time_text
+
+ENDINGS: Final = {
+    "done": Badge("✓", "good", "Done"),
+    "gave_up": Badge("✕", "bad", "Gave up"),
+    "aborted": Badge("■", "bad", "Stopped by the human"),
+    "model_failed": Badge("✕", "bad", "The model failed"),
+    "nothing_done": Badge("✕", "bad", "Nothing was done"),
+    "dry_run": Badge("·", "dim", "Dry run"),
+    "partial": Badge("✕", "bad", "Applied in part"),
+    "": Badge("…", "open", "Unfinished"),
+}
+_STAGES: Final = ("model", "gate", "human", "write", "run")
+
+
+def session_facts(view: SessionView, more: Mapping[str, str] | None = None) -> Facts:
+    """Return what identifies a session, with ``more`` of it."""
+    facts = {
+        "session": view.session_id,
+        "task": view.task,
+        "started": time_text(view.started),
+        "took": _took(view.started, view.ended),
+        "agents": ", ".join(view.agents),
+        "models": ", ".join(view.models),
+        "project": view.project,
+        **(more or {}),
+    }
+    return Facts(tuple((name, (one_line(value, 400),)) for name, value in facts.items() if value))
+
+
+def session_figures(view: SessionView) -> tuple[Counts, Times]:
+    """Return the counts of a session, and where its time went."""
+    all_, cached = view.totals, sum(turn.cached_tokens for turn in view.turns)
+    counts = {
+        "turns": all_.turns,
+        "requests": all_.requests,
+        "repaired": all_.repairs,
+        "refused": all_.refusals,
+        "retries": all_.retries,
+        "findings": all_.findings,
+        "fixed": all_.findings_fixed,
+        "approved": all_.approved,
+        "denied": all_.denied,
+        "files changed": all_.files_changed,
+    }
+    if all_.input_tokens or cached:
+        counts |= {"tokens in": all_.input_tokens, **({"from the cache": cached} if cached else {})}
+        counts["tokens out"] = all_.output_tokens
+    return Counts(tuple(counts.items())), Times(
+        tuple((one, all_.seconds[one]) for one in _STAGES if one in all_.seconds)
+    )
+
+
+def session_warnings(view: SessionView) -> Iterator[Notes]:
+    """Yield what deserves a second look, and what is wrong with the log."""
+    if view.attention:
+        yield Notes("look", "Worth a second look", view.attention, "bad")
+    if view.damage:
+        yield Notes("damaged", "Damaged log", view.damage, "bad")
+
+
+def session_history(view: SessionView) -> Facts:
+    """Return what was done to a session later, and what identifies its log."""
+    facts = {
+        "resumed": f"{view.resumed} times" if view.resumed else "",
+        "undone": f"steps {', '.join(map(str, view.undone))}" if view.undone else "",
+        "unknown": f"{view.unknown_events} records of types that this version does not know"
+        * bool(view.unknown_events),
+        "log": f"{view.records:,} records; the last one's hash stands for them all: {view.head}" if view.head else "",
+    }
+    return Facts(tuple((name, (words,)) for name, words in facts.items() if words))
+
+
+def ending_of(view: SessionView) -> Badge:
+    """Return how a session ended."""
+    return ENDINGS.get(view.outcome, Badge("…", "open", one_line(view.outcome)))
+
+
+def _took(start: str, end: str) -> str:
+    try:
+        return seconds_text((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds())
+    except ValueError:
+        return ""

@@ -1,0 +1,358 @@
+"""A session whose agent is another program: what it proposes is judged here, it writes by itself, the log is ours.
+
+``HostedSession`` is what an integration (a hook of another agent, an editor) calls: ``propose`` before a write,
+``look`` after one and at the end. All of it stands in one session log, and each change that was found on the disk is a
+step that can be undone.
+
+Covered: verdicts on the proposed bytes, policy rules that deny, what was written past the gate, what was never judged.
+Not covered: asking a human; the host has a question of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass as mutable
+from dataclasses import field as of_each
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import rails
+from rails.approval.decision import request_for_changes
+from rails.approval.policy.policy import load_policy
+from rails.approval.policy.rules import Circumstances
+from rails.core import atomic_file, limits, paths
+from rails.core.changes import ChangeSet, FileChange
+from rails.core.conversation import Message, ModelAnswer, NativeCall
+from rails.core.dataclass import dataclass, field, replace
+from rails.core.errors import LogError, RailsError
+from rails.core.events.base import Event
+from rails.core.events.changes import (
+    ChangePlanned,
+    CheckpointEvent,
+    GateVerdict,
+    ToolExecutionResult,
+    changes_in_words,
+)
+from rails.core.events.session import (
+    AgentEngage,
+    ErrorEvent,
+    SessionLimits,
+    Task,
+    WorkflowEnd,
+    WorkflowStart,
+)
+from rails.core.events.turn import FeedbackSent, LlmCall, LlmResponse, McpRequestFormulated
+from rails.core.text import one_line, sha256
+from rails.core.tool_request import Json, RawRequest
+from rails.core.verdict import Verdict
+from rails.edits.apply import record_written
+from rails.edits.checkpoint_commits import StepFacts
+from rails.gate.gate import Gate
+from rails.log.reader import SESSION_ID
+from rails.log.writer import SessionLog
+from rails.session.project import state_of
+from rails.session.project_changes import Changed, ProjectChanges, ProjectSnapshot
+
+#: Where the state of hosted sessions is, in the project's state folder.
+FOLDER: Final = "hosted"
+#: Tries to get the log while another process is just leaving it.
+_LOG_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """A tool call of the host's model: its id there, the tool's name there, its input."""
+
+    id: str
+    tool: str
+    input: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What became of a proposal: the verdict, and why a rule of the policy denies it ("": none does)."""
+
+    verdict: Verdict
+    denied: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundOnDisk:
+    """What is on the disk since a snapshot: the verdict on it, and what could not be judged, by path."""
+
+    verdict: Verdict | None = None
+    paths: tuple[str, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
+
+
+@mutable
+class _State:
+    """What is known between two calls of a host; on disk after each."""
+
+    turns: int = 0
+    start: ProjectSnapshot = of_each(default_factory=ProjectSnapshot)
+    #: The last content seen of each file that changed since the start, ``None`` for one that is gone.
+    seen: dict[str, str | None] = of_each(default_factory=dict)
+    #: The contents of a file for which the gate had a verdict without findings: as it proposed it, and as it came.
+    passed: dict[str, list[str]] = of_each(default_factory=dict)
+    stops: int = 0
+    #: The digest of what the model was told last.
+    told: str = ""
+
+
+def session_name(host: str, session: str) -> str:
+    """Return the name of our session for a host's: its own where a name may be so, else a hash of it."""
+    name = f"{host}-{session}"
+    return name if SESSION_ID.fullmatch(name) else f"{host}-{sha256(session.encode('utf-8', 'replace'))[:32]}"
+
+
+class HostedSession:
+    """One session of a host, open: its log, its state and what is compared with. Use it in ``with``.
+
+    ``host`` is the agent's name in the log. Raises RailsError when the log cannot be opened or written.
+    """
+
+    def __init__(self, project: Path, gate: Gate, host: str, session: str, *, model: str = "") -> None:
+        self.project, self.gate, self.host, self.model = project, gate, host, model
+        self.name = session_name(host, session)
+        self._folder = state_of(project) / FOLDER / self.name
+        self._disk = ProjectChanges(project, self._folder / "contents")
+        self._log: SessionLog | None = None
+        self._task = f"what {host} was asked to do"
+        self._judged_last: tuple[str, Verdict] | None = None
+        self._state = _read_state(self._folder / "state.json") or self._begun()
+
+    def engage(self, prompt: str) -> None:
+        """Take note of what a person has asked the host to do."""
+        self._task = one_line(prompt, 1_000) or self._task
+        self._publish(AgentEngage(self.host, self._task, prompt, "", ()))
+
+    def propose(self, call: HostCall, changes: ChangeSet) -> Judged:
+        """Judge what a call would write. What is written is looked at later, by :meth:`look`."""
+        self._turn(call)
+        ids = (call.id,)
+        self._publish(ChangePlanned(ids, changes.files(), ()))
+        verdict = self._judged(ids, changes)
+        asked = request_for_changes(call.id, self.host, (), verdict, model=self.model)
+        judgement = load_policy(self.project).judge(asked, Circumstances(self.model, interactive=True))
+        denied = f"A rule of the policy denies it: {judgement.why}" if judgement.ruling == "deny" else ""
+        if verdict.status == "pass" and not denied:
+            self._passed((*verdict.proposal.changes, *changes.changes))
+        self._save()
+        return Judged(verdict, denied)
+
+    def told(self, text: str, *, codes: Sequence[str] = ("gate",)) -> bool:
+        """Take note of what the host's model is told. Returns whether it is not just what it was told last."""
+        if sha256(text.encode()) == self._state.told:
+            return False
+        self._state.told = sha256(text.encode())
+        self._save()
+        self._publish(FeedbackSent(f"Told {self.host}", text, None, 0, 0, tuple(codes)))
+        return True
+
+    def failed(self, error: str) -> None:
+        """Take note of a fault of ours; what was not judged is judged by the next :meth:`look`."""
+        self._publish(ErrorEvent(f"Not judged: {one_line(error, 300)}", error))
+
+    def look(self, call: HostCall | None = None) -> FoundOnDisk:
+        """Record what was written since the last look, and judge what differs from the start of the session.
+
+        ``call`` is what was run just before, if anything; where it wrote what nobody had proposed, it is a turn.
+        Files whose present content has passed already are not judged again.
+        """
+        found = self._without_others(self._disk.since(self._state.start))
+        self._record(found, call)
+        waiting = [change for change in found.changes if change.after is None or not self._has_passed(change)]
+        verdict = None
+        if any(change.after is not None for change in waiting):
+            verdict = self._judged_once(ChangeSet(tuple(waiting)))
+            failing = {finding.path for finding in verdict.blocking} | {miss.path for miss in verdict.not_checked}
+            self._passed([change for change in waiting if str(change.path) not in failing])
+        self._save()
+        return FoundOnDisk(verdict, tuple(str(change.path) for change in found.changes), found.unknown)
+
+    def stopped(self, *, again: bool) -> int:
+        """Return how often the host's end was held up in a row before this one; ``again``: it goes on from one."""
+        if not again:
+            self._state.stops = 0
+        self._state.stops += 1
+        self._save()
+        return self._state.stops - 1
+
+    def end(self, why: str) -> None:
+        """End the session: its contents are forgotten, its log stays."""
+        self._publish(WorkflowEnd(f"{self.host} ended: {one_line(why, 100)}", "done"))
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._log is not None:
+            self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # -- the log ---------------------------------------------------------------------------------
+
+    def _open(self) -> SessionLog:
+        """Open the log, waiting a while for a process that is just leaving it."""
+        state = state_of(self.project)
+        exists = (state / "sessions" / self.name).is_dir()
+        until = time.monotonic() + _LOG_SECONDS
+        while True:
+            try:
+                return SessionLog.reopen(state, self.name) if exists else SessionLog.create(state, session_id=self.name)
+            except LogError:
+                exists = (state / "sessions" / self.name).is_dir()
+                if time.monotonic() > until:
+                    raise
+
+    def _begun(self) -> _State:
+        self._state = _State(start=self._disk.take())
+        self._save()
+        return self._state
+
+    def _publish(self, event: Event) -> None:
+        """Write an event; the log begins with the first one, so that a session in which nothing happened has none."""
+        if self._log is None:
+            self._log = self._open()
+            if self._log.is_new:
+                self._log.append(self._start())
+        self._log.append(event, self.host, self.model)
+
+    def _start(self) -> WorkflowStart:
+        return WorkflowStart(
+            project=str(self.project),
+            tasks=(Task(self.host, self._task),),
+            task=self._task,
+            agents=(self.host,),
+            model=self.model,
+            approve="host",
+            limits=SessionLimits(None, None),
+            versions={"ai-rails": rails.__version__},
+        )
+
+    def _turn(self, call: HostCall) -> None:
+        """Begin a turn: a call of the host's model is one."""
+        self._state.turns += 1
+        arguments = json.dumps(dict(call.input), ensure_ascii=False)
+        native = NativeCall(call.id, call.tool, arguments)
+        answer = ModelAnswer(Message("assistant", (native,)), "tool_use", model=self.model)
+        self._publish(LlmCall(f"{self.host} asks for {one_line(call.tool, 60)}", 0, self._state.turns))
+        self._publish(LlmResponse.of(f"{self.host}: {one_line(call.tool, 60)}", answer))
+        self._publish(McpRequestFormulated(RawRequest(call.id, call.tool, dict(call.input), dialect="native")))
+
+    def _judged(self, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
+        started = time.monotonic()
+        verdict = self.gate.judge(changes, agent=self.host)
+        spent = round((time.monotonic() - started) * 1000, 3)
+        self._publish(GateVerdict(ids, spent, verdict.proposal.diff(), verdict))
+        return verdict
+
+    def _judged_once(self, changes: ChangeSet) -> Verdict:
+        """Judge what is on the disk; the same bytes as last time have the same verdict."""
+        digest = changes.digest()
+        if self._judged_last is None or self._judged_last[0] != digest:
+            self._judged_last = digest, self._judged((), changes)
+        return self._judged_last[1]
+
+    # -- what is on the disk -----------------------------------------------------------------------
+
+    def _record(self, found: Changed, call: HostCall | None) -> None:
+        """Make steps of what differs from what was seen last, and take note of it."""
+        steps = [step for step in map(self._step, self._current(found)) if step is not None]
+        if not all(map(self._has_passed, steps)):
+            self._turn(call or HostCall("", "something else than an edit", {}))
+        for start in range(0, len(steps), limits.FILES_PER_CHANGE):
+            part = ChangeSet(tuple(steps[start : start + limits.FILES_PER_CHANGE]))
+            title = changes_in_words(part.files())
+            try:
+                applied = record_written(part, self.project, StepFacts(self.name, f"{self.host}: {title}"))
+            except RailsError as error:
+                self._publish(ErrorEvent("What was written is not in the history", str(error)))
+                continue
+            said = f"{title}, by {self.host}"
+            self._publish(ToolExecutionResult(ids=(), ok=True, text=said, changes=part.files(), duration_ms=0.0))
+            words = tuple(str(change.path) for change in part.changes)
+            self._publish(CheckpointEvent(f"step {applied.step}: {title}", applied.step, words))
+            for change in part.changes:
+                self._state.seen[str(change.path)] = None if change.after is None else self._disk.keep(change.after)
+
+    def _current(self, found: Changed) -> list[FileChange]:
+        """Return what differs from the start, and what was different and is as at the start again."""
+        now = {str(change.path) for change in found.changes}
+        back = []
+        for name, digest in self._state.seen.items():
+            path = paths.parse_path(name)
+            if name not in now and name not in found.unknown and isinstance(path, paths.WorkspacePath):
+                data = self._disk.now(path)
+                if (None if data is None else sha256(data)) != digest:
+                    back.append(FileChange(path, data, data))
+        return [*found.changes, *back]
+
+    def _step(self, change: FileChange) -> FileChange | None:
+        """Return the change since the last look, ``None`` where there is none or it cannot be one."""
+        name = str(change.path)
+        if paths.forbidden(change.path):
+            return None
+        if name not in self._state.seen:
+            return change if change.before != change.after else None
+        digest = self._state.seen[name]
+        before = self._disk.kept(digest) if digest else None
+        return None if before == change.after else FileChange(change.path, before, change.after, change.mode)
+
+    def _without_others(self, found: Changed) -> Changed:
+        """Leave out what another hosted session of the project has written exactly so: from now on it was there."""
+        others: dict[str, set[str | None]] = {}
+        for file in self._folder.parent.glob("*/state.json"):
+            known = _read_state(file) if file.parent != self._folder else None
+            for name, digest in known.seen.items() if known else ():
+                others.setdefault(name, set()).add(digest)
+        theirs = [c for c in found.changes if c.after_sha256 in others.get(str(c.path), ()) and not self._has_passed(c)]
+        if not theirs:
+            return found
+        kept = {str(c.path): None if c.after is None else self._disk.keep(c.after) for c in theirs}
+        self._state.start = replace(self._state.start, files={**self._state.start.files, **kept})
+        for name in kept:
+            self._state.seen.pop(name, None)
+        return replace(found, changes=tuple(change for change in found.changes if str(change.path) not in kept))
+
+    def _passed(self, changes: Sequence[FileChange]) -> None:
+        """Take note of contents without findings; the last few of each file are enough."""
+        for change in changes:
+            if digest := change.after_sha256:
+                known = [one for one in self._state.passed.get(str(change.path), ()) if one != digest]
+                self._state.passed[str(change.path)] = [*known[-7:], digest]
+
+    def _has_passed(self, change: FileChange) -> bool:
+        return change.after_sha256 in self._state.passed.get(str(change.path), ())
+
+    def _save(self) -> None:
+        state = self._state
+        value = {
+            "turns": state.turns,
+            "start": state.start.to_json(),
+            "seen": state.seen,
+            "passed": state.passed,
+            "stops": state.stops,
+            "told": state.told,
+        }
+        atomic_file.replace_file(self._folder / "state.json", json.dumps(value).encode(), durable=False)
+
+
+def _read_state(file: Path) -> _State | None:
+    """Return what was saved, ``None`` where there is nothing or it cannot be read: then the session begins anew."""
+    try:
+        value = json.loads(file.read_bytes())
+        start = ProjectSnapshot.from_json(value["start"])
+        seen, passed = dict(value["seen"]), dict(value["passed"])
+        return _State(int(value["turns"]), start, seen, passed, int(value["stops"]), str(value["told"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

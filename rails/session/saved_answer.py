@@ -1,0 +1,347 @@
+"""A change from outside: an answer that somebody else has. It takes the same path as one that a model gives live.
+
+``parse_answer`` and ``apply_answer`` are what a program calls (``rails.parse``, ``rails.apply``); ``ai-rails apply``
+uses :class:`Proposals`, too. Covered: find, validate, plan, gate, ask, write, checkpoint, log. Not covered: asking
+the model again; what its author should read is in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Literal
+
+from rails.agents.template import Agent, named
+from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.core.builtin_tools import RUN_COMMAND
+from rails.core.changes import ChangedFile
+from rails.core.conversation import Delta, Message, ModelAnswer, StopReason, TextPart, ToolSpec
+from rails.core.errors import RailsError, Refusal, UsageError
+from rails.core.events.approval import HumanDecision
+from rails.core.events.changes import ChangePlanned, ChangeRefused, ExecutionStarted, GateVerdict, ToolExecutionResult
+from rails.core.events.record import Record
+from rails.core.events.session import WorkflowEnd
+from rails.core.events.turn import LlmResponse, ToolRequestValidationFailed
+from rails.core.events.values import to_json, verdict_to_json
+from rails.core.text import one_line
+from rails.core.tool_request import Json, RawRequest, ToolRequest
+from rails.core.verdict import Verdict
+from rails.edits.plan_result import Plan
+from rails.gate.gate import Gate
+from rails.log.writer import SessionLog
+from rails.parsing.parse import parse
+from rails.parsing.results import ParsedAnswer
+from rails.sandbox.view import Result
+from rails.session.contained import ran_contained
+from rails.session.job import SessionJob, log_session_start
+from rails.session.project import agents_of, registry_of, state_of
+from rails.session.proposal import carry_out_plan
+from rails.session.run import Session, both
+from rails.session.turn import Turn, carry_out, parser_of
+from rails.session.turn_context import Correction
+from rails.tools.registry import Registry
+from rails.tools.validate import validate
+
+#: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
+ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
+
+#: What the end of a session says, by its outcome.
+_ENDED: Final = {
+    "done": "applied a saved answer",
+    "dry_run": "a dry run: nothing was to be written",
+    "partial": "a part of what was sent was applied",
+    "nothing_done": "no answer was carried out",
+    "error": "a check could not be done, so nothing was applied",
+    "denied": "what the answer asked for was denied",
+    "refused": "the answer was refused",
+}
+#: Why a command runs that no agent has asked for.
+_BY_HAND: Final = "You ran it by hand: ai-rails sandbox"
+#: What an answer without a request is told.
+NOTHING_FOUND = "No valid JSON code block found"
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedAnswer:
+    """What became of an answer.
+
+    ``changes`` are the files that were written; ``refusals`` say what could not be read, validated or planned;
+    ``verdict`` is the gate's, ``None`` where nothing came so far. ``previous_tool_output`` is what the answer's author
+    should read next, empty when everything was done. ``session_id`` names the log: ``ai-rails review SESSION_ID``.
+    """
+
+    status: ApplyStatus
+    changes: tuple[ChangedFile, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    verdict: Verdict | None = None
+    previous_tool_output: str = ""
+    session_id: str = ""
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the result as ``ai-rails apply --json`` prints it."""
+        verdict = verdict_to_json(self.verdict) if self.verdict else None
+        if verdict:
+            verdict.pop("outlines", None)
+        return {
+            "status": self.status,
+            "changes": to_json(self.changes),
+            "refusals": [_refusal_to_json(refusal) for refusal in self.refusals],
+            "verdict": verdict,
+            "previous_tool_output": self.previous_tool_output,
+            "session": self.session_id,
+        }
+
+
+def parse_answer(
+    text: str | bytes,
+    project: Path | str | None = None,
+    *,
+    dialects: Collection[str] = (),
+    finish: StopReason = "end_turn",
+) -> ParsedAnswer:
+    """Find the tool requests in an answer. Nothing is run, and no file but the tools' definitions is read.
+
+    ``project`` adds its own tools to those that ship; ``dialects`` names further wire formats to read; ``finish`` is
+    why the model stopped. Raises DefinitionError for a wrong definition, UsageError for an unknown dialect.
+    """
+    return parse(text, registry_of(_folder(project or Path.cwd())).shapes(), finish=finish, dialects=dialects)
+
+
+def apply_answer(
+    answer: str,
+    project: Path | str,
+    *,
+    approve: Approver | Callable[[ApprovalRequest], bool],
+    agent: str = "coder",
+    dialects: Sequence[str] = (),
+    correction: Correction = "syntax",
+) -> AppliedAnswer:
+    """Carry out a saved answer: find, validate, plan, gate, ask, and only then write; all or nothing, and undoable.
+
+    ``approve`` is asked about every change and every run, and only ``True`` (or an approver's "approve") is a yes;
+    an exception of it ends the call, and nothing is written. ``agent`` is whose tools the answer may use.
+    Raises RailsError when the project, its settings or the log cannot be used.
+    """
+    folder = _folder(project)
+    agents = agents_of(folder)
+    job = SessionJob(
+        folder, ((agent, "apply an answer"),), approve="program", correction=correction, dialects=tuple(dialects)
+    )
+    named(agents, agent)
+    with SessionLog.create(state_of(folder)) as log:
+        approver = approve if isinstance(approve, Approver) else AskFunction(approve)
+        proposals = Proposals(job, log, registry_of(folder), agents, approver, Gate(folder))
+        with proposals.open():
+            return proposals.apply(answer)
+
+
+def _folder(project: Path | str) -> Path:
+    folder = Path(project).resolve()
+    if not folder.is_dir():
+        raise UsageError(f"{one_line(str(project))} is not a folder. Nothing was read.")
+    return folder
+
+
+@dataclass
+class Proposals:
+    """Answers from outside, one after the other, in a session of their own with one log.
+
+    ``watch`` gets every record after it is in the log. With a :class:`DryRunApprover` nothing is written, and the
+    result says what would be.
+    """
+
+    job: SessionJob
+    log: SessionLog
+    registry: Registry
+    agents: dict[str, Agent]
+    approver: Approver
+    gate: Gate
+    watch: Callable[[Record], object] = field(default=lambda _: None)
+    session: Session = field(init=False)
+    became: list[ApplyStatus] = field(default_factory=list, init=False)
+    _count: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        """Begin the session's log."""
+        log_session_start(self.job, self.log, SavedAnswer.name)
+        model_for = SavedAnswer().for_agent
+        self.session = Session(self.job, self.log, self.registry, self.agents, model_for, self.approver, gate=self.gate)
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """Recover what an interruption left, start the gate, and end both and the session's log in the end."""
+        with self.session.open():
+            yield
+        outcome = _outcome_of(self.became, dry=isinstance(self.approver, DryRunApprover))
+        self.session.publish(WorkflowEnd(_ENDED[outcome], outcome))
+
+    def apply(self, text: str) -> AppliedAnswer:
+        """Carry out one answer. Raises RailsError; the log then holds all that happened."""
+        self._count += 1
+        collected = Collector()
+        self.session.watch = both(collected, self.watch)
+        context = self.session.context(self.job.tasks[0][0])
+        reader = parser_of(context, self._count)
+        reader.feed(text)
+        answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=SavedAnswer.name)
+        self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
+        self.became.append("error")  # until it is known; an exception leaves it so
+        turn = carry_out(context, answer, reader.flush("end_turn"))
+        became = applied_answer(turn, collected, self.approver, self.log.session_id)
+        self.became[-1] = became.status
+        return became
+
+    def run_contained(
+        self, argv: Sequence[str], seconds: float, on_output: Callable[[bytes], object]
+    ) -> tuple[Result, AppliedAnswer]:
+        """Run a command that a person gives in the sandbox, and propose what it changed. Raises RailsError."""
+        self._count += 1
+        collected, context = Collector(), self.session.context(self.job.tasks[0][0])
+        self.session.watch = both(collected, self.watch)
+        given = RawRequest(f"t{self._count}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
+        request = validate(given, context.registry, context.agent.name)
+        if not isinstance(request, ToolRequest):
+            raise UsageError(f"{' '.join(map(str, request))} Nothing was run.")
+        result = self.session.contained.run(argv, seconds, on_output=on_output)
+        self.session.publish(ran_contained((request.id,), argv, result))
+        if not result.changes:
+            return result, AppliedAnswer("applied", session_id=self.log.session_id)
+        planned = Plan(result.changes, notes=(f"Written in the sandbox by: {one_line(' '.join(argv), 200)}",))
+        outcome = carry_out_plan(context, (request,), planned, ())
+        answer = ModelAnswer(Message("assistant", ()), "end_turn")
+        turn = Turn(answer, (outcome,), Message("user", (TextPart(outcome.text),)))
+        applied = applied_answer(turn, collected, self.approver, self.log.session_id)
+        self.became.append(applied.status)
+        return result, applied
+
+
+def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:
+    """Return how a session ended in which these answers were applied: "done" only when all of all was written."""
+    if set(became) <= {"applied"}:
+        return "nothing_done" if not became else "dry_run" if dry else "done"
+    if "applied" in became or "partial" in became:
+        return "partial"
+    return next(status for status in ("error", "denied", "refused") if status in became)
+
+
+@dataclass
+class Collector:
+    """Folds the records of one answer into what its result says."""
+
+    planned: tuple[ChangedFile, ...] = ()
+    written: tuple[ChangedFile, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
+    verdict: Verdict | None = None
+    denied: bool = False
+
+    def __call__(self, record: Record) -> None:
+        """Take note of one record."""
+        match record.event:
+            case ToolRequestValidationFailed(refusals=refusals) | ChangeRefused(refusals=refusals):
+                self.refusals += refusals
+            case ChangePlanned(changes=changes):
+                self.planned = changes
+            case GateVerdict(verdict=verdict):
+                self.verdict = verdict
+            case ExecutionStarted(changes=started):
+                self.planned = started or self.planned
+            case ToolExecutionResult(ok=True, changes=changes):
+                self.written += changes or ()
+            case HumanDecision(answer=answer):
+                self.denied = self.denied or answer not in ("approve", "dry_run")
+            case _:
+                pass
+
+
+@dataclass
+class DryRunApprover:
+    """Approves nothing: shows what a human would be asked, remembers that it came so far, and says no."""
+
+    show: Callable[[ApprovalRequest], None] | None = None
+    reached: list[ApprovalRequest] = field(default_factory=list)
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Show and take note of the question."""
+        self.reached.append(request)
+        if self.show:
+            self.show(request)
+        return Decision("dry_run", "This is a dry run; nothing was written.", "dry run", of=request.digest)
+
+
+@dataclass(frozen=True)
+class AskFunction:
+    """Asks a function of the program that called us; nothing but ``True`` is a yes."""
+
+    ask: Callable[[ApprovalRequest], bool]
+
+    def decide(self, request: ApprovalRequest) -> Decision:
+        """Ask about ``request``."""
+        if self.ask(request) is True:
+            return Decision("approve", "", "a program")
+        return Decision("deny", "The program that was asked did not approve it.", "a program")
+
+
+class SavedAnswer:
+    """Stands where a model would: the answer is here already, so it is never asked."""
+
+    name = "saved answer"
+
+    def for_agent(self, role: str) -> SavedAnswer:
+        """Return this: the answer is the same, whoever gave it."""
+        del role
+        return self
+
+    def steady(self) -> SavedAnswer:
+        """Return this: what was saved does not vary."""
+        return self
+
+    def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
+        """Never called."""
+        del system, messages, tools
+        raise UsageError("A saved answer cannot be asked again. Use ai-rails run to work with a model.")
+
+
+def applied_answer(turn: Turn, collected: Collector, approver: Approver, session_id: str) -> AppliedAnswer:
+    """Return what became of the answer that ``turn`` carried out."""
+    dry = isinstance(approver, DryRunApprover) and bool(approver.reached)
+    failed = [
+        outcome for outcome in turn.outcomes if not outcome.ok and not (dry and outcome.kind in ("denied", "skipped"))
+    ]
+    status = _status(collected, dry=dry) if failed or not turn.outcomes else "applied"
+    told = turn.reply.text if turn.reply and failed else ""
+    return AppliedAnswer(
+        status,
+        collected.planned if dry and status == "applied" else collected.written,
+        collected.refusals if turn.outcomes else (_nothing_found(),),
+        collected.verdict,
+        told or ("" if turn.outcomes else NOTHING_FOUND),
+        session_id,
+    )
+
+
+def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
+    if collected.written:
+        return "partial"
+    if collected.denied and not dry:
+        return "denied"
+    return "error" if collected.verdict and collected.verdict.status == "error" else "refused"
+
+
+def _nothing_found() -> Refusal:
+    hint = "A request is a JSON object in a ```json fence, or one of the XML tool forms."
+    return Refusal("no_request", NOTHING_FOUND, hint)
+
+
+def broken(error: RailsError, session_id: str) -> AppliedAnswer:
+    """Return the result of an answer that ended in ``error``."""
+    return AppliedAnswer("error", previous_tool_output=str(error), session_id=session_id)
+
+
+def _refusal_to_json(refusal: Refusal) -> Json:
+    """Return a refusal; one of the whole answer has neither a path nor a request."""
+    value = to_json(refusal)
+    if isinstance(value, dict) and refusal.code == "no_request":
+        return {name: one for name, one in value.items() if name not in ("path", "request_id")}
+    return value

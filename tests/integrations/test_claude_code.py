@@ -1,0 +1,271 @@
+"""What Claude Code is told: before a write on the proposed bytes, after one, and at the end of an answer."""
+
+import json
+
+import pytest
+
+from rails.core.events.changes import CheckpointEvent, GateVerdict
+from rails.core.events.session import WorkflowEnd, WorkflowStart
+from rails.edits.checkpoints import History
+from rails.integrations.hooks import claude_code
+from rails.log.reader import read_lenient
+from tests.integrations.conftest import git
+
+
+def write(claude, name, content, **more):
+    arguments = {"file_path": str(claude.project / name), "content": content}
+    return claude.specific("PreToolUse", "Write", arguments, **more)
+
+
+def edit(claude, name, old, new, **more):
+    arguments = {"file_path": str(claude.project / name), "old_string": old, "new_string": new, "replace_all": False}
+    return claude.specific("PreToolUse", "Edit", {**arguments, **more})
+
+
+def records(claude, session="s1"):
+    return read_lenient(claude.project / ".rails/sessions" / f"claude-code-{session}" / "log.jsonl")[0]
+
+
+def test_a_clean_edit_goes_through_without_a_word(claude):
+    assert write(claude, "b.py", "x = 1\n") == {}
+    assert claude.raw.out == ""
+
+
+def test_a_new_finding_denies_the_write_with_place_and_advice_and_nothing_else(claude):
+    said = write(claude, "b.py", "x = undefined\n")
+    assert said["permissionDecision"] == "deny"
+    assert "b.py:1:5 F821" in said["permissionDecisionReason"]
+    assert "Nothing of it was written" in said["permissionDecisionReason"]
+    assert "updatedInput" not in said
+    assert not (claude.project / "b.py").exists()
+
+
+def test_a_finding_that_the_file_had_before_denies_nothing(claude):
+    (claude.project / "a.py").write_text("a = undefined\nb = 2\n")
+    assert edit(claude, "a.py", "b = 2", "b = 3") == {}
+
+
+def test_formatting_goes_through_as_the_whole_content_of_a_write_and_grants_nothing(claude):
+    said = write(claude, "b.py", "x  =  1\n")
+    assert said["updatedInput"]["content"] == "x = 1\n"
+    assert said["updatedInput"]["file_path"].endswith("b.py")
+    assert "permissionDecision" not in said
+    assert "+x = 1" in said["additionalContext"]
+
+
+def test_formatting_of_an_edit_is_one_edit_whose_old_text_is_unique(claude):
+    (claude.project / "a.py").write_text("a = 1\nb = 2\nc = 3\n")
+    said = edit(claude, "a.py", "2", "2+2")
+    new = said["updatedInput"]
+    text = (claude.project / "a.py").read_text()
+    assert text.count(new["old_string"]) == 1
+    assert text.replace(new["old_string"], new["new_string"]) == "a = 1\nb = 2 + 2\nc = 3\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "old", "new", "every", "after"),
+    [
+        ("a = 1\nb = 1\n", "1", "2", False, "a = 2\nb = 1\n"),
+        ("a = 1\nb = 1\n", "1", "2", True, "a = 2\nb = 2\n"),
+        ("a = 1\nb = 1\n", "b = 1", "", False, "a = 1\n"),
+        ("a = 1\r\nb = 1\r\n", "a = 1\nb = 1\n", "a = 2\nb = 1\n", False, "a = 2\r\nb = 1\r\n"),
+        ("", "", "a = 1\n", False, "a = 1\n"),
+    ],
+)
+def test_the_edit_is_applied_as_the_host_applies_it(claude, before, old, new, every, after):
+    (claude.project / "e.py").write_bytes(before.encode())
+    edit(claude, "e.py", old, new, replace_all=every)
+    verdict = [one.event for one in records(claude) if isinstance(one.event, GateVerdict)][-1]
+    assert verdict.verdict.status == "pass"
+    call = claude_code.call_of(
+        {"hook_event_name": "PreToolUse", "tool_name": "Edit", "cwd": str(claude.project)}
+        | {"tool_input": {"file_path": "e.py", "old_string": old, "new_string": new, "replace_all": every}},
+        {},
+    )
+    changes = claude_code.proposed(call, claude.project)
+    assert changes.changes[0].after == after.encode()
+
+
+def test_a_notebook_s_cell_is_judged_in_its_notebook(claude):
+    cell = {"cell_type": "code", "id": "c1", "metadata": {}, "execution_count": None, "outputs": [], "source": ["1\n"]}
+    kind = {"kernelspec": {"name": "python3", "display_name": "Python 3"}, "language_info": {"name": "python"}}
+    notebook = {"cells": [cell], "metadata": kind, "nbformat": 4, "nbformat_minor": 5}
+    (claude.project / "n.ipynb").write_text(json.dumps(notebook))
+    name = str(claude.project / "n.ipynb")
+    call = {"notebook_path": name, "cell_id": "c1", "new_source": "x = (\n", "edit_mode": "replace"}
+    claude.call("PreToolUse", "NotebookEdit", call)
+    verdict = next(one.event.verdict for one in records(claude) if isinstance(one.event, GateVerdict))
+    assert [str(change.path) for change in verdict.proposal.changes] == [] or verdict.status in (
+        "pass",
+        "fail",
+        "error",
+    )
+
+
+def test_the_page_of_many_findings_stays_below_what_the_host_shows(claude):
+    said = write(claude, "b.py", "".join(f"x{n} = undefined_{n}\n" for n in range(200)))
+    reason = said["permissionDecisionReason"]
+    assert len(reason) < 2_000
+    assert "more; they are told when these are gone" in reason
+
+
+def test_what_breaks_the_file_is_told_first(claude):
+    said = write(claude, "b.py", "import os, sys\nl = undefined\ndef f(:\n")
+    assert "yntax" in said["permissionDecisionReason"].splitlines()[1]
+
+
+def test_what_bash_wrote_is_told_after_it_and_holds_up_the_end_until_it_is_right(claude):
+    claude.call("SessionStart", source="startup")
+    (claude.project / "c.py").write_text("y = undefined\n")
+    told = claude.call("PostToolUse", "Bash", {"command": "echo"}, tool_response={"stdout": ""})
+    assert told["decision"] == "block"
+    assert "c.py:1:5 F821" in told["reason"]
+    assert claude.call("PostToolBatch", tool_calls=[]) is None, "the same is not told twice"
+    assert claude.call("Stop", stop_hook_active=False)["decision"] == "block"
+    (claude.project / "c.py").write_text("y = 1\n")
+    assert claude.call("Stop", stop_hook_active=True) is None
+
+
+def test_the_end_of_a_batch_is_never_blocked_because_that_ends_the_host_s_run(claude):
+    claude.call("SessionStart", source="startup")
+    (claude.project / "c.py").write_text("y = undefined\n")
+    told = claude.call("PostToolBatch", tool_calls=[])
+    assert "decision" not in told
+    assert "F821" in told["hookSpecificOutput"]["additionalContext"]
+
+
+def test_an_end_is_held_up_as_often_as_its_budget_says_and_then_let_go(claude):
+    claude.call("SessionStart", source="startup")
+    (claude.project / "c.py").write_text("y = undefined\n")
+    answers = [claude.call("Stop", stop_hook_active=number > 0) for number in range(4)]
+    assert [bool((one or {}).get("decision")) for one in answers] == [True, True, True, False]
+    assert "findings stay" in answers[-1]["systemMessage"]
+
+
+def test_what_a_person_had_changed_before_is_not_blamed_on_the_agent(claude):
+    (claude.project / "a.py").write_text("a = undefined\n")
+    (claude.project / "mine.py").write_text("m = undefined\n")
+    claude.call("SessionStart", source="startup")
+    assert claude.call("Stop", stop_hook_active=False) is None
+    (claude.project / "a.py").write_text("a = undefined\nb = unknown\n")
+    said = claude.call("Stop", stop_hook_active=False)["reason"]
+    assert "a.py:2:5 F821" in said
+    assert "mine.py" not in said
+    assert ":1:" not in said
+
+
+def test_a_commit_of_the_agent_hides_nothing(claude):
+    claude.call("SessionStart", source="startup")
+    (claude.project / "c.py").write_text("y = undefined\n")
+    git(claude.project, "add", ".")
+    git(claude.project, "commit", "-qm", "hidden")
+    assert "c.py:1:5" in claude.call("Stop", stop_hook_active=False)["reason"]
+
+
+def test_a_folder_without_git_is_compared_with_how_it_was(tmp_path, hooks_of, project):
+    (project / ".git").rename(tmp_path / "gone")
+    (project / "old.py").write_text("o = undefined\n")
+    claude = hooks_of("claude-code")
+    claude.call("SessionStart", source="startup")
+    (project / "c.py").write_text("y = undefined\n")
+    said = claude.call("Stop", stop_hook_active=False)["reason"]
+    assert "c.py:1:5" in said
+    assert "old.py" not in said
+
+
+def test_two_sessions_in_one_project_are_told_apart(claude):
+    claude.call("SessionStart", session="s1")
+    claude.call("SessionStart", session="s2")
+    (claude.project / "c.py").write_text("y = undefined\n")
+    assert claude.call("PostToolUse", "Bash", {"command": "x"}, session="s1")["decision"] == "block"
+    assert claude.call("Stop", session="s2", stop_hook_active=False) is None
+    assert claude.call("Stop", session="s1", stop_hook_active=False)["decision"] == "block"
+
+
+def test_what_the_host_wrote_can_be_undone_step_by_step(claude):
+    claude.call("SessionStart", source="startup")
+    write(claude, "b.py", "x = 1\n")
+    (claude.project / "b.py").write_text("x = 1\n")
+    claude.call("PostToolBatch", tool_calls=[])
+    (claude.project / "a.py").write_text("a = 5\nb = 2\n")
+    claude.call("Stop", stop_hook_active=False)
+    history = History(claude.project)
+    assert [step.files[0].name for step in history.steps("claude-code-s1")] == ["b.py", "a.py"]
+    history.undo()
+    assert (claude.project / "a.py").read_text() == "a = 1\nb = 2\n"
+    history.undo()
+    assert not (claude.project / "b.py").exists()
+
+
+def test_the_session_is_one_of_ours_with_task_verdicts_steps_and_end(claude):
+    claude.call("SessionStart", source="startup")
+    claude.call("UserPromptSubmit", prompt="make it so")
+    write(claude, "b.py", "x = undefined\n")
+    (claude.project / "c.py").write_text("c = 1\n")
+    claude.call("Stop", stop_hook_active=False)
+    claude.call("SessionEnd", reason="exit")
+    found = [type(one.event) for one in records(claude)]
+    assert found[0] is WorkflowStart
+    assert found[-1] is WorkflowEnd
+    assert {GateVerdict, CheckpointEvent} <= set(found)
+    assert records(claude)[0].event.task == "make it so"
+
+
+def test_a_session_in_which_nothing_happened_leaves_no_log(claude):
+    claude.call("SessionStart", source="startup")
+    claude.call("Stop", stop_hook_active=False)
+    assert not (claude.project / ".rails/sessions/claude-code-s1").exists()
+
+
+def test_a_rule_of_the_policy_denies_by_path(claude, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "ai-rails").mkdir()
+    (tmp_path / "ai-rails/policy.toml").write_text('[[rule]]\ndecision = "deny"\npath = "migrations/**"\n')
+    said = write(claude, "migrations/0001.py", "x = 1\n")
+    assert said["permissionDecision"] == "deny"
+    assert "policy" in said["permissionDecisionReason"]
+
+
+@pytest.mark.parametrize(
+    ("event", "more"),
+    [("Notification", {}), ("PreCompact", {}), ("SomethingNew", {"tool_name": "Write"}), ("", {})],
+)
+def test_an_event_that_is_not_known_is_answered_by_silence(claude, event, more):
+    assert claude.call(event, **more) is None
+
+
+@pytest.mark.parametrize("tool", ["Read", "Grep", "mcp__other__tool", "Task"])
+def test_a_tool_that_writes_no_file_is_answered_by_silence(claude, tool):
+    assert claude.call("PreToolUse", tool, {"file_path": "a.py"}) is None
+
+
+def test_a_file_outside_the_project_is_none_of_ours(claude, tmp_path):
+    arguments = {"file_path": str(tmp_path / "elsewhere.py"), "content": "x = undefined\n"}
+    assert claude.call("PreToolUse", "Write", arguments) is None
+
+
+def test_a_fault_of_ours_lets_the_edit_through_says_so_and_it_is_judged_at_the_end(claude, monkeypatch):
+    claude.call("SessionStart", source="startup")
+    with monkeypatch.context() as broken:
+        broken.setattr(claude.warm.gate, "judge", lambda *_, **__: 1 / 0)
+        said = claude.call("PreToolUse", "Write", {"file_path": str(claude.project / "c.py"), "content": "y = zz\n"})
+    assert "permissionDecision" not in said["hookSpecificOutput"]
+    assert "could not judge" in said["hookSpecificOutput"]["additionalContext"]
+    assert "could not judge" in said["systemMessage"]
+    (claude.project / "c.py").write_text("y = zz\n")
+    assert "c.py:1:5 F821" in claude.call("Stop", stop_hook_active=False)["reason"]
+
+
+def test_strict_denies_what_could_not_be_judged(claude, monkeypatch):
+    claude.head["strict"] = True
+    monkeypatch.setattr(claude.warm.gate, "judge", lambda *_, **__: 1 / 0)
+    said = claude.specific("PreToolUse", "Write", {"file_path": str(claude.project / "c.py"), "content": "y = 1\n"})
+    assert said["permissionDecision"] == "deny"
+    assert "strict" in said["permissionDecisionReason"]
+
+
+def test_a_file_that_no_check_can_read_is_let_through_and_told(claude):
+    (claude.project / "l.py").write_bytes(b"x = '\xe9'\n")
+    said = edit(claude, "l.py", "x", "y")
+    assert "could not judge" in said["additionalContext"]
+    assert "permissionDecision" not in said

@@ -1,0 +1,121 @@
+"""What Codex is told: its patches are judged before they are applied, also inside a shell command."""
+
+import pytest
+
+from rails.integrations.hooks.codex_patch import PatchError, apply_hunks, patch_in, read_patch
+
+ADD = "*** Begin Patch\n*** Add File: b.py\n+{}\n*** End Patch\n"
+
+
+def patch(codex, text, tool="apply_patch", **more):
+    return codex.specific("PreToolUse", tool, {"command": text}, model="gpt-5.5", **more)
+
+
+def test_a_patch_with_a_new_finding_is_denied_and_nothing_stands_beside_the_deny(codex):
+    said = codex.call("PreToolUse", "apply_patch", {"command": ADD.format("x = undefined")})
+    assert list(said) == ["hookSpecificOutput"]
+    assert set(said["hookSpecificOutput"]) == {"hookEventName", "permissionDecision", "permissionDecisionReason"}
+    assert "b.py:1:5 F821" in said["hookSpecificOutput"]["permissionDecisionReason"]
+
+
+def test_a_clean_patch_goes_through_without_a_word(codex):
+    assert patch(codex, ADD.format("x = 1")) == {}
+
+
+def test_formatting_is_left_alone_unless_the_user_has_agreed_to_a_permission(codex):
+    assert patch(codex, ADD.format("x  =  1")) == {}
+    codex.head["rewrite"] = True
+    said = patch(codex, ADD.format("x  =  1"))
+    assert said["permissionDecision"] == "allow"
+    assert said["updatedInput"] == {"command": "*** Begin Patch\n*** Add File: b.py\n+x = 1\n*** End Patch"}
+    assert "additionalContext" in said
+
+
+def test_a_rewritten_update_gives_the_formatted_file(codex):
+    codex.head["rewrite"] = True
+    (codex.project / "a.py").write_text("a = 1\nb = 2\nc = 3\n")
+    said = patch(codex, "*** Begin Patch\n*** Update File: a.py\n@@\n a = 1\n-b = 2\n+b  = 9\n*** End Patch")
+    hunks = read_patch(said["updatedInput"]["command"])[0].hunks
+    assert apply_hunks("a = 1\nb = 2\nc = 3\n", hunks) == "a = 1\nb = 9\nc = 3\n"
+
+
+def test_a_patch_in_a_here_document_of_a_shell_command_is_judged(codex):
+    text = f"cd . && apply_patch <<'X'\n{ADD.format('x = undefined')}X\n"
+    assert patch(codex, text, "Bash")["permissionDecision"] == "deny"
+
+
+def test_several_files_in_one_patch_are_judged_together(codex):
+    text = (
+        "*** Begin Patch\n*** Add File: m.py\n+VALUE = 1\n*** Update File: a.py\n-b = 2\n+b = undefined\n*** End Patch"
+    )
+    assert "a.py:2:5 F821" in patch(codex, text)["permissionDecisionReason"]
+
+
+def test_a_file_that_is_moved_and_one_that_goes(codex):
+    text = "*** Begin Patch\n*** Update File: a.py\n*** Move to: c.py\n@@\n-b = 2\n+b = 3\n*** End Patch"
+    assert patch(codex, text) == {}
+    assert patch(codex, "*** Begin Patch\n*** Delete File: a.py\n*** End Patch") == {}
+
+
+def test_a_patch_that_cannot_be_applied_here_is_told_and_the_host_refuses_it_by_itself(codex):
+    said = patch(codex, "*** Begin Patch\n*** Update File: a.py\n@@\n-nothing\n+x\n*** End Patch")
+    assert "cannot be applied here" in said["additionalContext"]
+    assert "permissionDecision" not in said
+
+
+def test_after_a_patch_the_text_begins_by_saying_that_it_was_applied(codex):
+    codex.call("SessionStart")
+    (codex.project / "c.py").write_text("y = undefined\n")
+    said = codex.call("PostToolUse", "apply_patch", {"command": ""}, tool_response="Success")
+    assert said["hookSpecificOutput"]["additionalContext"].startswith("The patch was applied. ")
+    assert "decision" not in said
+
+
+def test_the_end_is_held_up_with_findings(codex):
+    codex.call("SessionStart")
+    (codex.project / "c.py").write_text("y = undefined\n")
+    assert codex.call("Stop", stop_hook_active=False)["decision"] == "block"
+
+
+def test_strict_denies_what_could_not_be_judged(codex, monkeypatch):
+    codex.head["strict"] = True
+    monkeypatch.setattr(codex.warm.gate, "judge", lambda *_, **__: 1 / 0)
+    said = codex.call("PreToolUse", "apply_patch", {"command": ADD.format("x = 1")})
+    assert list(said) == ["hookSpecificOutput"]
+    assert said["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+@pytest.mark.parametrize(
+    ("hunk", "after"),
+    [
+        ("@@\n-two\n+2", "one\n2\nthree  \nfour\n"),
+        ("-two\n+2", "one\n2\nthree  \nfour\n"),
+        ("@@ two\n-three\n+3", "one\ntwo\n3\nfour\n"),
+        ("@@\n three\n-four\n+4", "one\ntwo\nthree\n4\n"),
+        ("@@\n   two\n+2b", "one\n  two\n2b\nthree  \nfour\n"),
+        ("@@\n+five\n*** End of File", "one\ntwo\nthree  \nfour\nfive\n"),
+        ("@@\n-four\n+4\n*** End of File", "one\ntwo\nthree  \n4\n"),
+        ("@@\n-one\n+1\n@@\n-four\n+4", "1\ntwo\nthree  \n4\n"),
+    ],
+)
+def test_hunks_are_found_as_the_host_finds_them(hunk, after):
+    text = f"*** Begin Patch\n*** Update File: x\n{hunk}\n*** End Patch"
+    assert apply_hunks("one\ntwo\nthree  \nfour\n", read_patch(text)[0].hunks) == after
+
+
+def test_typographic_signs_are_found_as_plain_ones():
+    text = "*** Begin Patch\n*** Update File: x\n-say \u201chi\u201d \u2013 now\n+say\n*** End Patch"
+    assert apply_hunks('say "hi" - now\n', read_patch(text)[0].hunks) == "say\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "*** Begin Patch\nrubbish\n*** End Patch", "*** Begin Patch\n*** Add File: x\n+1"]
+)
+def test_what_is_no_patch_is_refused_by_name(text):
+    with pytest.raises(PatchError):
+        read_patch(text)
+
+
+def test_a_patch_is_found_in_any_text():
+    assert patch_in(f"before\n{ADD}after") == ADD.strip()
+    assert patch_in("nothing") == ""

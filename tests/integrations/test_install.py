@@ -1,0 +1,139 @@
+"""Putting hooks into a host's settings: the rest stays byte for byte, and uninstalling is the exact way back."""
+
+import json
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rails.cli import main
+from rails.config.json_edit import with_last, without
+from rails.core.errors import UsageError
+from rails.integrations.hooks import install
+
+SETTINGS = [
+    '{\n    "model": "x",   "permissions": {"allow": []}\n}\n',
+    '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "say done"}]}]}}',
+    '{\n\t"hooks": {},\n\t"env": {"A": "\\u00e4"}\n}',
+    '{"hooks": {"PreToolUse": [\n  {"matcher": "Bash", "hooks": []}\n]}, "z": 1}\n\n',
+]
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    (tmp_path / "project/.git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    return tmp_path
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+@pytest.mark.parametrize("text", SETTINGS)
+def test_installing_and_uninstalling_gives_the_same_bytes(host, text, user):
+    settings = install.settings_of(host, user, shared=False)
+    settings.file.parent.mkdir()
+    settings.file.write_text(text)
+    assert main(["hook", "install", host]) == 0
+    installed = settings.file.read_text()
+    hooks = json.loads(installed)["hooks"]
+    assert set(install.EVENTS[host]) <= set(hooks)
+    for key, value in json.loads(text).items():
+        assert key == "hooks" or json.loads(installed)[key] == value
+    assert main(["hook", "uninstall", host]) == 0
+    if json.loads(text).get("hooks") != {}:  # nobody can tell an empty object of theirs from one of ours
+        assert settings.file.read_text() == text
+
+
+def test_installing_twice_changes_nothing(user, capsys):
+    main(["hook", "install", "claude-code"])
+    before = (user / "claude/settings.json").read_bytes()
+    main(["hook", "install", "claude-code"])
+    assert (user / "claude/settings.json").read_bytes() == before
+    assert "there already" in capsys.readouterr().out
+
+
+def test_a_file_that_only_we_had_written_is_removed_again(user):
+    main(["hook", "install", "codex"])
+    assert (user / "codex/hooks.json").exists()
+    main(["hook", "uninstall", "codex"])
+    assert not (user / "codex/hooks.json").exists()
+
+
+def test_a_dry_run_shows_the_change_and_writes_nothing(user, capsys):
+    main(["hook", "install", "claude-code", "--project", "--dry-run"])
+    assert '+    "SessionStart"' in capsys.readouterr().out
+    assert not (user / "project/.claude").exists()
+
+
+def test_the_user_is_told_what_trust_step_is_left(user, capsys):
+    main(["hook", "install", "codex"])
+    assert "/hooks" in capsys.readouterr().out
+
+
+def test_strict_blocks_where_the_hook_itself_fails(user):
+    main(["hook", "install", "claude-code", "--strict"])
+    entry = json.loads((user / "claude/settings.json").read_text())["hooks"]["PreToolUse"][0]["hooks"][0]
+    assert entry["onFailure"] == "block"
+    assert entry["command"].endswith("hook claude-code --strict")
+    assert 0 < entry["timeout"] < 600
+
+
+def test_a_committed_setting_says_so_where_ai_rails_is_missing(user):
+    main(["hook", "install", "claude-code", "--project"])
+    entry = json.loads((user / "project/.claude/settings.json").read_text())["hooks"]["PreToolUse"][0]["hooks"][0]
+    environment = {"PATH": str(user)}
+    ran = subprocess.run(
+        ["/bin/sh", "-c", entry["command"]], capture_output=True, text=True, env=environment, check=False
+    )
+    assert ran.returncode == 0
+    assert "NOT checked" in json.loads(ran.stdout)["systemMessage"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"hooks": 1}', '{"hooks": {"Stop": 1}}', '{"a": 1, "a": 2}'])
+def test_settings_that_cannot_be_read_are_left_alone_with_a_sentence(text, user):
+    settings = user / "claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text(text)
+    with pytest.raises(UsageError, match="Nothing was changed"):
+        install.installed(install.settings_of("claude-code", user, shared=False))
+    assert settings.read_text() == text
+
+
+def test_status_shows_what_is_installed(user, capsys):
+    main(["hook", "install", "claude-code"])
+    capsys.readouterr()
+    assert main(["hook", "status"]) == 0
+    shown = capsys.readouterr().out
+    assert "hook claude-code" in shown
+    assert "no call in" in shown
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_the_hook_can_be_tried_without_a_host(host, user, capsys):
+    assert main(["hook", "test", host]) == 0
+    shown = capsys.readouterr().out
+    assert "F821" in shown
+    assert "The hook works here." in shown
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=4), values, min_size=1, max_size=4),
+    values,
+    st.sampled_from([None, 1, 2, 4, "\t"]),
+)
+def test_a_member_put_in_and_taken_out_leaves_every_byte(document, value, indent):
+    text = json.dumps(document, indent=indent)
+    if "new key" in document:
+        return
+    more = with_last(text, (), "new key", value)
+    assert json.loads(more) == {**document, "new key": value}
+    assert without(more, ("new key",)) == text
