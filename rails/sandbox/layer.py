@@ -57,6 +57,8 @@ class Layer:
         self.etc, self.output, self.temporary = (self._made(name) for name in ("etc", "output", "tmp"))
         _write_etc(self.etc)
         self._bases: dict[str, str | None] = {}
+        # Read-only where the project has them; a new one of git or of ours is a change like any other, and refused.
+        self._installed = {*CACHES, *(name for name in (".git", ".rails") if (project / name).exists())}
 
     root: Path
 
@@ -182,7 +184,7 @@ class OverlayLayer(Layer):
                     if seen > _ENTRIES:
                         raise CheckError(f"The command left more than {_ENTRIES} files. Nothing was taken.")
                     name = f"{base}{entry.name}"
-                    if entry.name in TOOL_CACHES or (not base and entry.name in (".git", ".rails", *CACHES)):
+                    if entry.name in TOOL_CACHES or (not base and entry.name in self._installed):
                         continue
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(f"{name}/")
@@ -206,6 +208,8 @@ class OverlayLayer(Layer):
             else:
                 yield LayerChange(name)
             return
+        if (self.project / name).is_dir():
+            yield from self._gone(f"{name}/")
         yield _entry(name, self.upper / name, info)
 
     def _gone(self, base: str, without: Collection[str] = ()) -> Iterator[LayerChange]:
@@ -274,7 +278,7 @@ class CopyLayer(Layer):
         self._sources: dict[str, tuple[int, ...]] = {}
         try:
             self._copy()
-            for name in (".git", ".rails", *CACHES) if links else ():
+            for name in self._installed if links else ():
                 if (project / name).exists():
                     (self.root / name).symlink_to(project / name)
         except OSError as error:
@@ -287,7 +291,7 @@ class CopyLayer(Layer):
     def _copy(self) -> None:
         """Copy what is new or has changed since it was copied; what a command wrote there meanwhile is replaced."""
         size, there = 0, set()
-        for name, source in _files_below(self.project):
+        for name, source in _files_below(self.project, self._installed):
             info = source.lstat()
             size += info.st_size
             if size > _COPY_BYTES:
@@ -325,7 +329,7 @@ class CopyLayer(Layer):
 
     def _walk(self) -> Iterator[LayerChange]:
         seen = set()
-        for count, (name, place) in enumerate(_files_below(self.root, all_kinds=True)):
+        for count, (name, place) in enumerate(_files_below(self.root, self._installed, all_kinds=True)):
             if count > _ENTRIES + len(self._copied):
                 raise CheckError(f"The command left more than {_ENTRIES} files. Nothing was taken.")
             seen.add(name)
@@ -442,16 +446,16 @@ def _make_folders(upper: Path, project: Path, name: str) -> None:
                 (upper / inside).chmod(stat.S_IMODE((project / inside).stat().st_mode) | 0o700)
 
 
-def _files_below(root: Path, *, all_kinds: bool = False) -> Iterator[tuple[str, Path]]:
-    """Yield each file of a project with its name; ``all_kinds``: pipes and devices, too."""
+def _files_below(root: Path, without: Collection[str], *, all_kinds: bool = False) -> Iterator[tuple[str, Path]]:
+    """Yield each file of a project with its name; ``without`` are names at its top; ``all_kinds``: pipes, too."""
     for base, folders, files in os.walk(root):
         inside = os.path.relpath(base, root)
         top = inside == "."
         links = [name for name in folders if Path(base, name).is_symlink()]
         kept = [one for one in folders if one not in TOOL_CACHES and one not in links]
-        folders[:] = [one for one in kept if not (top and one in (".git", ".rails", *CACHES))]
+        folders[:] = [one for one in kept if not (top and one in without)]
         for name in (*files, *links):
-            if top and name in (".git", ".rails", *CACHES):
+            if top and name in without:
                 continue
             place = Path(base, name)
             if all_kinds or stat.S_IFMT(place.lstat().st_mode) in (stat.S_IFREG, stat.S_IFLNK):

@@ -28,6 +28,7 @@ from rails.sandbox.project_tests import command_for_tests
 from rails.sandbox.run import layer_for, run
 from rails.sandbox.view import NONE, Label, Limits, Result, SandboxView
 from rails.session.ask_user import Person, UserQuestion, ask
+from rails.tools.registry import Command, Definition, Mcp
 from rails.tools.runners.command import ContainedCall
 
 #: What is typed, word for word, where nothing contains a command.
@@ -76,9 +77,15 @@ class ContainedRuns:
         """Take note of a yes."""
         self.agreed = self.agreed or self.is_one(tool)
 
-    def notes(self, tool: str) -> tuple[str, ...]:
+    def holds(self, definition: Definition | None) -> bool:
+        """Whether what a tool starts is to run in the sandbox."""
+        transport = definition.transport if definition else None
+        own = isinstance(transport, Command | Mcp) and transport.contained
+        return own or bool(definition and self.is_one(definition.tool_name))
+
+    def notes(self, definition: Definition | None) -> tuple[str, ...]:
         """Return what the card of a command says of the sandbox."""
-        if not self.is_one(tool):
+        if definition is None or not self.holds(definition):
             return ()
         shown = named_on_card(self.project)
         known = f" Read-only: {', '.join(shown)}." if shown else ""
@@ -87,7 +94,16 @@ class ContainedRuns:
             if self.label.contained
             else "It is asked each time."
         )
-        return (f"{self.label}.{known}", f"What it changes is shown and asked about afterwards. {once}")
+        once = once if self.is_one(definition.tool_name) else ""
+        if self.label.level == NONE:
+            return (f"{self.label}.",)
+        hosts = getattr(definition.transport, "network", ())
+        reach = (f"It may reach {', '.join(hosts)}.",) if hosts else ()
+        return (
+            *reach,
+            f"{self.label}.{known}",
+            f"What it changes is shown and asked about afterwards. {once}".rstrip(),
+        )
 
     def refused(self, tool: str) -> str:
         """Return why a command is not run at all, "" where it may be asked about.
