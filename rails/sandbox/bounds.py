@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
-from rails.sandbox.view import Limits
+from rails.sandbox.view import SandboxLimits
 
 #: Address space is only bounded against a runaway: engines of JavaScript reserve far more than they use.
 _RESERVED: Final = 64 << 30
@@ -20,7 +20,7 @@ _FILES: Final = 4_096
 _GROUPS: Final = ("/sys/fs/cgroup/pids", "/sys/fs/cgroup/memory", "/sys/fs/cgroup")
 
 
-def bound_process(limits: Limits) -> None:
+def bound_process(limits: SandboxLimits) -> None:
     """Set the limits of the calling process and all that it starts, but not on how many those are."""
     wanted = {
         resource.RLIMIT_CORE: 0,
@@ -53,7 +53,7 @@ def own_threads() -> int:
 
 
 @contextlib.contextmanager
-def control_group(limits: Limits) -> Iterator[Callable[[], None]]:
+def control_group(limits: SandboxLimits) -> Iterator[Callable[[], None]]:
     """Yield what puts the calling process into a control group of its own; nothing where there can be none.
 
     The kernel does not count the processes of root. Only root may make groups, as a rule, so this is for root alone.

@@ -23,7 +23,7 @@ from rails.sandbox import bounds, seccomp
 from rails.sandbox.layer import OverlayLayer
 from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
 from rails.sandbox.process import Launch, libc
-from rails.sandbox.view import Limits, SandboxView
+from rails.sandbox.view import SandboxLimits, SandboxView
 
 _NEW_NAMESPACES: Final = 0x10000000 | 0x00020000  # user and mount
 _PRIVATE: Final = 0x40000 | 0x4000
@@ -47,7 +47,7 @@ def find(project: Path | None = None) -> str:
 def launch(
     argv: Sequence[str],
     view: SandboxView,
-    limits: Limits,
+    limits: SandboxLimits,
     *,
     join: Callable[[], None],
     socket: Path | None,
@@ -109,7 +109,7 @@ def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
     yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
 
-def _prepare(limits: Limits, join: Callable[[], None], *, overlaid: bool) -> Callable[[], None]:
+def _prepare(limits: SandboxLimits, join: Callable[[], None], *, overlaid: bool) -> Callable[[], None]:
     """Return what the new process does before it becomes bubblewrap: limits, a user namespace, the overlay."""
     library, user, group = libc(), os.geteuid(), os.getegid()
     identity = (("setgroups", b"deny"), ("uid_map", b"0 %d 1" % user), ("gid_map", b"0 %d 1" % group))

@@ -18,7 +18,7 @@ from typing import Final
 from rails.sandbox import bounds, seccomp
 from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
 from rails.sandbox.process import Launch, libc
-from rails.sandbox.view import Limits, SandboxView
+from rails.sandbox.view import SandboxLimits, SandboxView
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _BENEATH: Final = 1
@@ -42,7 +42,7 @@ def landlock_version() -> int:
     return max(0, int(libc().syscall(_CREATE, None, 0, 1)))
 
 
-def launch(argv: Sequence[str], view: SandboxView, limits: Limits, join: Callable[[], None]) -> Launch:
+def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` on the layer's copy, where nothing else can be written."""
     assert view.layer, "a copy is what it works on"
     home, temporary = view.layer.temporary / "home", view.layer.temporary
@@ -52,7 +52,7 @@ def launch(argv: Sequence[str], view: SandboxView, limits: Limits, join: Callabl
     return Launch(tuple(argv), built, folder, _prepare(view, limits, join), supervised=True)
 
 
-def _prepare(view: SandboxView, limits: Limits, join: Callable[[], None]) -> Callable[[], None]:
+def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Callable[[], None]:
     """Return what the new process does before it becomes the command; each step can only take away."""
     library, abi, most = libc(), landlock_version(), limits.processes + bounds.own_threads()
     rules = list(_rules(view))

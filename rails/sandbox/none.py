@@ -9,10 +9,10 @@ from rails.sandbox import bounds
 from rails.sandbox.output import Kept
 from rails.sandbox.places import contained_environment
 from rails.sandbox.process import Launch, Running, converse, start_process
-from rails.sandbox.view import Limits, Result, SandboxView
+from rails.sandbox.view import Result, SandboxLimits, SandboxView
 
 
-def launch(argv: Sequence[str], view: SandboxView, limits: Limits, join: Callable[[], None]) -> Launch:
+def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` in the view's folder."""
     folder = (view.layer.root if view.layer else view.project) / view.folder
     built = (

@@ -20,7 +20,7 @@ from rails.core.atomic_file import replace_file
 from rails.core.errors import RailsError
 from rails.core.scratch import scratch_folder
 from rails.sandbox import bubblewrap, landlock, seatbelt
-from rails.sandbox.view import COPY, NONE, OVERLAY, PARTIAL, Label, Limits, SandboxView
+from rails.sandbox.view import COPY, NONE, OVERLAY, PARTIAL, Label, SandboxLimits, SandboxView
 
 #: What each try is about, by what the label says.
 _ABOUT: Final = {
@@ -110,7 +110,7 @@ def _tries(label: Label) -> dict[str, bool]:
             facts = {"outside": str(outside), "home": str(Path.home()), "pid": os.getpid(), "space": space, **ports}
             argv = (sys.executable, "-I", "-S", str(Path(__file__).with_name("tries.py")), json.dumps(facts))
             view = SandboxView(project, layer, (Path(__file__).parent,))
-            ran = run(argv, view, limits=Limits(seconds=_SECONDS), label=label)
+            ran = run(argv, view, limits=SandboxLimits(seconds=_SECONDS), label=label)
         got_out = outside.read_text() != "secret"
     try:
         held = {name: value is True for name, value in json.loads(ran.out).items()}

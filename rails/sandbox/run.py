@@ -20,14 +20,14 @@ from rails.sandbox.bounds import control_group
 from rails.sandbox.layer import CopyLayer, IgnoredBy, Layer, OverlayLayer
 from rails.sandbox.output import Kept
 from rails.sandbox.process import Launch, Running, converse, start_process
-from rails.sandbox.view import COPY, NONE, OFFLINE, OVERLAY, PARTIAL, Label, Limits, Result, SandboxView
+from rails.sandbox.view import COPY, NONE, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
 
 
 def run(
     argv: Sequence[str],
     view: SandboxView,
     network: Sequence[str] = OFFLINE,
-    limits: Limits | None = None,
+    limits: SandboxLimits | None = None,
     *,
     label: Label | None = None,
     stdin: bytes = b"",
@@ -41,7 +41,7 @@ def run(
     ``network`` are the hosts it may reach. ``label`` says how it is contained (default: the best that there is).
     ``together`` puts errors into the output; ``keep`` is a file for all of it; ``collect`` false asks for no changes.
     """
-    limits, label = limits or Limits(), label or probe.label()
+    limits, label = limits or SandboxLimits(), label or probe.label()
     layer = view.layer
     with layer.turn if layer else contextlib.nullcontext():
         if layer and collect:
@@ -66,12 +66,12 @@ def start(
     argv: Sequence[str],
     view: SandboxView,
     network: Sequence[str] = OFFLINE,
-    limits: Limits | None = None,
+    limits: SandboxLimits | None = None,
     *,
     label: Label | None = None,
 ) -> Running:
     """Start a command that lives longer, with pipes; whoever asked ends it. Raises CheckError as :func:`run` does."""
-    limits, label = limits or Limits(seconds=None), label or probe.label()
+    limits, label = limits or SandboxLimits(seconds=None), label or probe.label()
     with contextlib.ExitStack() as stack:
         launch, _ = stack.enter_context(_launch(argv, view, network, limits, label))
         running = start_process(launch)
@@ -87,7 +87,7 @@ def layer_for(project: Path, ignored: IgnoredBy = lambda _: (), label: Label | N
 
 @contextlib.contextmanager
 def _launch(
-    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: Limits, label: Label
+    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: SandboxLimits, label: Label
 ) -> Iterator[tuple[Launch, Callable[[str], None]]]:
     """Yield how to start it at the label's level, and what checks afterwards that it was so contained."""
     if network and label.level < COPY:
@@ -108,7 +108,7 @@ def _launch(
 
 @contextlib.contextmanager
 def _namespaces(
-    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: Limits, join: Callable[[], None]
+    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: SandboxLimits, join: Callable[[], None]
 ) -> Iterator[tuple[Launch, Callable[[str], None]]]:
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     with contextlib.ExitStack() as stack:

@@ -10,7 +10,7 @@ from typing import Final
 from rails.sandbox.none import launch as as_user
 from rails.sandbox.places import roots
 from rails.sandbox.process import Launch
-from rails.sandbox.view import Limits, SandboxView
+from rails.sandbox.view import SandboxLimits, SandboxView
 
 _PROGRAM: Final = Path("/usr/bin/sandbox-exec")
 _SYSTEM: Final = ("/usr", "/bin", "/sbin", "/System", "/Library/Apple", "/private/etc/ssl", "/private/var/db/timezone")
@@ -22,7 +22,7 @@ def has_seatbelt() -> bool:
     return sys.platform == "darwin" and _PROGRAM.is_file()
 
 
-def launch(argv: Sequence[str], view: SandboxView, limits: Limits, join: Callable[[], None]) -> Launch:
+def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
     """Return how to start ``argv`` under the profile."""
     return as_user((str(_PROGRAM), "-p", profile(view), *argv), view, limits, join)
 

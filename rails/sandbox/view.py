@@ -18,7 +18,7 @@ OVERLAY, COPY, PARTIAL, NONE = 3, 2, 1, 0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SandboxLimits:
     """Bounds of one command; ``seconds`` ``None`` is for what lives as long as we do.
 
     ``memory`` is for each process: what it may write to, in bytes. ``output`` is what is kept of what it prints.

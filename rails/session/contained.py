@@ -26,7 +26,7 @@ from rails.sandbox.layer import Layer
 from rails.sandbox.places import named_on_card, shell_line
 from rails.sandbox.project_tests import command_for_tests
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import NONE, Label, Limits, Result, SandboxView
+from rails.sandbox.view import NONE, Label, Result, SandboxLimits, SandboxView
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.tools.registry import Command, Definition, Mcp
 from rails.tools.runners.command import ContainedCall
@@ -136,7 +136,7 @@ class ContainedRuns:
         result = run(
             argv,
             SandboxView(self.project, layer, folder=folder),
-            limits=Limits(seconds=seconds),
+            limits=SandboxLimits(seconds=seconds),
             label=self.label,
             together=True,
             keep=layer.output / f"{self._count}.txt",
@@ -149,7 +149,9 @@ class ContainedRuns:
     def contain(self, call: ContainedCall) -> Result:
         """Run the command of a definition in the session's layer. Raises RailsError as :meth:`run` does."""
         view = SandboxView(self.project, self._opened(), environment=call.environment)
-        return run(call.argv, view, call.network, Limits(seconds=call.seconds), label=self.label, stdin=call.stdin)
+        return run(
+            call.argv, view, call.network, SandboxLimits(seconds=call.seconds), label=self.label, stdin=call.stdin
+        )
 
     def settle(self) -> None:
         """Forget what was proposed: it is written, or nobody wants it."""

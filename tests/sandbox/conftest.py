@@ -6,7 +6,7 @@ import pytest
 
 from rails.sandbox import probe
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import Limits, SandboxView
+from rails.sandbox.view import SandboxLimits, SandboxView
 
 LEVELS = (3, 2, 1)
 #: What the tests of one process have found, so that each level is probed once.
@@ -48,7 +48,7 @@ def box(label, project):
         def go(line, seconds=20.0, network=(), **limits):
             argv = ("/bin/sh", "-c", line) if isinstance(line, str) else line
             view = SandboxView(project, layer)
-            return run(argv, view, network, Limits(seconds=seconds, **limits), label=label, together=True)
+            return run(argv, view, network, SandboxLimits(seconds=seconds, **limits), label=label, together=True)
 
         go.layer, go.project, go.label = layer, project, label
         yield go

@@ -26,7 +26,7 @@ from rails.sandbox import probe
 from rails.sandbox.none import run_as_user
 from rails.sandbox.places import search_path
 from rails.sandbox.run import layer_for, run
-from rails.sandbox.view import NONE, Limits, Result, SandboxView
+from rails.sandbox.view import NONE, Result, SandboxLimits, SandboxView
 from rails.tools import transports
 from rails.tools.registry import Command, Definition
 from rails.tools.runners.secrets import Secrets
@@ -62,7 +62,7 @@ def contain_alone(project: Path) -> Contain:
     def contain(call: ContainedCall) -> Result:
         with layer_for(project) as layer:
             view = SandboxView(project, layer, environment=call.environment)
-            return run(call.argv, view, call.network, Limits(seconds=call.seconds), stdin=call.stdin)
+            return run(call.argv, view, call.network, SandboxLimits(seconds=call.seconds), stdin=call.stdin)
 
     return contain
 
