@@ -106,7 +106,8 @@ def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
             yield from ("--ro-bind", str(place), str(place))
     if socket:
         yield from ("--bind", str(socket), "/tmp/proxy")  # noqa: S108
-    yield from ("--remount-ro", "/dev", "--remount-ro", "/")
+    # Files of /proc/sys belong to root, which is who root's command is outside: no capability is asked for there.
+    yield from ("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/")
 
 
 def _prepare(limits: SandboxLimits, join: Callable[[], None], *, overlaid: bool) -> Callable[[], None]:
