@@ -10,12 +10,14 @@ import ctypes
 import json
 import mmap
 import os
+import re
 import resource
 import signal
 import socket
 import struct
 import sys
 import time
+from pathlib import Path
 
 F = {}
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -222,9 +224,7 @@ several(
         "swap to a file": lambda: call(167, b"/dev/null", 0),
         "name the machine": lambda: LIBC.sethostname(b"escaped", 7) == 0,
         "set the clock": lambda: time.clock_settime(time.CLOCK_REALTIME, 0) is None,
-        "gain a capability": lambda: bool(
-            int(next(l for l in open("/proc/self/status") if l.startswith("CapEff")).split()[1], 16)
-        ),
+        "gain a capability": lambda: int(re.search(r"CapEff:\s*(\w+)", Path("/proc/self/status").read_text())[1], 16),
         "gain privileges by a program": lambda: LIBC.prctl(39, 0, 0, 0, 0) == 0,
         "type into the terminal": lambda: __import__("fcntl").ioctl(0, 0x5412, b"x") is not None,
         "attach shared memory": lambda: call(30, F["shm"], 0, 0) if F["shm"] >= 0 and F["space"] else 0,
