@@ -33,7 +33,8 @@ def roots(view: SandboxView) -> tuple[Path, ...]:
     """Return the folders besides the system that are there read-only: interpreters, and what the view names."""
     found = [*_prefixes(), *_of_environments(view.project), *view.read_only]
     wanted = dict.fromkeys(path.absolute() for path in found)
-    return tuple(path for path in wanted if path.exists() and _may_show(path, view))
+    shown = [path for path in wanted if path.exists() and _may_show(path, view)]
+    return tuple(path for path in shown if not any(other in path.parents for other in shown))
 
 
 def _may_show(path: Path, view: SandboxView) -> bool:
