@@ -301,5 +301,9 @@ def _git(project: Path, *words: str) -> list[str]:
     command = [git, "-C", str(project), *_SAFE, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     if done.returncode != 0:
+        if not (project / ".git").exists() and "ot a git repository" in done.stderr:
+            raise UsageError(
+                f"{project} is not in a git repository, so there is nothing to compare with: git init makes one."
+            )
         raise UsageError(f"git {words[0]} failed: {one_line(done.stderr.strip(), 300)}")
     return [name for name in done.stdout.split("\0") if name]
