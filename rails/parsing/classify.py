@@ -19,13 +19,14 @@ from typing import Final, NamedTuple, cast
 from rails.core import limits
 from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
-from rails.core.text import one_line
+from rails.core.text import line_column, one_line
 from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.added_closers import only_reading
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
+from rails.parsing.call_formats.form import FormReader, NotInForm
 from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import read_call
 from rails.parsing.json_progress import JsonProgress
@@ -50,6 +51,7 @@ _NAMED_TOOL: Final = re.compile(r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)
 #: Why a block is ignored that is no JSON and does not look like a call.
 BROKEN: Final = "broken JSON without a tool key"
 HINT: Final = "Correct the JSON and send the whole block again."
+FORM_HINT: Final = "Send the whole call again, as your format has it, or in a fence that begins with ```json."
 
 
 class JsonBlock(NamedTuple):
@@ -175,6 +177,19 @@ def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> lis
         frame = _Frame(parsed, block, tools, dialect)
         return [_outcome(read, frame, f"item {number} of the array: ") for number, read in enumerate(reads, 1)]
     return [_outcome(read_value(value, tools), _Frame(parsed, block, tools, dialect))]
+
+
+def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[BlockResult]:
+    """Decide what a container is that a dialect reads: its calls, each judged like any other, or one refusal."""
+    try:
+        calls = read(block.body)
+    except NotInForm as fault:
+        line, _ = line_column(block.body, min(fault.offset, len(block.body)))
+        message = f"The call in the form '{block.dialect}' cannot be read: line {line} of it: {fault}."
+        at = block.offset + fault.offset
+        return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.end))]
+    frame = _Frame(ParsedJson(None), block, tools, block.dialect)
+    return [_outcome(Call(one.tool, one.arguments, "", block.dialect, one.repairs), frame) for one in calls]
 
 
 class _Frame(NamedTuple):

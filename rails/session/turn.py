@@ -21,6 +21,7 @@ from rails.core.errors import ModelError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.events.turn import LlmCall, LlmResponse, OutputRefused
 from rails.core.tool_request import ToolRequest
+from rails.parsing.call_formats.forms import dialects_of
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer
 from rails.session import feedback, prefetch
@@ -64,9 +65,8 @@ def take_turn(context: TurnContext, number: int, messages: Sequence[Message]) ->
 
 def parser_of(context: TurnContext, number: int) -> AnswerParser:
     """Return the parser of an answer; ``number`` is the turn's, and begins the ids of its requests."""
-    return AnswerParser(
-        context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
-    )
+    dialects = {*context.dialects, *context.agent.dialects, *dialects_of(context.model.name)}
+    return AnswerParser(context.registry.shapes(), id_prefix=f"t{number}.", dialects=dialects, report_unread_calls=True)
 
 
 def carry_out(
