@@ -14,6 +14,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_INTERRUPTED, EXIT_USAGE, RailsEr
 VERBS: Final[Mapping[str, str]] = {
     "run": "let an agent work on a task",
     "apply": "apply a saved answer: find, validate, gate, show, approve, write",
+    "prompt": "print what to paste into a chat first, so that apply can read its answers",
     "gate": "check files: syntax, linters, formatters, n8n workflows",
     "new": "begin a project: its folder and a page to fill in",
     "feature": "begin a feature of this project: a page to fill in",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -39,6 +40,7 @@ EXIT_OF: Final = {
     "unanswered": EXIT_FINDINGS,
     "nothing_done": EXIT_FINDINGS,
     "model_failed": EXIT_BROKEN,
+    "internal_error": EXIT_BROKEN,
 }
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
@@ -250,14 +252,14 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     return EXIT_OF[ending.outcome]
 
 
-def interrupted(session_id: str, screen: ProgressScreen, project: Path) -> int:
-    """Print where a session stands that Ctrl-C stopped, and how it goes on; return the exit code."""
+def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str) -> int:
+    """Print where a session stands that Ctrl-C or a signal stopped, and how it goes on; return the exit code."""
     screen.rest()
     screen.line()
-    screen.line("stopped by Ctrl-C: what was approved and written stays, and nothing is half done", "yellow")
+    screen.line(f"stopped by {by}: what was approved and written stays, and nothing is half done", "yellow")
     _summary(screen)
     _what_next(session_id, screen, "" if project == Path.cwd() else f" --project {project}", paused=True)
-    return EXIT_INTERRUPTED
+    return EXIT_INTERRUPTED if by == "Ctrl-C" else 128 + signal.Signals[by]
 
 
 def _summary(screen: ProgressScreen) -> None:

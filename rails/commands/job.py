@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -97,7 +98,7 @@ def run_job(options: argparse.Namespace) -> int:
         screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
         session.publish(SessionResumed(resumed.turns, resumed.advice))
     try:
-        with log, _page(options, project, screen, log):
+        with log, _page(options, project, screen, log), _signals_as_interrupts():
             common.listen(approver, log, session.publish)
             ending = _ended(session, resumed)
         return _closed(options, ending, screen, session)
@@ -106,19 +107,37 @@ def run_job(options: argparse.Namespace) -> int:
             events.close()
 
 
-def _ended(session: Session, resumed: ResumeState | None) -> Ending | None:
-    """Run the session; ``None``: Ctrl-C stopped it, at whatever moment."""
+@contextlib.contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """Let what ends a program from outside end a session as Ctrl-C does; what is ignored (nohup) stays ignored."""
+
+    def stop(number: int, _frame: object) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    taken = [one for one, handler in before.items() if handler is signal.SIG_DFL]
+    for one in taken:
+        signal.signal(one, stop)
+    try:
+        yield
+    finally:
+        for one in taken:
+            signal.signal(one, signal.SIG_DFL)
+
+
+def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
+    """Run the session; a text: that stopped it, at whatever moment."""
     try:
         return session.run(resumed)
-    except KeyboardInterrupt:
-        return None
+    except KeyboardInterrupt as stopped:
+        return str(stopped) or "Ctrl-C"
 
 
-def _closed(options: argparse.Namespace, ending: Ending | None, screen: ProgressScreen, session: Session) -> int:
+def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressScreen, session: Session) -> int:
     """Say how the session ended, commit what it wrote where that is asked for, and return the exit code."""
     project, session_id = session.job.project, session.log.session_id
-    if ending is None:
-        return common.interrupted(session_id, screen, project)
+    if isinstance(ending, str):
+        return common.interrupted(session_id, screen, project, ending)
     code = common.close(ending, screen, project)
     if options.commit and ending.outcome == "done":
         common.commit(project, session_id, session.job.tasks[0][1], screen)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from rails.agents.prompt import first_message
@@ -25,15 +26,17 @@ from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
+from rails.session.answer_reader import AnswerReader
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.escalation import RUNGS, EscalationStep
-from rails.session.feedback import CUT
+from rails.session.faults import attempted
+from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.resume import ResumeState, failed_turn_text
-from rails.session.turn import Turn, carry_out, parser_of, take_turn
+from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
@@ -286,7 +289,9 @@ class AgentLoop:
         return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
 
     def _oversee(self) -> Steer:
-        return self.state.monitor.look(self.context, self.state.records)
+        look = partial(self.state.monitor.look, self.context, self.state.records)
+        steer = attempted(self.context.publish, (), "the overseer looked at the session", look)
+        return steer if isinstance(steer, Steer) else Steer()
 
 
 def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bool:
@@ -309,6 +314,10 @@ def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bo
                 hindered = True
             case GateVerdict(verdict=verdict) if verdict.status == "fail":
                 hindered = True
+            case FeedbackSent(codes=codes) if "internal" in codes:
+                hindered = True
+            case ToolExecutionResult(ok=False, tool=""):
+                hindered = True
     return hindered or (refused and not read)
 
 
@@ -322,11 +331,12 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
-    reader = parser_of(context, resumed.turns)
+    reader = AnswerReader(context, resumed.turns, live=False)
     reader.feed(answer.message.text)
-    found = reader.flush(answer.stop_reason, answer.message.calls)
+    found = reader.finish(answer)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
         return carry_out(context, answer, found, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
-    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(found.native_ids)))
-    return Turn(answer, outcomes, feedback.compose(answer, outcomes, found.native_ids))
+    native = {} if isinstance(found, RequestResult) else found.native_ids
+    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
+    return Turn(answer, outcomes, feedback.compose(answer, outcomes, native))

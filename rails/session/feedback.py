@@ -26,7 +26,9 @@ HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
 CUT: Final = ("max_tokens", "cut")
 
 #: The kind of a request's result. Everything but "result" is a failure with a budget of its own.
-FeedbackKind = Literal["result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "aborted"]
+FeedbackKind = Literal[
+    "result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "internal", "aborted"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,23 @@ def stale(ids: tuple[str, ...], message: str) -> RequestResult:
     return RequestResult(ids, "edit", f"Human/System Feedback: {message} Read the file again and send the edit anew.")
 
 
+def unwritable(ids: tuple[str, ...], message: str) -> RequestResult:
+    """The disk or the folder did not take the change."""
+    return RequestResult(ids, "failed", f"Human/System Feedback: The change could not be written. {message}")
+
+
+def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
+    """Something that only the operator can mend was in the way; they know what."""
+    text = f"Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told."
+    return RequestResult(ids, "failed", f"{text} Look at the state of the files before you go on.")
+
+
+def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
+    """A fault of ours. The agent learns that it happened, and nothing of our insides."""
+    text = f"Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason."
+    return RequestResult(ids, "internal", f"{text} Look at the state of the files, then send it again or another way.")
+
+
 def applied(ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str]) -> RequestResult:
     """Changes that are on disk now, with what differs from what the agent sent."""
     verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
@@ -194,6 +213,12 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     if rest:
         parts.append(TextPart(f"{HEADER}\n" + "\n\n".join(rest)))
     return Message("user", tuple(parts))
+
+
+def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
+    """The message after a fault of ours in putting it together: each of the provider's calls needs a result."""
+    results = [NativeResult(call_id, outcome.text, is_error=True) for call_id in native.values()]
+    return Message("user", (*results, TextPart(f"{HEADER}\n{outcome.text}")))
 
 
 def cut_off(answer: ModelAnswer) -> str:

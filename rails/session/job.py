@@ -17,10 +17,13 @@ from rails.session.escalation import Escalate
 from rails.session.turn_context import Correction
 
 #: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time;
-#: "nothing_done" one whose agent finished, but all that it had asked for was refused or denied.
-SessionOutcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting", "unanswered", "nothing_done"]
+#: "nothing_done" one whose agent finished, but all that it had asked for was refused or denied; "internal_error"
+#: one that a fault of ours stopped between turns.
+SessionOutcome = Literal[
+    "done", "gave_up", "aborted", "model_failed", "waiting", "unanswered", "nothing_done", "internal_error"
+]
 #: Endings that leave the session open: it goes on with ``--resume``.
-PAUSED: Final = ("model_failed", "waiting", "unanswered")
+PAUSED: Final = ("model_failed", "waiting", "unanswered", "internal_error")
 #: Whether a human is asked before one agent's result goes to the next.
 HandoffMode = Literal["ask", "go"]
 #: Names of the project's top level that an agent gets in its first message.

@@ -7,6 +7,7 @@ its tool is known, although the block may still be coming.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 from rails.core.builtin_tools import status_verb
@@ -26,6 +27,7 @@ from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
 from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session import feedback
 from rails.session.correction import correct
+from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 from rails.tools import validate
@@ -49,7 +51,12 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
     outcomes: list[RequestResult] = []
     items: list[RawRequest | Refusal] = [*found.requests, *found.refusals]
     for item in sorted(items, key=lambda item: _place(found, item)):
-        request_id, refusals = _judge(context, item)
+        request_id = item.id if isinstance(item, RawRequest) else item.request_id
+        refusals = attempted(context.publish, (request_id,), "a request was checked", partial(_judge, context, item))
+        if isinstance(refusals, RequestResult):
+            context.publish(_block(item, found.blocks.get(request_id), "failed"))
+            outcomes.append(refusals)
+            continue
         place = found.blocks.get(request_id)
         quote = _quote(answer, found, request_id)
         if isinstance(refusals, ToolRequest):
@@ -121,15 +128,15 @@ def _block(item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: B
     )
 
 
-def _judge(context: TurnContext, item: RawRequest | Refusal) -> tuple[str, ToolRequest | Sequence[Refusal]]:
+def _judge(context: TurnContext, item: RawRequest | Refusal) -> ToolRequest | Sequence[Refusal]:
     if isinstance(item, Refusal):
-        return item.request_id, (item,)
+        return (item,)
     context.publish(McpRequestFormulated(item))
     if item.repairs and context.correction == "off":
         names = ", ".join(dict.fromkeys(repair.name for repair in item.repairs))
         message = f"The JSON is not valid ({names}), and nothing is repaired here."
-        return item.id, (Refusal("syntax", message, "Send it again as strict JSON.", item.start, item.end),)
-    return item.id, validate.validate(item, context.registry, context.agent.name)
+        return (Refusal("syntax", message, "Send it again as strict JSON.", item.start, item.end),)
+    return validate.validate(item, context.registry, context.agent.name)
 
 
 def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:

@@ -47,7 +47,7 @@ class Tty:
 
     def until(self, text, seconds=10):
         end = time.monotonic() + seconds
-        while text not in self.seen:
+        while text not in self.seen and text not in re.sub(rb"\x1b\[[0-9;]*m", b"", self.seen):
             left = end - time.monotonic()
             assert left > 0, f"{text!r} did not appear: {self.seen[-500:]!r}"
             if select.select([self.master], [], [], left)[0]:

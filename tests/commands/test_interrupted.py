@@ -80,6 +80,20 @@ def test_control_c_ends_with_a_summary_and_the_command_to_go_on(tmp_path, enviro
     assert not (project / "hello.txt").exists()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_session_that_a_signal_ends_says_how_to_go_on(tmp_path, environment, number):
+    project = tmp_path / "project"
+    with StubServer([says("I begin.\n\nNow\n" + "and then " * 500, chunk_chars=12, pause_s=0.2)]) as stub:
+        words = ("run", "write hello", "--model", "anthropic:claude-test", "--base-url", stub.url)
+        terminal = Terminal(project, environment, *words)
+        terminal.until("I begin.")
+        terminal.process.send_signal(number)
+        assert terminal.end() == 128 + number
+    assert "Traceback" not in terminal.seen
+    for words in (f"stopped by {number.name}", "go on:", "ai-rails run --resume "):
+        assert words in terminal.seen, words
+
+
 def began(project, environment, url):
     """A session that was interrupted by a kill, with a model and a server named."""
     words = ("run", "x", "--model", "anthropic:claude-test", "--base-url", url, "--correction", "model")

@@ -214,10 +214,13 @@ class OverseerAlert(Event, frozen=True):
 
 
 class ErrorEvent(EventWithWords, frozen=True):
-    """Something broke on our side, or the agent gave up. ``limit`` is how many attempts it had."""
+    """Something broke on our side, or the agent gave up. ``limit`` is how many attempts it had, ``trace`` the
+    traceback of a fault of ours.
+    """
 
     TYPE: ClassVar[str] = "ERROR"
 
     error: str
     recovered: bool = False
     limit: int | None = None
+    trace: str | None = None
