@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
+from rails.core import limits
 from rails.core.conversation import ModelAnswer
 from rails.parsing.call_formats.forms import dialects_of
 from rails.parsing.parse import AnswerParser
@@ -13,6 +15,9 @@ from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
 from rails.session.tool_calls import announce
 from rails.session.turn_context import TurnContext
+
+#: Beginnings and ends of requests that are shown while they come; nobody follows more.
+_ANNOUNCED: Final = 4 * limits.REQUESTS_PER_ANSWER
 
 
 class AnswerReader:
@@ -26,6 +31,7 @@ class AnswerReader:
         self._context = context
         self._live = live
         self._fault: RequestResult | None = None
+        self._announced = 0
         dialects = {*context.dialects, *context.agent.dialects, *dialects_of(context.model.name)}
         self._parser = AnswerParser(
             context.registry.shapes(), id_prefix=f"t{number}.", dialects=dialects, report_unread_calls=True
@@ -52,7 +58,8 @@ class AnswerReader:
         self._fault = outcome if isinstance(outcome, RequestResult) else None
 
     def _pass_on(self, found: Sequence[ParseEvent]) -> None:
-        if self._live and found:
+        self._announced += len(found)
+        if self._live and found and self._announced <= _ANNOUNCED:
             self._aside("a request was announced", lambda: announce(self._context, found))
             self._aside("the checks were prepared", lambda: prefetch.begin(self._context, found))
 
