@@ -169,6 +169,8 @@ class ProgressScreen:
                 style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
                 self.line(f"  overseer: {one_line(record.message, 300)}", style)
                 self.line(f"            {one_line(evidence, 200)}", "dim")
+            case HumanSteered(about="follow_up"):
+                pass  # it was just typed
             case Escalation() | Handoff() | HumanSteered():
                 self.rest()
                 self.line(f"  → {one_line(record.message, 300)}", "cyan")
