@@ -14,6 +14,7 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
 from rails.core import limits
@@ -93,7 +94,7 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
         "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
     )
     repaired = any(not note.name.startswith("text_to_") for note in read.repairs)
-    return _unfit(request) if repaired and not fits_call(read, tools) else request
+    return _unfit(request, tools.get(read.tool)) if repaired and not fits_call(read, tools) else request
 
 
 def _unclosed_call(span: BlockSpan) -> Refusal:
@@ -233,7 +234,7 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
         block.raw,
     )
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
-        return _unfit(request)
+        return _unfit(request, frame.tools.get(read.tool))
     return request
 
 
@@ -241,18 +242,31 @@ def _moved(note: Repair, by: int) -> Repair:
     return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
 
 
-def _unfit(request: RawRequest) -> Refusal:
+def _unfit(request: RawRequest, schema: Mapping[str, Json] | None) -> Refusal:
     names = ", ".join(dict.fromkeys(note.name for note in request.repairs))
     message = (
-        f"The JSON is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}, "
-        "so what was meant is uncertain."
+        f"The JSON is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}"
+        f"{_why(request, schema)}, so what was meant is uncertain."
     )
     return Refusal("syntax", message, HINT, request.start, request.end)
 
 
+def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:
+    """Return in words what does not fit, where that is one key."""
+    if schema is None:
+        return ": there is no such tool"
+    known = quick_check.properties(schema)
+    lacking = [key for key in quick_check.required(schema) if key not in request.parameters]
+    others = [key for key in request.parameters if known and key not in known]
+    if lacking:
+        return f": {one_line(lacking[0], 60)!r} is missing"
+    return f": it has no {one_line(others[0], 60)!r}" if others else ""
+
+
 def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progress: JsonProgress) -> list[BlockResult]:
     def known() -> frozenset[str]:
-        return _known_keys(tools, progress.tool)
+        named = _NAMED_TOOL.search(block.body) if progress.tool not in tools else None
+        return _known_keys(tools, named[1] if named else progress.tool)
 
     closers = block.whole and block.closed
     repaired = read_repaired(block.body, known=known, closers=closers)
@@ -289,7 +303,7 @@ def _refused(
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
-    hint = remedy(repaired, progress.tool, (*progress.keys, *progress.found), tools)
+    hint = remedy(repaired, progress.tool, (*progress.keys, *progress.found), tools, progress.path)
     return Refusal(code, first + second, hint, at, min(at + 1, block.end))
 
 
@@ -301,7 +315,7 @@ def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> 
     message = no_certain_end(block.body, strict if isinstance(strict, JsonFault) else None)
     if fault and fault is not strict:
         message += f" {fault_in_words(block.body, fault).capitalize()}."
-    hint = remedy(JsonFault("unclosed_string", found.message), progress.tool, progress.keys, tools)
+    hint = remedy(JsonFault("unclosed_string", found.message), progress.tool, progress.keys, tools, progress.path)
     at = block.offset + (strict.offset if isinstance(strict, JsonFault) else 0)
     return Refusal("unclosed_string", message, hint, at, max(at + 1, block.end))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
@@ -82,6 +83,7 @@ class AnswerParser:
         self._orphaned = False  # behind that offset there is prose with a tool key
         self._remnant = False  # behind that offset there is text that looks like the rest of a JSON block
         self._actions = False
+        self._lines: list[tuple[int, int]] = [(0, 1)]  # offsets at which a known line begins or goes on
         self._bare = 0  # how many pieces of prose stand before the end of the last thought
         self._done = False
 
@@ -124,9 +126,8 @@ class AnswerParser:
         for outcomes in self._waiting:
             ends = outcomes[0].end
             last = isinstance(outcomes[0], RawRequest) and ends >= self._scanner.offset
-            self._complete(
-                [uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes], late
-            )
+            settled = (uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes)
+            self._complete([self._placed(one) if isinstance(one, Refusal) else one for one in settled], late)
         self._done = True
         if self._orphaned and self._remnant and not self._doubted:
             self._complete([self._numbered(uncertain_blocks.torn(self._doubt))], late)
@@ -180,7 +181,7 @@ class AnswerParser:
                 continue
             self._remove(outcome)
             if around.kind == "call":
-                self._complete([uncertain_blocks.inside_foreign(outcome, around.label)], late)
+                self._complete([self._placed(uncertain_blocks.inside_foreign(outcome, around.label))], late)
                 continue
             late.append(CallWithdrawn(name))
             del self._blocks[name]
@@ -226,6 +227,13 @@ class AnswerParser:
         return all(isinstance(one, RawRequest) for one in outcomes)
 
     def _take(self, item: BlockSpan | str, signals: list[ParseEvent], *, whole: bool = True) -> None:
+        offset, line = self._lines[-1]
+        text = item if isinstance(item, str) else item.raw
+        after = (offset + len(text), line + text.count("\n"))
+        if isinstance(item, str):
+            self._lines[-1] = after
+        else:
+            self._lines.append(after)
         if isinstance(item, str):
             self._prose.append(item)
             self._torn_detector.text(item)
@@ -357,7 +365,12 @@ class AnswerParser:
             outcome = uncertain_blocks.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
         if isinstance(outcome, RawRequest):
             return replace(outcome, id=name)
-        return replace(outcome, request_id=name)
+        return replace(self._placed(outcome), request_id=name)
+
+    def _placed(self, refusal: Refusal) -> Refusal:
+        """Return a refusal that names a line, its own or that of the answer on which its block begins."""
+        line = self._lines[bisect_right(self._lines, (refusal.start, _NOWHERE)) - 1][1]
+        return uncertain_blocks.placed(refusal, line)
 
     def _peek(self, signals: list[ParseEvent]) -> None:
         """Announce the request that is being written, if enough of it is known."""
