@@ -81,9 +81,9 @@ def test_what_is_not_modelled_is_named_with_its_node_and_the_rest_goes_on():
 @pytest.mark.parametrize(
     ("written", "said"),
     [
-        ("return require('fs')", "require is not defined"),
-        ("return process.env", "process is not defined"),
-        ("return fetch('x')", "fetch is not defined"),
+        ("return require('fs')", "require"),
+        ("return process.env", "process"),
+        ("return fetch('x')", "fetch"),
         ("return this.helpers", "Cannot read properties"),
         ("class A {}; return []", "class declaration"),
         ("return [{json: {a: 10n}}]", "BigInt"),

@@ -15,6 +15,8 @@ def code(context: NodeContext) -> Outputs:
     if context.parameter("language", 0, "javaScript") != "javaScript":
         raise NotModelled("Python in a Code node")
     written = to_text(context.node.parameters.get("jsCode", ""))
+    if not written.strip():
+        raise NotModelled("a Code node without code, for which n8n runs an example of its own")
     if context.parameter("mode", 0, "runOnceForAllItems") == "runOnceForEachItem":
         return context.each(lambda index, item: _one_given(_run(context, written, index), item))
     try:

@@ -117,6 +117,10 @@ class _Run:
         held = settings if isinstance(settings, dict) else {}
         named = str(held.get("timezone") or "")
         self._zone = setting.zone or (named if named and named != "DEFAULT" else DEFAULT_ZONE)
+        try:
+            zone(self._zone)
+        except NotModelled as unknown:
+            raise UsageError(f"This machine does not know {unknown}. Name another with --timezone.") from None
         self._depth_first = held.get("executionOrder") == "v1"
         self._stack: list[_Task] = []
         self._waiting: dict[str, list[_Waiting]] = {}

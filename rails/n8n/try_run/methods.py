@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rails.n8n.try_run import patterns, values
-from rails.n8n.try_run.interpreter import call_function
+from rails.n8n.try_run.functions import call_function
 from rails.n8n.try_run.objects import Constructor
 from rails.n8n.try_run.patterns import RegExp
 from rails.n8n.try_run.values import UNDEFINED, NotModelled, OverBudget, Value, to_number, to_text, truthy
