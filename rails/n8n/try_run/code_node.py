@@ -51,7 +51,7 @@ def _run(context: NodeContext, written: str, index: int | None) -> Value:
         return context.code_runner(written, {
             "items": _views(context), "index": index, "nodes": context.evaluator.all_items(),
         })  # fmt: skip
-    names = context.names(index or 0)
+    names = context.evaluator.names(context.node, context.run, index or 0, f"{written};x=y")
     views = _views(context)
     names |= {"items": views} if index is None else {"item": views[index], "$json": views[index]["json"]}
     names["$input"] = _CodeInput(views, index, names["$input"])

@@ -30,19 +30,23 @@ _OF_NODE: Final = frozenset(
 class Interpreter:
     """Runs code with the names of ``globals``; ``steps`` are left for all that it runs.
 
-    ``member`` reads a property of a value, methods of its kind included; ``absent`` calls a method on nothing.
+    ``member`` reads a property of a value, methods of its kind included. In expressions n8n has methods of its own:
+    ``called`` finds the method that is called, ``absent`` calls one on nothing.
     """
 
     def __init__(
         self,
         names: Mapping[str, Value],
         member: Callable[[Value, str], Value],
-        absent: Callable[[str, Value], Value] | None = None,
+        called: Callable[[Value, str], Value],
+        absent: Callable[[str, Value], Value],
+        *,
         steps: int = _STEPS,
         until: float = float("inf"),
     ) -> None:
         self.globals = Scope(dict(names))
-        self._member, self._absent = member, absent
+        self._member, self._called, self._absent = member, called, absent
+        self._in_expression = True
         self._left, self._until = steps, until
 
     def expression(self, code: str, names: Mapping[str, Value]) -> Value:
@@ -50,7 +54,7 @@ class Interpreter:
         text = f"({code})" if code.lstrip().startswith("{") else code
         if expressions.syntax_fault(code, alone=True) is not None:
             raise values.NodeFault("invalid syntax")
-        tree = code_tree(text)
+        tree, self._in_expression = code_tree(text), True
         statement = next((one for one in tree.parts if one.type == "expression_statement"), None)
         if statement is None:
             return UNDEFINED
@@ -58,7 +62,7 @@ class Interpreter:
 
     def program(self, code: str, names: Mapping[str, Value]) -> Value:
         """Return what a piece of code gives back that stands in a function of its own."""
-        tree = code_tree(code)
+        tree, self._in_expression = code_tree(code), False
 
         def run() -> Value:
             try:
@@ -232,9 +236,9 @@ class Interpreter:
         this: Value = UNDEFINED
         if called.type in {"member_expression", "subscript_expression"}:
             this, name = self._object_of(called, scope), self._name(called, scope)
-            if this in values.NOTHING and self._absent is not None:
+            if self._in_expression and this in values.NOTHING:
                 return self._absent(name, this)
-            function = self.member(this, name)
+            function = (self._called if self._in_expression else self.member)(this, name)
         else:
             function = self._link(called, scope)
         if node.get("optional_chain") is not None and function in values.NOTHING:

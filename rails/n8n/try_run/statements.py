@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rails.n8n.try_run import values
 from rails.n8n.try_run.code_tree import CodePart
 from rails.n8n.try_run.functions import BreakLoop, Closure, ContinueLoop, ReturnValue, Scope
-from rails.n8n.try_run.values import UNDEFINED, NotModelled, Thrown, Value
+from rails.n8n.try_run.values import UNDEFINED, NodeFault, NotModelled, Thrown, Value
 
 if TYPE_CHECKING:
     from rails.n8n.try_run.interpreter import Interpreter
@@ -137,13 +137,15 @@ def _try(engine: Interpreter, node: CodePart, scope: Scope) -> None:
     handler, last = node.get("handler"), node.get("finalizer")
     try:
         run_statement(engine, node.field("body"), scope)
-    except Thrown as thrown:
-        if handler is not None:
-            inner = Scope({}, scope)
-            name = handler.get("parameter")
-            if name is not None:
-                engine.bind(name, thrown.value, inner)
-            _block(engine, handler.field("body"), inner)
+    except (Thrown, NodeFault) as fault:
+        if handler is None:
+            raise
+        thrown = fault if isinstance(fault, Thrown) else values.error(str(fault), "ExpressionError")
+        inner = Scope({}, scope)
+        name = handler.get("parameter")
+        if name is not None:
+            engine.bind(name, thrown.value, inner)
+        _block(engine, handler.field("body"), inner)
     finally:
         if last is not None:
             _block(engine, last.field("body"), scope)
