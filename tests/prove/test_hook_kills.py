@@ -6,11 +6,10 @@ import signal
 import threading
 import time
 
-from tests.integrations.conftest import project  # noqa: F401 - a fixture
-from tests.integrations.test_daemon import gates, runtime  # noqa: F401 - a fixture
-
 from rails.integrations.daemon.client import answer_call
 from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
+from tests.integrations.conftest import project  # noqa: F401 - a fixture
+from tests.integrations.test_daemon import gates, runtime  # noqa: F401 - a fixture
 
 CALLS = int(os.environ.get("AI_RAILS_HOOK_CALLS", "1000"))
 
