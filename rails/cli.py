@@ -5,51 +5,11 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
+from rails.commands.verbs import GROUPS, VERBS
 from rails.core.errors import EXIT_BROKEN, EXIT_INTERRUPTED, EXIT_USAGE, RailsError
-
-#: What each verb does, by what it is for, the most used first. Its options and work are in ``rails/commands/VERB.py``.
-GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
-    "use": {
-        "run": "let an agent work on a task",
-        "chat": "talk with an agent; ai-rails alone does the same at a terminal",
-        "apply": "apply a saved answer: find, validate, gate, show, approve, write",
-        "gate": "check files: syntax, linters, formatters, n8n workflows",
-        "sandbox": "run a command contained, show what it changed, ask whether to take it",
-        "undo": "take a step of a session back, byte for byte",
-        "redo": "do an undone step again",
-        "demo": "run the shipped example on a fresh copy",
-        "prompt": "print what to paste into a chat first, so that apply can read its answers",
-        "new": "begin a project: its folder and a page to fill in",
-        "feature": "begin a feature of this project: a page to fill in",
-        "takeover": "take over a project: a page with what is there, to fill in",
-    },
-    "look back": {
-        "review": "list sessions, show one turn by turn, compare two, or look over all",
-        "serve": "the sessions as a page in the browser, on this machine only",
-        "why": "which edit made a line, and who approved it",
-        "log": "search all sessions, verify a log, export a session",
-    },
-    "extend": {
-        "tools": "list, show, check, start, trust, try, import and offer tools",
-        "agents": "list the agents, show one, or accept a project's own",
-        "hook": "the gate for other agents: Claude Code, Codex",
-    },
-    "n8n": {
-        "n8n": "workflows of n8n: rules, node catalogue, picture, diff, dry run",
-    },
-    "set up": {
-        "doctor": "say what works here and what is missing",
-        "config": "show every setting, its value and where it comes from",
-        "policy": "check your policy file and try it on past sessions",
-        "grants": "list the grants in force, or revoke one",
-        "completion": "print a script for your shell that completes commands and options",
-        "parse": "show what is found in a text: requests, refusals, ignored blocks",
-    },
-}
-VERBS: Final[Mapping[str, str]] = {verb: words for group in GROUPS.values() for verb, words in group.items()}
 
 _REPORT: Final = "Set AI_RAILS_DEBUG=1 to see where it happened, and report that, please."
 
