@@ -6,14 +6,16 @@ of an answer are one unit: whatever fails on the way, none of them is written.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from rails.approval.decision import request_for_changes, sign_changes
 from rails.core.changes import ChangeSet
-from rails.core.errors import StaleError, WorkspaceError
+from rails.core.errors import StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -26,6 +28,7 @@ from rails.core.events.changes import (
 from rails.core.events.session import ErrorEvent
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
+from rails.core.within import within
 from rails.edits.apply import Applied, apply, read_file, recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
@@ -72,7 +75,12 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
     started = time.monotonic()
-    verdict = context.gate.judge(changes, agent=context.agent.name)
+    judge = partial(context.gate.judge, changes, agent=context.agent.name)
+    left = context.time_left()
+    try:
+        verdict = judge() if math.isinf(left) else within(left, judge, "the gate")
+    except TimeoutError:
+        raise TimeUpError("The time of the session was used up while the checks ran. Nothing was written.") from None
     context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
     return verdict
 
