@@ -13,6 +13,7 @@ from rails.core.errors import EXIT_BROKEN, EXIT_INTERRUPTED, EXIT_USAGE, RailsEr
 #: What each verb does, in the order of the help. Its options and its work are in ``rails/commands/VERB.py``.
 VERBS: Final[Mapping[str, str]] = {
     "run": "let an agent work on a task",
+    "chat": "talk with an agent; ai-rails alone does the same at a terminal",
     "apply": "apply a saved answer: find, validate, gate, show, approve, write",
     "prompt": "print what to paste into a chat first, so that apply can read its answers",
     "gate": "check files: syntax, linters, formatters, n8n workflows",
@@ -28,7 +29,7 @@ VERBS: Final[Mapping[str, str]] = {
     "serve": "the sessions as a page in the browser, on this machine only",
     "why": "which edit made a line, and who approved it",
     "tools": "list, show, check, start, trust, try, import and offer tools",
-    "n8n": "workflows of n8n: rules, node catalogue, picture, diff",
+    "n8n": "workflows of n8n: rules, node catalogue, picture, diff, dry run",
     "grants": "list the grants in force, or revoke one",
     "policy": "check your policy file and try it on past sessions",
     "config": "show every setting, its value and where it comes from",
@@ -51,6 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Every message for the operator goes to standard error."""
     words = sys.argv[1:] if argv is None else argv
     try:
+        words = words or (["chat"] if _at_home() else [])
         return _run(words[0], words[1:]) if words and words[0] in VERBS else _explain(words)
     except RailsError as error:
         print(f"ai-rails: {error}", file=sys.stderr)
@@ -61,6 +63,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN
+
+
+def _at_home() -> bool:
+    """Whether a person sits at a terminal, in a project."""
+    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)) and os.access(".git", os.F_OK)
 
 
 def _run(verb: str, words: Sequence[str]) -> int:

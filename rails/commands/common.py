@@ -39,6 +39,7 @@ EXIT_OF: Final = {
     "waiting": EXIT_FINDINGS,
     "unanswered": EXIT_FINDINGS,
     "nothing_done": EXIT_FINDINGS,
+    "left": EXIT_OK,
     "model_failed": EXIT_BROKEN,
     "internal_error": EXIT_BROKEN,
 }
@@ -242,13 +243,13 @@ def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
 
     style = "green" if ending.outcome == "done" else "red"
     _summary(screen)
-    if ending.outcome != "done":
+    if ending.outcome not in ("done", "left"):
         screen.line(f"  {one_line(ending.message, 600)}", style)
     where = "" if project == Path.cwd() else f" --project {project}"
     if ending.outcome == "gave_up" and ending.file:
         screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
         screen.line(f'  or advise:  ai-rails run --resume {ending.session_id}{where} "what it does not see"', "bold")
-    _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED)
+    _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=ending.outcome == "left")
     return EXIT_OF[ending.outcome]
 
 
@@ -270,10 +271,11 @@ def _summary(screen: ProgressScreen) -> None:
         screen.line(f"  {line}")
 
 
-def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: bool) -> None:
+def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: bool, talks: bool = False) -> None:
     """Print the commands that fit: to go on, to look at it, and to undo what was written, if anything was."""
     if paused:
-        screen.line(f"  go on:      ai-rails run --resume {session_id}{where}", "bold")
+        verb = "chat" if talks else "run"
+        screen.line(f"  go on:      ai-rails {verb} --resume {session_id}{where}", "bold")
     screen.line(f"  review it:  ai-rails review {session_id}{where}", "dim")
     if screen.files or screen.wrote:
         screen.line(f"  undo it:    ai-rails undo {session_id}{where}", "dim")

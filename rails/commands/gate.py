@@ -240,7 +240,7 @@ def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> lis
         if not target.is_relative_to(project):
             raise UsageError(f"{one_line(name)} is outside the project {project}. Name the project with --project DIR.")
         if target.is_dir():
-            names += [known for known in _known(project) if (project / known).is_relative_to(target)]
+            names += [known for known in known_files(project) if (project / known).is_relative_to(target)]
         elif target.is_file():
             names.append(target.relative_to(project).as_posix())
         else:
@@ -249,12 +249,12 @@ def _chosen(project: Path, options: argparse.Namespace, base: str | None) -> lis
         changed = _changed(project, base, staged=options.staged)
         names = [name for name in changed if not options.paths or name in set(names)]
     elif options.all or not options.paths:
-        names = _known(project)
+        names = known_files(project)
     parsed = [workspace.parse_path(name) for name in dict.fromkeys(names)]
     return [path for path in parsed if not isinstance(path, Refusal)]
 
 
-def _known(project: Path) -> list[str]:
+def known_files(project: Path) -> list[str]:
     """Every file that git knows or would take; without git, every file that is not hidden."""
     if (project / ".git").exists() and _which_git():
         names = _git(project, "ls-files", "-z", "--cached", "--others", "--exclude-standard")

@@ -41,8 +41,8 @@ _DO_PLAN: Final = "Carry out what the document below plans, as far as it is your
 _NEXT: Final = "Others have worked on this before you; what they hand over stands below. Do your role's part of it."
 
 
-def run_job(options: argparse.Namespace) -> int:
-    """Run the job of the command line and return the exit code."""
+def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] | None = None) -> int:
+    """Run the job of the command line and return the exit code. ``talk`` makes it a conversation."""
     project = common.project_of(options)
     registry, agents = registry_of(project), agents_of(project)
     # Standard output belongs to the protocol when another program listens.
@@ -94,9 +94,9 @@ def run_job(options: argparse.Namespace) -> int:
         stronger_for=players.stronger_for,
         prices=prices,
     )
+    session.state.talk = (lambda ending: talk(session, ending)) if talk else None
     if resumed:
-        screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
-        session.publish(SessionResumed(resumed.turns, resumed.advice))
+        _say_resumed(session, resumed, screen)
     try:
         with log, _page(options, project, screen, log), _signals_as_interrupts():
             common.listen(approver, log, session.publish)
@@ -105,6 +105,11 @@ def run_job(options: argparse.Namespace) -> int:
     finally:
         if events:
             events.close()
+
+
+def _say_resumed(session: Session, resumed: ResumeState, screen: ProgressScreen) -> None:
+    screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
+    session.publish(SessionResumed(resumed.turns, resumed.advice))
 
 
 @contextlib.contextmanager

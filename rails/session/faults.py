@@ -53,6 +53,6 @@ def fault_event(doing: str, error: BaseException) -> ErrorEvent:
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
     return ErrorEvent(
         f"AI-Rails itself failed while {doing}.",
-        f"{type(error).__name__}: {one_line(str(error), 200)}{place}. The session goes on; the log has the traceback.",
+        f"{type(error).__name__}: {one_line(str(error), 200)}{place}. The session goes on; the log has the traceback (--debug shows it).",
         trace="".join(lines)[-_CHARS:],
     )

@@ -18,12 +18,22 @@ from rails.session.turn_context import Correction
 
 #: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time;
 #: "nothing_done" one whose agent finished, but all that it had asked for was refused or denied; "internal_error"
-#: one that a fault of ours stopped between turns.
+#: one that a fault of ours stopped between turns; "left" a conversation that its person has left, "stopped" an answer
+#: that they have stopped.
 SessionOutcome = Literal[
-    "done", "gave_up", "aborted", "model_failed", "waiting", "unanswered", "nothing_done", "internal_error"
+    "done",
+    "gave_up",
+    "aborted",
+    "model_failed",
+    "waiting",
+    "unanswered",
+    "nothing_done",
+    "internal_error",
+    "left",
+    "stopped",
 ]
 #: Endings that leave the session open: it goes on with ``--resume``.
-PAUSED: Final = ("model_failed", "waiting", "unanswered", "internal_error")
+PAUSED: Final = ("model_failed", "waiting", "unanswered", "internal_error", "left")
 #: Whether a human is asked before one agent's result goes to the next.
 HandoffMode = Literal["ask", "go"]
 #: Names of the project's top level that an agent gets in its first message.

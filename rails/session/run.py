@@ -18,13 +18,12 @@ from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
-from rails.core import paths
 from rails.core.errors import RailsError, UsageError
 from rails.core.events.base import Event
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, ErrorEvent, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
-from rails.edits.apply import read_file, recover
+from rails.edits.apply import recover
 from rails.gate.gate import Gate
 from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
@@ -37,7 +36,7 @@ from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
 from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome
 from rails.session.monitor import Monitor
-from rails.session.resume import ResumeState, content_digest, resume_state
+from rails.session.resume import ResumeState, hashes_of, resume_state
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
@@ -74,6 +73,7 @@ class Session:
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
         monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
+        self.state.standing = lambda: where(self.job.project, self.log)
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -308,13 +308,8 @@ def _attended(approver: Approver) -> bool:
 
 def where(project: Path, log: SessionLog) -> ResumeState:
     """Return where an interrupted session stands. Raises LogError for a damaged log."""
-
-    def hash_of(name: str) -> str | None:
-        path = paths.parse_path(name)
-        return content_digest(read_file(project, path)) if isinstance(path, paths.WorkspacePath) else None
-
     recover(project)
-    return resume_state(read_strict(log.path), hash_of)
+    return resume_state(read_strict(log.path), hashes_of(project))
 
 
 def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:

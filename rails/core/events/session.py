@@ -183,6 +183,8 @@ class HumanSteered(Event, frozen=True):
     @property
     def message(self) -> str:
         """The answer in words."""
+        if self.about == "follow_up":
+            return self.text or ""
         if self.about != "handoff":
             return f"{self.about}: {self.answer} by {self.by}" + (f": {self.text}" if self.text else "")
         if self.answer != "go":
