@@ -51,8 +51,9 @@ def fault_event(doing: str, error: BaseException) -> ErrorEvent:
     where = traceback.extract_tb(error.__traceback__)[-1:]
     place = f" ({where[0].name}, line {where[0].lineno})" if where else ""
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
+    what = f"{type(error).__name__}: {one_line(str(error), 200)}{place}"
     return ErrorEvent(
         f"AI-Rails itself failed while {doing}.",
-        f"{type(error).__name__}: {one_line(str(error), 200)}{place}. The session goes on; the log has the traceback (--debug shows it).",
+        f"{what}. The session goes on; the log has the traceback (--debug shows it).",
         trace="".join(lines)[-_CHARS:],
     )
