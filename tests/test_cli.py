@@ -394,6 +394,17 @@ def test_gate_fix_writes_what_is_safe(rails, project):
     ) == '"""Ugly."""\n\nimport os\nimport sys\n\nprint(os.name, sys.path)\n'
 
 
+def test_what_gate_fix_wrote_is_undone_and_done_again_like_any_step(rails, project):
+    before = '"""Ugly."""\n\nimport os\n\nprint( os.name )\n'
+    (project / "ugly.py").write_text(before, "utf-8")
+    rails("gate", "--fix", "ugly.py", code=0)
+    fixed = (project / "ugly.py").read_text("utf-8")
+    assert "gate-fix" in rails("undo", code=0).stdout
+    assert (project / "ugly.py").read_text("utf-8") == before
+    rails("redo", code=0)
+    assert (project / "ugly.py").read_text("utf-8") == fixed != before
+
+
 def test_tools_and_agents_and_doctor_say_what_there_is(rails):
     assert "write_file" in rails("tools", code=0).stdout
     assert "old_string" in rails("tools", "show", "edit_file", code=0).stdout
@@ -428,7 +439,10 @@ def test_check_says_what_a_tool_needs_and_does_not_find(rails, project):
 def test_a_tool_is_tried_with_parameters_from_the_command_line(rails, project):
     rails("tools", "new", "count_words", code=0)
     (project / "two.txt").write_text("1\n2\n", "utf-8")
-    assert "2 two.txt" in rails("tools", "test", "count_words", '{"file_path": "two.txt"}', code=0).stdout
+    words = ("tools", "test", "count_words")
+    refused = rails(*words, '{"file_path": "two.txt"}', code=2).stderr
+    assert "nobody has accepted it. Accept it: ai-rails tools trust count_words" in refused
+    assert "2 two.txt" in rails(*words, '{"file_path": "two.txt"}', "--untrusted", code=0).stdout
     assert "Did you mean `file_path`?" in rails("tools", "test", "count_words", '{"path": "two.txt"}', code=1).stdout
     assert "not JSON" in rails("tools", "test", "count_words", "{path}", code=2).stderr
 
@@ -532,7 +546,7 @@ def test_a_tool_is_tried_with_its_own_examples(rails, project):
     (project / "mcp_definitions").mkdir()
     (project / "mcp_definitions" / "count_lines.json").write_text(json.dumps(definition), "utf-8")
     (project / "a.txt").write_text("one\ntwo\n", "utf-8")
-    assert "2 a.txt" in rails("tools", "test", "count_lines", code=0).stdout
+    assert "2 a.txt" in rails("tools", "test", "count_lines", "--untrusted", code=0).stdout
     assert "whole file" in rails("tools", "trust", code=1).stdout
     listed = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n'
     assert "read_file" in rails("tools", "serve", text=listed, code=0).stdout
