@@ -26,9 +26,9 @@ from rails.core.events.changes import (
     changes_in_words,
 )
 from rails.core.events.session import ErrorEvent
+from rails.core.time_limit import run_within
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
-from rails.core.within import within
 from rails.edits.apply import Applied, apply, read_file, recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
@@ -78,7 +78,7 @@ def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> V
     judge = partial(context.gate.judge, changes, agent=context.agent.name)
     left = context.time_left()
     try:
-        verdict = judge() if math.isinf(left) else within(left, judge, "the gate")
+        verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")
     except TimeoutError:
         raise TimeUpError("The time of the session was used up while the checks ran. Nothing was written.") from None
     context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))

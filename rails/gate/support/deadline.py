@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from rails.core import limits
-from rails.core.within import within
+from rails.core.time_limit import run_within
 from rails.gate.support.language import PendingError
 
 T = TypeVar("T")
@@ -40,6 +40,6 @@ class Deadline:
         if not self.started:
             return work()
         try:
-            return within(self._deadline - time.monotonic(), work, "a pending check")
+            return run_within(self._deadline - time.monotonic(), work, "a pending check")
         except TimeoutError:
             raise PendingError from None

@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def within(seconds: float, work: Callable[[], T], name: str) -> T:
+def run_within(seconds: float, work: Callable[[], T], name: str) -> T:
     """Return what ``work`` returns. Raises what it raises, and TimeoutError after ``seconds``."""
     done: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
