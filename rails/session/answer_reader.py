@@ -43,6 +43,8 @@ class AnswerReader:
 
     def feed(self, text: str) -> None:
         """Take the next piece."""
+        if not text:
+            return
         if self._live:
             self._aside("the answer was shown", lambda: self._context.on_text(text))
         if self._fault is None:
