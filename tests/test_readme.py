@@ -77,8 +77,8 @@ def test_the_transcript_in_the_readme_is_what_the_demo_prints(demo):
 
 def test_the_tool_of_the_readme_is_a_correct_definition(tmp_path):
     example = next(block for block in re.findall(r"```json\n(.*?)```", README, re.DOTALL) if "tool_name" in block)
-    assert json.loads(example)["tool_name"] == "run_tests"
-    (tmp_path / "run_tests.json").write_text(example, "utf-8")
+    assert json.loads(example)["tool_name"] == "check_links"
+    (tmp_path / "check_links.json").write_text(example, "utf-8")
     assert check_folder([tmp_path]) == ()
 
 
