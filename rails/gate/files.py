@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -109,9 +109,14 @@ def with_baselines(changes: ChangeSet) -> list[tuple[FileChange, bytes | None]]:
     for change in changes.changes:
         before = change.before
         if before is None and change.after is not None:
-            before = next((old for old in gone if _alike(old, change.after)), None)
+            before = moved_from(gone, change.after)
         pairs.append((change, before))
     return pairs
+
+
+def moved_from(gone: Iterable[bytes], data: bytes) -> bytes | None:
+    """Return the content of the deleted file that a new one is, moved; ``None`` where it is no such file."""
+    return next((old for old in gone if _alike(old, data)), None)
 
 
 def _alike(old: bytes, new: bytes) -> bool:

@@ -26,7 +26,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
 
     Raises UsageError when there is no repository or no such revision, CheckError when git fails.
     """
-    root, git_dir = _repository(project)
+    root, git_dir = repository(project)
     prefix = project.resolve().relative_to(root).as_posix()
     prefix = "" if prefix == "." else f"{prefix}/"
     if revision != INDEX and (not revision or "\n" in revision):
@@ -48,7 +48,7 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
     return dict(zip(paths, objects[1:], strict=True))
 
 
-def _repository(project: Path) -> tuple[Path, Path]:
+def repository(project: Path) -> tuple[Path, Path]:
     """Return the work tree and git folder that ``project`` belongs to."""
     for folder in (project.resolve(), *project.resolve().parents):
         entry = folder / ".git"

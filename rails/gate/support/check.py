@@ -64,6 +64,8 @@ class CheckReport:
 class CheckContext:
     """What checks share: the project, warm tools, and answers that are already known.
 
+    ``home`` is the project itself where ``project`` is a folder that only stands for it, with other configuration.
+
     ``fix`` is whether fixes and formatting may change the text, ``unsafe_fixes`` whether also by what is likely to be
     meant (n8n workflows). ``deadline`` is how long slow tools are waited
     for. ``exclusions_stand`` is whether the project's
@@ -78,6 +80,7 @@ class CheckContext:
 
     project: Path
     pool: PythonPool
+    home: Path | None = None
     fix: bool = True
     unsafe_fixes: bool = False
     deadline: Deadline = field(default_factory=Deadline)
