@@ -11,12 +11,11 @@ before, unless it is named; files above the bound of a walk, which is said.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import Refusal
@@ -24,10 +23,16 @@ from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
 from rails.core.verdict import NotChecked
 from rails.gate.registry import FALLBACK, checks_for
-from rails.git import listing
-from rails.git.listing import LINK, REPOSITORY, Tracked
+
+if TYPE_CHECKING:
+    import hashlib
+
+    from rails.git.listing import Tracked
 
 _WALKED: Final = 500_000
+#: Kinds of entries of a tree, by their mode.
+_LINK: Final = "120000"
+_REPOSITORY: Final = "160000"
 _CHUNK: Final = 1 << 20
 
 _Kind = Literal["file", "link", "folder", "repository", "special", "closed"]
@@ -118,9 +123,14 @@ def read_ledger(project: Path, named: Sequence[str], *, base: str | None = None,
     With ``base``, only what differs from that revision; ``staged`` looks at git's index instead of the disk. Raises
     UsageError for an unknown revision, CheckError where git cannot be run.
     """
-    has_git = listing.has_repository(project)
-    index = listing.index_of(project) if has_git else {}
-    then = listing.tree_of(project, base) if base is not None else None
+    has_git = any((folder / ".git").exists() for folder in (project, *project.parents))
+    index: Mapping[str, Tracked] = {}
+    then: Mapping[str, Tracked] | None = None
+    if has_git or base is not None:
+        from rails.git import listing  # which a project without git does not need
+
+        index = listing.index_of(project)
+        then = listing.tree_of(project, base) if base is not None else None
     reader = _Reader(project, named, then, index)
     if staged:
         _staged(reader)
@@ -135,9 +145,9 @@ def _staged(reader: _Reader) -> None:
         was = base.get(path)
         if not reader.is_wanted(path) or (was is not None and (was.mode, was.object) == (now.mode, now.object)):
             continue
-        if now.mode == REPOSITORY:
+        if now.mode == _REPOSITORY:
             reader.miss(path, "read", "it is a repository of its own, recorded by its commit", required=False)
-        elif now.mode == LINK:
+        elif now.mode == _LINK:
             reader.miss(path, "read", "it is a link; a link has no text of its own", required=False)
         else:
             reader.choose(path)
@@ -147,7 +157,11 @@ def _staged(reader: _Reader) -> None:
 
 
 def _on_disk(reader: _Reader, *, has_git: bool) -> None:
-    outside = set(listing.ignored(reader.project)) if has_git else set()
+    outside: set[str] = set()
+    if has_git:
+        from rails.git import listing
+
+        outside = set(listing.ignored(reader.project))
     if reader.base is not None:
         outside -= _newly_ignored(reader, outside)
     seen: set[str] = set()
@@ -168,7 +182,7 @@ def _on_disk(reader: _Reader, *, has_git: bool) -> None:
 def _not_on_the_walk(reader: _Reader, path: str) -> None:
     """Take a path that git holds and the walk did not come by: gone, or in a folder that claims to be another thing."""
     was, now = (reader.base or {}).get(path), reader.index.get(path)
-    if REPOSITORY in (was and was.mode, now and now.mode) or (now and now.sparse):
+    if _REPOSITORY in (was and was.mode, now and now.mode) or (now and now.sparse):
         return
     if os.path.lexists(reader.project / path):
         entry = _Entry(path, _kind_of(reader.project / path))
@@ -192,6 +206,8 @@ def _named_ones(reader: _Reader, hidden: Iterable[str], seen: set[str]) -> None:
 
 def _newly_ignored(reader: _Reader, outside: set[str]) -> set[str]:
     """Return what is ignored only by patterns that came with the change, or that no base holds."""
+    from rails.git import listing
+
     sources = listing.ignored_by(reader.project, sorted(outside)) if outside else {}
     changed = {
         source: not _is_unchanged(reader, _Entry(source, "file"))
@@ -210,13 +226,13 @@ def _is_unchanged(reader: _Reader, entry: _Entry) -> bool:
     try:
         match entry.kind:
             case "file":
-                return was.mode not in (LINK, REPOSITORY) and _same_bytes(reader.project, place, was.object)
+                return was.mode not in (_LINK, _REPOSITORY) and _same_bytes(reader.project, place, was.object)
             case "link":
                 target = os.fsencode(place.readlink())
-                return was.mode == LINK and _object(target, was.object) == was.object
+                return was.mode == _LINK and _object(target, was.object) == was.object
             case "repository":
                 now = reader.index.get(entry.path)
-                return was.mode == REPOSITORY and now is not None and now.object == was.object
+                return was.mode == _REPOSITORY and now is not None and now.object == was.object
             case _:
                 return False
     except OSError:
@@ -255,6 +271,8 @@ def _object(data: bytes, like: str) -> str:
 
 
 def _hash(like: str) -> hashlib._Hash:
+    import hashlib  # which loads OpenSSL
+
     return hashlib.sha1(usedforsecurity=False) if len(like) == 40 else hashlib.sha256()
 
 

@@ -10,16 +10,12 @@ import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rails.core.errors import CheckError, UsageError, WorkspaceError
 from rails.core.text import one_line
 from rails.git.program import CLEAN, run_git
 from rails.git.revisions import repository
-
-#: Kinds of entries of a tree, by their mode.
-LINK: Final = "120000"
-REPOSITORY: Final = "160000"
 
 
 class Tracked(NamedTuple):
@@ -28,15 +24,6 @@ class Tracked(NamedTuple):
     mode: str
     object: str
     sparse: bool = False
-
-
-def has_repository(project: Path) -> bool:
-    """Whether ``project`` lies in a git repository."""
-    try:
-        repository(project)
-    except UsageError:
-        return False
-    return True
 
 
 def index_of(project: Path) -> dict[str, Tracked]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -87,6 +86,8 @@ def run_git(
 @cache
 def _git_program() -> str:
     """Return the absolute path of git, found once: the system's, else one of the absolute folders of PATH."""
+    import shutil  # which brings three libraries of compression along
+
     folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if Path(folder).is_absolute()]
     found = shutil.which("git", path=os.defpath) or shutil.which("git", path=os.pathsep.join(folders))
     if found is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -33,6 +32,8 @@ def contents(project: Path, revision: str, paths: Sequence[str]) -> dict[str, by
         raise UsageError(f"{one_line(revision)!r} is not a git revision.")
     tree = "" if revision == INDEX else revision
     names = [f"{tree}^{{commit}}" if tree else EMPTY_TREE, *(f"{tree}:{prefix}{path}" for path in paths)]
+    import shutil  # which brings three libraries of compression along
+
     git = shutil.which("git", path=os.defpath)
     if git is None:
         raise CheckError("git is not installed, so there is nothing to compare with.")
