@@ -260,7 +260,7 @@ class Gate:
         self._context.overlay = self._overlay.folder
         by_path = {file.path: file for file in files}
         for name in (*CHECKS, FALLBACK):
-            jobs = [file.job for file in files if name in checks_for(file.path)]
+            jobs = [file.job for file in files if name in checks_for(file.path, file.after)]
             if jobs:
                 runs += self._run(name, jobs, by_path)
         left = left_elsewhere(files)
