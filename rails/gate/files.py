@@ -46,14 +46,17 @@ class File:
     outcomes: list[CheckResult] = field(default_factory=list)
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
+    looked: dict[str, None] = field(default_factory=dict)
 
     @property
     def job(self) -> CheckJob:
         """The file as a check receives it."""
         return CheckJob(self.path, self.before, self.after)
 
-    def take(self, outcome: CheckResult) -> None:
-        """Keep what a check said; the next one sees the text as this one left it."""
+    def take(self, outcome: CheckResult, ran: Iterable[str] = ()) -> None:
+        """Keep what a check said, by which tools; the next one sees the text as this one left it."""
+        missed = {miss.check for miss in outcome.not_checked}
+        self.looked.update((name, None) for name in outcome.ran or ran if name not in missed)
         self.after = outcome.after
         self.outcomes.append(outcome)
         self.fixed += outcome.fixed

@@ -20,7 +20,7 @@ from rails.core.dataclass import replace
 from rails.core.errors import CheckError, Refusal, UsageError
 from rails.core.paths import WorkspacePath, parse_path
 from rails.core.text import one_line
-from rails.core.verdict import CheckRun, Finding, NotChecked, Status, Verdict
+from rails.core.verdict import CheckRun, Evidence, Finding, NotChecked, Status, Verdict
 from rails.gate.enforcement import Modes
 from rails.gate.files import File, change_summaries, fresh, left_elsewhere, moved_from, taken_away, with_baselines
 from rails.gate.registry import CHECKS, FALLBACK, checks_for, load_check
@@ -283,6 +283,7 @@ class Gate:
             tuple(fixed for file in files for fixed in file.fixed),
             tuple(missed),
             tuple(runs),
+            evidence=tuple(Evidence(file.path, tuple(file.looked)) for file in files),
         )
 
     def _settings(self) -> list[NotChecked]:
@@ -349,7 +350,7 @@ class Gate:
             return _all_missed(name, jobs, files, f"the check crashed: {type(error).__name__}: {one_line(str(error))}")
         answered = set()
         for outcome in report.outcomes:
-            files[outcome.path].take(outcome)
+            files[outcome.path].take(outcome, [run.name for run in report.runs] or [name])
             answered.add(outcome.path)
         silent = [job for job in jobs if job.path not in answered]
         _all_missed(name, silent, files, "the check did not answer for this file")

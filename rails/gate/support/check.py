@@ -40,7 +40,8 @@ class CheckResult:
 
     ``after`` is the content with safe fixes and formatting. ``found`` is about ``after``, ``before`` is
     what the same check finds in the old content; ``before_is_broken`` says that the old content did not
-    parse, so that nothing is known of it. A file with something required in ``not_checked`` never passes.
+    parse, so that nothing is known of it. A file with something required in ``not_checked`` never passes. ``ran``
+    are the tools that looked at it, where not all of the report did.
     """
 
     path: str
@@ -50,6 +51,7 @@ class CheckResult:
     before_is_broken: bool = False
     fixed: tuple[Fixed, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
+    ran: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

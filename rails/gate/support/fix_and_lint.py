@@ -82,6 +82,7 @@ class FixAndLint:
     prefetch: Callable[[str, bytes, bool], None] = _nothing
     fixed: list[Fixed] = field(default_factory=list)
     not_checked: list[NotChecked] = field(default_factory=list)
+    ran: dict[str, None] = field(default_factory=dict)
 
     def outcome(self) -> CheckResult:
         """Run all steps."""
@@ -132,7 +133,8 @@ class FixAndLint:
 
     def _result(self, data: bytes, found: tuple[Finding, ...], before: tuple[Finding, ...]) -> CheckResult:
         fixed, missed = tuple(self.fixed), tuple(self.not_checked)
-        return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed)
+        ran = tuple(name for name in self.ran if name not in {miss.check for miss in missed})
+        return CheckResult(self.job.path, data, found, before, fixed=fixed, not_checked=missed, ran=ran)
 
     # -- repairs ----------------------------------------------------------------------------------
 
@@ -339,7 +341,9 @@ class FixAndLint:
     def _timed(self, name: str, work: Callable[[], T]) -> T:
         start = time.perf_counter()
         try:
-            return work()
+            made = work()
+            self.ran[name] = None
+            return made
         finally:
             self.clocks.setdefault(name, []).append((time.perf_counter() - start) * 1000)
 
