@@ -7,7 +7,7 @@ READY  := $(VENV)/.ready
 JS     := $(VENV)/javascript/.ready
 SHELL  := /bin/bash
 
-.PHONY: demo test prove check format bench clean
+.PHONY: demo test prove hosts check format bench clean
 
 $(BASE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "AI-Rails needs Python 3.11 or newer; set PYTHON=/path/to/python3.11"; exit 2; }
@@ -36,6 +36,9 @@ test: $(READY) $(JS) ## the whole suite
 prove: $(READY) $(JS) ## the slow proofs: fuzzing, a thousand kills; minutes to an hour
 	@AI_RAILS_JAVASCRIPT=$(abspath $(VENV)/javascript) $(BIN)/python -m pytest -q tests/prove $(ARGS)
 
+hosts: $(READY) ## the hooks in the real Claude Code and Codex, from npm, with a scripted model on loopback
+	@$(BIN)/python -m pytest -q tests/prove/test_hosts.py $(ARGS)
+
 check: $(READY) ## format, lint, types
 	@$(BIN)/ruff format --check rails tests
 	@$(BIN)/ruff check rails tests
@@ -46,7 +49,7 @@ format: $(READY)
 	@$(BIN)/ruff check --fix rails tests
 
 # Each prints a table; its docstring says what it compares with and how to add peers. n8n.py needs n8n's packages.
-BENCHMARKS := "contract.py" "edits.py drift" "edits.py speed" "apply.py write" "gate.py" "newness.py" "autofix.py" "findings.py --files 100" "intake.py --quick" "startup.py" \
+BENCHMARKS := "contract.py" "edits.py drift" "edits.py speed" "apply.py write" "gate.py" "newness.py" "autofix.py" "findings.py --files 100" "intake.py --quick" "startup.py" "hooks.py" \
               "log.py appends" "review.py 20000"
 
 bench: $(READY) ## the measurements

@@ -8,12 +8,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Final, NoReturn
 
-from rails.core.errors import EXIT_BROKEN, EXIT_USAGE, RailsError
+from rails.core.errors import EXIT_BROKEN, EXIT_INTERRUPTED, EXIT_USAGE, RailsError
 
 #: What each verb does, in the order of the help. Its options and its work are in ``rails/commands/VERB.py``.
 VERBS: Final[Mapping[str, str]] = {
     "run": "let an agent work on a task",
+    "chat": "talk with an agent; ai-rails alone does the same at a terminal",
     "apply": "apply a saved answer: find, validate, gate, show, approve, write",
+    "prompt": "print what to paste into a chat first, so that apply can read its answers",
     "gate": "check files: syntax, linters, formatters, n8n workflows",
     "new": "begin a project: its folder and a page to fill in",
     "feature": "begin a feature of this project: a page to fill in",
@@ -50,16 +52,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. Every message for the operator goes to standard error."""
     words = sys.argv[1:] if argv is None else argv
     try:
+        words = words or (["chat"] if _at_home() else [])
         return _run(words[0], words[1:]) if words and words[0] in VERBS else _explain(words)
     except RailsError as error:
         print(f"ai-rails: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("\nai-rails: stopped. What was approved and written stays; nothing is half done.", file=sys.stderr)
-        return 130
+        return EXIT_INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_BROKEN
+
+
+def _at_home() -> bool:
+    """Whether a person sits at a terminal, in a project."""
+    return all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)) and os.access(".git", os.F_OK)
 
 
 def _run(verb: str, words: Sequence[str]) -> int:

@@ -232,7 +232,7 @@ def test_apply_answers_its_contract_with_many_findings_too(rails):
 def test_apply_of_an_answer_without_a_request_says_so(rails):
     result = json.loads(rails("apply", "--json", text="Hello.", code=1).stdout)
     contract("apply").validate(result)
-    assert result["previous_tool_output"] == "No valid JSON code block found"
+    assert result["previous_tool_output"].startswith("No valid JSON code block found. What is read: ")
 
 
 def test_apply_jsonl_answers_in_order_and_goes_on_after_a_failure(rails, project):

@@ -160,7 +160,7 @@ INSIDE = {
         {"edit", "info", "repair", "try_run"},
         {"rules"},
         {"nodes", "javascript"},
-        {"json_file", "recognise"},
+        {"account", "json_file", "recognise"},
         {"model"},
     ],
 }

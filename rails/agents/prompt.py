@@ -44,6 +44,11 @@ def protocol() -> str:
     return read_template(builtin_folder("agent_templates") / "_protocol.md").strip()
 
 
+def chat_page() -> str:
+    """Return the page that tells a chat, which has no tools, in which forms its changes are read."""
+    return read_template(builtin_folder("agent_templates") / "_chat.md").strip()
+
+
 def tools_text(definitions: Sequence[Definition]) -> str:
     """Return the tools as the prompt lists them: name, description, schema, one example."""
     if not definitions:

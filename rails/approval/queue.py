@@ -185,11 +185,8 @@ class ApprovalQueue:
             self.here = None  # the terminal went away; whoever has the page open is still there
         elif not self.page_waits:
             return Decision("deny", NO_HUMAN, "headless", of=asked.request.digest)
-        try:
-            while not self.answered_elsewhere():
-                time.sleep(_POLL_S)
-        except KeyboardInterrupt:
-            return Decision("abort", "interrupted", "human", of=asked.request.digest)
+        while not self.answered_elsewhere():
+            time.sleep(_POLL_S)
         return None
 
     def _from_page(self, asked: _Asked) -> Decision | PageAnswer | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, LogError, UsageError
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_OK, LogError, UsageError
 from rails.core.limits import ANSWER_CHARS
 from rails.core.text import one_line
 from rails.session.project import state_of
@@ -38,7 +39,9 @@ EXIT_OF: Final = {
     "waiting": EXIT_FINDINGS,
     "unanswered": EXIT_FINDINGS,
     "nothing_done": EXIT_FINDINGS,
+    "left": EXIT_OK,
     "model_failed": EXIT_BROKEN,
+    "internal_error": EXIT_BROKEN,
 }
 DEFAULT_MODEL: Final = "anthropic:claude-sonnet-5-5"
 
@@ -236,18 +239,43 @@ def commit(project: Path, session_id: str, title: str, screen: ProgressScreen) -
 
 def close(ending: Ending, screen: ProgressScreen, project: Path) -> int:
     """Print how a session ended and what can be done next; return the exit code."""
+    from rails.session.job import PAUSED
+
     style = "green" if ending.outcome == "done" else "red"
-    screen.rest()
-    screen.line()
-    screen.line("summary", "bold")
-    for line in screen.summary():
-        screen.line(f"  {line}")
-    if ending.outcome != "done":
+    _summary(screen)
+    if ending.outcome not in ("done", "left"):
         screen.line(f"  {one_line(ending.message, 600)}", style)
     where = "" if project == Path.cwd() else f" --project {project}"
     if ending.outcome == "gave_up" and ending.file:
         screen.line(f"  take over:  {one_line(ending.file, 300)} has what was tried and how to go on", "bold")
         screen.line(f'  or advise:  ai-rails run --resume {ending.session_id}{where} "what it does not see"', "bold")
-    screen.line(f"  review it:  ai-rails review {ending.session_id}{where}", "dim")
-    screen.line(f"  undo it:    ai-rails undo {ending.session_id}{where}", "dim")
+    _what_next(ending.session_id, screen, where, paused=ending.outcome in PAUSED, talks=ending.outcome == "left")
     return EXIT_OF[ending.outcome]
+
+
+def interrupted(session_id: str, screen: ProgressScreen, project: Path, by: str) -> int:
+    """Print where a session stands that Ctrl-C or a signal stopped, and how it goes on; return the exit code."""
+    screen.rest()
+    screen.line()
+    screen.line(f"stopped by {by}: what was approved and written stays, and nothing is half done", "yellow")
+    _summary(screen)
+    _what_next(session_id, screen, "" if project == Path.cwd() else f" --project {project}", paused=True)
+    return EXIT_INTERRUPTED if by == "Ctrl-C" else 128 + signal.Signals[by]
+
+
+def _summary(screen: ProgressScreen) -> None:
+    screen.rest()
+    screen.line()
+    screen.line("summary", "bold")
+    for line in screen.summary():
+        screen.line(f"  {line}")
+
+
+def _what_next(session_id: str, screen: ProgressScreen, where: str, *, paused: bool, talks: bool = False) -> None:
+    """Print the commands that fit: to go on, to look at it, and to undo what was written, if anything was."""
+    if paused:
+        verb = "chat" if talks else "run"
+        screen.line(f"  go on:      ai-rails {verb} --resume {session_id}{where}", "bold")
+    screen.line(f"  review it:  ai-rails review {session_id}{where}", "dim")
+    if screen.files or screen.wrote:
+        screen.line(f"  undo it:    ai-rails undo {session_id}{where}", "dim")

@@ -83,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
             model.for_agent,
             approver,
             watch=screen,
+            on_text=screen.hear,
             gate=Gate(project, wait=True),
         )
         code = common.close(session.run(), screen, project)

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
+    from rails.core.tool_request import Json
     from rails.core.verdict import Verdict
+    from rails.gate.gate import Gate
 
 _EXIT: Final = {"pass": EXIT_OK, "fail": EXIT_FINDINGS, "error": EXIT_BROKEN}
 _PROFILES: Final = ("import", "api", "publish", "strict")
+#: One line of ``--jsonl``: two sides of a file of the largest size.
+_LINE_BYTES: Final = 4 * limits.FILE_BYTES
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +46,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     words = "where n8n workflows go: import (default), api, publish, strict; several with commas"
     parser.add_argument("--profile", type=_profile, default="import", metavar="PROFILE[,PROFILE]", help=words)
     parser.add_argument("--strict", action="store_true", help="a missing optional check fails too")
+    words = "check standard input as the content of this file, for editors; with --fix the repaired text is printed"
+    parser.add_argument("--stdin-filename", metavar="FILE", help=words)
+    words = 'one {"id", "path", "before", "after"} per line in, one verdict per line out, warm'
+    parser.add_argument("--jsonl", action="store_true", help=words)
     add_project(parser)
 
 
@@ -61,6 +69,8 @@ def run(options: argparse.Namespace) -> int:
     if options.format != "text":
         _require_format(options.format)
     project = common.project_of(options)
+    if options.jsonl or options.stdin_filename:
+        return _from_input(options, project)
     if options.trust:
         _trust(project)
     base, compared = _base(project, options)
@@ -104,6 +114,78 @@ def _base(project: Path, options: argparse.Namespace) -> tuple[str | None, str |
         return EMPTY_TREE, None
     base = asked if asked == "HEAD" else listing.merge_base(project, asked)
     return base, base
+
+
+def _from_input(options: argparse.Namespace, project: Path) -> int:
+    """Judge contents that come in, not files; what is on the disk is not looked at."""
+    if options.paths or options.diff or options.staged or options.all or (options.jsonl and options.stdin_filename):
+        raise UsageError("--jsonl and --stdin-filename judge what comes in: leave paths, --diff and --staged away.")
+    from rails.gate.gate import Gate
+
+    with Gate(project, strict=options.strict, profile=options.profile) as gate:
+        return _judge_lines(gate) if options.jsonl else _judge_buffer(gate, options, project)
+
+
+def _judge_buffer(gate: Gate, options: argparse.Namespace, project: Path) -> int:
+    """Judge standard input as one file; every finding counts."""
+    from rails.core.changes import ChangeSet, FileChange
+    from rails.gate.report.text import render
+
+    target = (Path.cwd() / options.stdin_filename).resolve()
+    if not target.is_relative_to(project):
+        raise UsageError(f"{one_line(options.stdin_filename)} is outside the project {project}.")
+    path = workspace.parse_path(target.relative_to(project).as_posix())
+    if isinstance(path, Refusal):
+        raise UsageError(f"{path} Nothing was checked.")
+    data = sys.stdin.buffer.read(limits.FILE_BYTES + 1)
+    verdict = gate.judge(ChangeSet((FileChange(path, None, data),)))
+    if options.fix:
+        kept = verdict.proposal.get(path)
+        sys.stdout.buffer.write(kept.after if kept and kept.after is not None else data)
+        sys.stdout.flush()
+    report = render(verdict, options.format, colour=common.colour_wanted(sys.stdout), explain=options.explain)
+    print(report.rstrip("\n"), file=sys.stderr if options.fix else sys.stdout)
+    return _EXIT[verdict.status]
+
+
+def _judge_lines(gate: Gate) -> int:
+    """Answer each line with a verdict as soon as it is there; what is no such line is answered with an error."""
+    worst = EXIT_OK
+    while line := sys.stdin.buffer.readline(_LINE_BYTES + 1):
+        if line.strip():
+            answer, code = _judge_line(gate, line)
+            common.print_json(answer, indent=None)
+            sys.stdout.flush()
+            worst = max(worst, code)
+    return worst
+
+
+def _judge_line(gate: Gate, line: bytes) -> tuple[dict[str, Json], int]:
+    import json
+
+    from rails.core.changes import ChangeSet, FileChange
+    from rails.core.events.values import verdict_to_json
+
+    item: object = None
+    try:
+        item = json.loads(line) if len(line) <= _LINE_BYTES else None
+        if not isinstance(item, dict):
+            raise ValueError(f"a line is an object of at most {_LINE_BYTES} bytes")
+        path, sides = workspace.parse_path(item["path"]), (item.get("before"), item["after"])
+        if isinstance(path, Refusal):
+            raise ValueError(str(path))
+        if not all(side is None or isinstance(side, str) for side in sides):
+            raise ValueError("before and after are texts or null")
+        before, after = (side.encode() if isinstance(side, str) else None for side in sides)
+    except (ValueError, KeyError, RecursionError) as error:
+        known = item.get("id") if isinstance(item, dict) else None
+        return {"id": known, "status": "error", "error": f"not judged: {one_line(str(error), 300)}"}, EXIT_BROKEN
+    verdict = gate.judge(ChangeSet((FileChange(path, before, after),)))
+    repaired = verdict.proposal.get(path)
+    value: dict[str, Json] = {"id": item.get("id"), **verdict_to_json(verdict)}
+    if repaired is not None and repaired.after is not None and repaired.after != after:
+        value["after"] = repaired.after.decode("utf-8", "replace")
+    return value, _EXIT[verdict.status]
 
 
 def _require_format(name: str) -> None:
@@ -172,3 +254,8 @@ def _named(project: Path, options: argparse.Namespace) -> list[str]:
             raise UsageError(f"{one_line(name)} does not exist.")
         names.append("" if target == project else target.relative_to(project).as_posix())
     return list(dict.fromkeys(names))
+
+
+def known_files(project: Path) -> list[str]:
+    """Every file that git knows or would take; without git, every file that is not hidden."""
+    return [str(path) for path in read_ledger(project, ()).chosen]

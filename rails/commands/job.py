@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,10 +15,11 @@ from rails.commands import agents as trust
 from rails.commands import common, models
 from rails.commands.event_stream import EventStream
 from rails.commands.live import ProgressScreen
-from rails.config.prices import read_prices
+from rails.config.prices import PRICES_NAME, load_price_file
 from rails.core.app_dirs import config_folder
 from rails.core.dataclass import replace
 from rails.core.errors import UsageError
+from rails.core.events.changes import CheckpointEvent
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, SessionLimits, SessionResumed
 from rails.core.text import one_line
@@ -27,7 +29,7 @@ from rails.log.writer import SessionLog
 from rails.session import plan_files
 from rails.session.ask_user import Unattended
 from rails.session.escalation import RUNGS, Escalate
-from rails.session.job import HandoffMode, SessionJob, log_session_start
+from rails.session.job import Ending, HandoffMode, SessionJob, log_session_start
 from rails.session.plan_files import PlanFile
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.resume import ResumeState
@@ -39,8 +41,8 @@ _DO_PLAN: Final = "Carry out what the document below plans, as far as it is your
 _NEXT: Final = "Others have worked on this before you; what they hand over stands below. Do your role's part of it."
 
 
-def run_job(options: argparse.Namespace) -> int:
-    """Run the job of the command line and return the exit code."""
+def run_job(options: argparse.Namespace, talk: Callable[[Session, Ending], str] | None = None) -> int:
+    """Run the job of the command line and return the exit code. ``talk`` makes it a conversation."""
     project = common.project_of(options)
     registry, agents = registry_of(project), agents_of(project)
     # Standard output belongs to the protocol when another program listens.
@@ -51,26 +53,29 @@ def run_job(options: argparse.Namespace) -> int:
     approver = common.approver_of(options, screen, project, registry, gate)
     resuming = options.resume is not None
     log, resumed = _reopen(project, options.resume, options.task or "") if resuming else (None, None)
-    before = resumed.limits if resumed else None
+    before, recalled = resumed.limits if resumed else None, ""
     try:
+        if resumed and log:
+            recalled = models.recall(options, resumed.limits, log.session_id)
         name = options.plan or (before.plan if before else "")
         plan = _plan(project, name, needed=bool(options.plan)) if name else None
         tasks = resumed.tasks if resumed else _tasks(options, agents, plan)
         roles = [role for role, _ in tasks]
         job = replace(_job(project, tasks, options, before, attended=not isinstance(human, Unattended)), plan=name)
         agents = trust.require(agents, roles, project, ask=not options.events)
-        players, prices = models.cast_of(options, agents), read_prices(config_folder())
+        screen.prices = load_price_file(config_folder() / PRICES_NAME)
+        players, prices = models.cast_of(options, agents), screen.prices.models
         models.check_models(players, roles, job, prices, config_folder())
         if log is None:
-            job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
-            log = SessionLog.create(state_of(project))
-            log_session_start(job, log, players.for_role(roles[0]).name)
+            job, log = _log_start(job, project, plan, options, players.for_role(roles[0]).name)
     except BaseException:
         if log is not None:
             log.close()
         raise
     model = players.for_role(roles[0]).name
     screen.line(f"AI-Rails · session {log.session_id} · {one_line(str(project))} · {one_line(model)}", "bold")
+    if recalled:
+        screen.line(f"  {recalled}", "dim")
     events = EventStream(sys.stdout, options.events) if options.events else None
     watch: Callable[[Record], object] = both(screen, events) if events else screen
     if plan and plan.kind:
@@ -84,23 +89,74 @@ def run_job(options: argparse.Namespace) -> int:
         approver,
         gate=gate,
         watch=watch,
+        on_text=screen.hear,
         human=human,
         stronger_for=players.stronger_for,
         prices=prices,
     )
+    session.state.talk = (lambda ending: talk(session, ending)) if talk else None
     if resumed:
-        session.publish(SessionResumed(resumed.turns, resumed.advice))
+        _say_resumed(session, resumed, screen)
     try:
-        with log, _page(options, project, screen, log):
+        with log, _page(options, project, screen, log), _signals_as_interrupts():
             common.listen(approver, log, session.publish)
-            ending = session.run(resumed)
-        code = common.close(ending, screen, project)
-        if options.commit and ending.outcome == "done":
-            common.commit(project, ending.session_id, tasks[0][1], screen)
-        return code
+            ending = _ended(session, resumed)
+        return _closed(options, ending, screen, session)
     finally:
         if events:
             events.close()
+
+
+def _say_resumed(session: Session, resumed: ResumeState, screen: ProgressScreen) -> None:
+    screen.wrote = any(isinstance(record.event, CheckpointEvent) for record in resumed.records)
+    session.publish(SessionResumed(resumed.turns, resumed.advice))
+
+
+@contextlib.contextmanager
+def _signals_as_interrupts() -> Iterator[None]:
+    """Let what ends a program from outside end a session as Ctrl-C does; what is ignored (nohup) stays ignored."""
+
+    def stop(number: int, _frame: object) -> None:
+        raise KeyboardInterrupt(signal.Signals(number).name)
+
+    before = {one: signal.getsignal(one) for one in (signal.SIGTERM, signal.SIGHUP)}
+    taken = [one for one, handler in before.items() if handler is signal.SIG_DFL]
+    for one in taken:
+        signal.signal(one, stop)
+    try:
+        yield
+    finally:
+        for one in taken:
+            signal.signal(one, signal.SIG_DFL)
+
+
+def _ended(session: Session, resumed: ResumeState | None) -> Ending | str:
+    """Run the session; a text: that stopped it, at whatever moment."""
+    try:
+        return session.run(resumed)
+    except KeyboardInterrupt as stopped:
+        return str(stopped) or "Ctrl-C"
+
+
+def _closed(options: argparse.Namespace, ending: Ending | str, screen: ProgressScreen, session: Session) -> int:
+    """Say how the session ended, commit what it wrote where that is asked for, and return the exit code."""
+    project, session_id = session.job.project, session.log.session_id
+    if isinstance(ending, str):
+        return common.interrupted(session_id, screen, project, ending)
+    code = common.close(ending, screen, project)
+    if options.commit and ending.outcome == "done":
+        common.commit(project, session_id, session.job.tasks[0][1], screen)
+    return code
+
+
+def _log_start(
+    job: SessionJob, project: Path, plan: PlanFile | None, options: argparse.Namespace, model: str
+) -> tuple[SessionJob, SessionLog]:
+    """Begin the log of a new session; return the job with what its first agent is given."""
+    job = replace(job, handed=f"The plan ({plan.path.name}):\n{plan.text}" if plan else "")
+    log = SessionLog.create(state_of(project))
+    log_session_start(job, log, model, models.chosen_words(options, log.session_id))
+    return job, log
 
 
 @contextlib.contextmanager

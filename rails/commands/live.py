@@ -7,10 +7,14 @@ being waited for; elsewhere the same lines come without colour and without movem
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final, TextIO
 
+from rails.commands.answer_text import AnswerText, as_markdown
+from rails.config.prices import Prices
+from rails.core.conversation import Usage
 from rails.core.errors import Refusal
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import (
@@ -33,6 +37,7 @@ from rails.core.events.session import (
     SessionResumed,
 )
 from rails.core.events.turn import (
+    CorrectionEvent,
     FeedbackSent,
     LlmCall,
     LlmError,
@@ -48,10 +53,26 @@ from rails.core.text import in_words, one_line, printable
 from rails.core.tool_request import RawRequest
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.status import Status
+    from rich.text import Text
 
 _STYLES: Final = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-_PROSE_LINES: Final = 6
+#: Characters beside the spinner of what is being written.
+_TAIL: Final = 60
+
+
+class _Waiting:
+    """What is waited for, with what it took so far; drawn anew whenever the spinner moves."""
+
+    def __init__(self, what: str, facts: Callable[[], str]) -> None:
+        self._what, self._facts, self._started = what, facts, time.monotonic()
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        facts = (self._what, f"{time.monotonic() - self._started:.0f} s", self._facts())
+        return Text(" · ".join(filter(None, facts)), no_wrap=True, overflow="ellipsis")
 
 
 class ProgressScreen:
@@ -71,7 +92,12 @@ class ProgressScreen:
         self.stage_ms: defaultdict[str, float] = defaultdict(float)
         self.counts: Counter[str] = Counter()
         self.files: dict[str, str] = {}
+        #: Whether an earlier run of the session wrote anything.
+        self.wrote = False
+        self.prices = Prices()
+        self.used: dict[str, Usage] = {}
         self._status: Status | None = None
+        self._text = AnswerText(self._prose)
         self._turn = 0
         self._answer = ""
         self._held: ToolStatus | None = None  # a status without a path, which may still come
@@ -86,10 +112,12 @@ class ProgressScreen:
                 self.line()
                 self.line(f"── {record.agent_role}: {one_line(task)} ".ljust(78, "─"), "bold")
             case LlmCall(turn=number):
+                self._text.begin()
                 self._call(record, number)
             case LlmResponse() as event:
-                self._response(event)
+                self._response(event, record.llm_model_used)
             case LlmError(error=error, will_retry=again):
+                self._text.begin()
                 self.line(f"  model: {one_line(error, 300)}{'; trying again' if again else ''}", "yellow")
             case ToolStatus() as event:
                 self._tool_status(event)
@@ -127,6 +155,8 @@ class ProgressScreen:
     def _around(self, record: Record) -> None:
         """Show what happens between turns."""
         match record.event:
+            case CorrectionEvent(usage=usage):
+                self._use(record.llm_model_used, usage)
             case FeedbackSent() as event:
                 self._feedback(event, record.message)
             case ErrorEvent(error=error, limit=limit):
@@ -139,6 +169,8 @@ class ProgressScreen:
                 style = {"CRITICAL": "bold red", "WARNING": "yellow"}.get(severity, "dim")
                 self.line(f"  overseer: {one_line(record.message, 300)}", style)
                 self.line(f"            {one_line(evidence, 200)}", "dim")
+            case HumanSteered(about="follow_up"):
+                pass  # it was just typed
             case Escalation() | Handoff() | HumanSteered():
                 self.rest()
                 self.line(f"  → {one_line(record.message, 300)}", "cyan")
@@ -157,12 +189,42 @@ class ProgressScreen:
         """Show that something is being waited for."""
         if not self.colour:
             return
-        from rich.console import Console
-
         if self._status:
             self._status.stop()
-        self._status = Console(file=self.out, highlight=False, markup=False).status(what, spinner="dots")
+        self._status = self._console().status(_Waiting(what, self._so_far), spinner="dots")
         self._status.start()
+
+    def hear(self, piece: str) -> None:
+        """Show the next piece of an answer, where somebody watches."""
+        if self.colour:
+            self._text.feed(piece)
+
+    def _console(self) -> Console:
+        from rich.console import Console
+
+        return Console(file=self.out, highlight=False, markup=False)
+
+    def _prose(self, text: str) -> None:
+        """Show prose of a model: as Markdown where somebody watches, else line by line."""
+        if self.colour:
+            (self._status.console if self._status else self._console()).print(as_markdown(text))
+            return
+        for line in text.split("\n"):
+            self.line(f"  {printable(line, keep='')}".rstrip())
+
+    def _so_far(self) -> str:
+        """Return what the session has used, and the words that are being written."""
+        return " · ".join(filter(None, (self.usage(), one_line(self._text.tail[-_TAIL:]))))
+
+    def usage(self) -> str:
+        """Return the tokens that were used, and what they cost by the user's prices."""
+        read = sum(one.input_tokens + one.cache_read_tokens + one.cache_write_tokens for one in self.used.values())
+        written = sum(one.output_tokens for one in self.used.values())
+        costs = [self.prices.cost(model, one) for model, one in self.used.items()]
+        cost = self.prices.text(sum(cost for cost in costs if cost is not None)) if self.prices.models else ""
+        unknown = " without the models that have no price" if cost and None in costs else ""
+        tokens = f"{read:,} tokens in, {written:,} out" if read or written else ""
+        return " · ".join(filter(None, (tokens, f"{cost}{unknown}")))
 
     def rest(self) -> None:
         """Stop the spinner."""
@@ -189,18 +251,24 @@ class ProgressScreen:
         self.line(f"turn {self._turn}", "cyan")
         self.busy(f"{record.agent_role} · {one_line(record.llm_model_used, 40)} is answering")
 
-    def _response(self, event: LlmResponse) -> None:
+    def _response(self, event: LlmResponse, model: str) -> None:
+        self._text.end(event.prose or "")
         self.rest()
         self.counts["turns"] += 1
         self._answer = event.text
         self.stage_ms["model"] += event.duration_ms or 0
-        lines = [line for line in (event.prose or "").splitlines() if line.strip()]
-        for line in lines[:_PROSE_LINES]:
-            self.line(f"  {one_line(line, 110)}", "dim")
-        if len(lines) > _PROSE_LINES:
-            self.line(f"  … {len(lines) - _PROSE_LINES} more lines", "dim")
+        self._use(model or event.model, event.usage)
         if event.stop_reason not in ("end_turn", "tool_use"):
             self.line(f"  the model stopped early: {event.stop_reason}. {one_line(event.note)}", "yellow")
+
+    def _use(self, model: str, usage: Usage) -> None:
+        before = self.used.get(model, Usage())
+        self.used[model] = Usage(
+            before.input_tokens + usage.input_tokens,
+            before.output_tokens + usage.output_tokens,
+            before.cache_read_tokens + usage.cache_read_tokens,
+            before.cache_write_tokens + usage.cache_write_tokens,
+        )
 
     def _tool_status(self, event: ToolStatus) -> None:
         if not event.path:
@@ -312,5 +380,5 @@ class ProgressScreen:
             f"sent back {count['retries']} · findings {count['findings']} · fixed for the agent {count['fixed']}",
             f"approved {count['approve']} · denied {count['deny']} · turns {count['turns']}",
             f"files changed: {files}",
-            f"time: {times}",
+            f"time: {times}{f' · {used}' if (used := self.usage()) else ''}",
         )

@@ -9,19 +9,29 @@ server: ``openai:NAME@http://127.0.0.1:8000/v1``; a template may not.
 from __future__ import annotations
 
 import argparse
+import hmac
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from rails.agents.template import Agent, named
+from rails.approval.pending import answer_key
 from rails.commands.common import DEFAULT_MODEL
 from rails.config.prices import Price, no_price, price_of
-from rails.core.errors import UsageError
+from rails.core.app_dirs import config_folder
+from rails.core.errors import LogError, UsageError
+from rails.core.events.session import SessionLimits
 from rails.core.text import one_line
 from rails.models.model import Model
 from rails.models.providers import open_model
 from rails.session.job import SessionJob
+
+#: Words of the command line that a resumed session keeps.
+_KEPT: Final = ("model", "base_url", "model_for", "stronger_model", "correction", "dialect")
+_USUAL: Final = "syntax"
 
 
 @dataclass
@@ -68,6 +78,56 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent]) -> Cast:
             raise UsageError(f"--model-for takes AGENT=MODEL, not {one_line(words)!r}. Nothing was started.")
         chosen[named(agents, role.strip()).name] = spec.strip()
     return Cast(agents, chosen, options.model or "", options.base_url, options.stronger_model or "")
+
+
+def chosen_words(options: argparse.Namespace, session_id: str) -> dict[str, str | tuple[str, ...]]:
+    """Return the words of the command line that a resumed session keeps, and their seal; none where none were given.
+
+    An address with a password in it is not kept. Without the user's key nothing is.
+    """
+    given = {name: getattr(options, name) for name in _KEPT}
+    words = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value}
+    if words.get("correction") == _USUAL:
+        del words["correction"]
+    if "@" in words.get("base_url", ""):
+        del words["base_url"]
+    kind, _, file = str(words.get("model", "")).partition(":")
+    if kind == "recorded":
+        words["model"] = f"recorded:{Path(file).resolve()}"
+    try:
+        return {**words, "seal": _seal(session_id, words)} if words else {}
+    except LogError:
+        return {}
+
+
+def recall(options: argparse.Namespace, before: SessionLimits, session_id: str) -> str:
+    """Put the words that a session was started with where none are given now; return a sentence about them.
+
+    The log lies in the project, which anybody may have written: without this user's seal they do not count.
+    """
+    words = {name: value for name in _KEPT if (value := getattr(before, name))}
+    if not words:
+        return ""
+    try:
+        sealed = hmac.compare_digest(before.seal.encode(), _seal(session_id, words).encode())
+    except LogError:
+        sealed = False
+    if not sealed:
+        return "Its model and options are not remembered: the log does not show that you chose them. Name them anew."
+    if options.model or options.base_url:
+        words = {name: value for name, value in words.items() if name not in ("model", "base_url")}
+    told = []
+    for name, value in words.items():
+        if getattr(options, name) in (None, [], _USUAL):
+            setattr(options, name, list(value) if isinstance(value, tuple) else value)
+            several = value if isinstance(value, tuple) else (value,)
+            told += [f"--{name.replace('_', '-')} {one_line(one, 200)}" for one in several]
+    return f"as it began: {' '.join(told)}" if told else ""
+
+
+def _seal(session_id: str, words: Mapping[str, object]) -> str:
+    text = json.dumps([session_id, words], sort_keys=True)
+    return hmac.new(answer_key(config_folder()), text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
 
 
 def check_models(cast: Cast, roles: Sequence[str], job: SessionJob, prices: Mapping[str, Price], folder: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -22,18 +24,24 @@ def options(parser: argparse.ArgumentParser) -> None:
         parser,
         "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
         ".tgz files), names SOURCE [-o FILE.json] (the list that AI-Rails ships, rebuilt), "
-        "draw FLOW.json [--before OLD.json] [-o FILE.svg], diff OLD.json NEW.json.",
+        "draw FLOW.json [--before OLD.json] [-o FILE.svg], draw --project [FOLDER] [-o FILE.svg] (who calls whom), "
+        "diff OLD.json NEW.json, account read URL [-o .rails.toml] (what your n8n has, through its API).",
     )
-    about_flows = ("rules", "catalogue", "names", "draw", "diff")
+    about_flows = ("rules", "catalogue", "names", "draw", "diff", "account")
     parser.add_argument("action", nargs="?", choices=about_flows, default="rules", help="what to do (default: rules)")
     parser.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
     parser.add_argument("--build", metavar="SOURCE", help="with catalogue: the same as catalogue build SOURCE")
     parser.add_argument("--before", metavar="OLD", help="with draw: the older version, to colour what changed")
     parser.add_argument(
+        "--project", action="store_true", help="with draw: how the workflows of a folder call each other"
+    )
+    words = "with account: the environment variable that holds the API key (default: N8N_API_KEY)"
+    parser.add_argument("--key-env", metavar="NAME", default="N8N_API_KEY", help=words)
+    parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="with draw and names: where (default: FLOW.svg, the screen; - is the screen)",
+        help="with draw, names and account: where (default: FLOW.svg, the screen; - is the screen)",
     )
     parser.add_argument("--json", action="store_true", help="the result as JSON")
 
@@ -49,6 +57,8 @@ def run(options: argparse.Namespace) -> int:
         return _catalogue(options, words)
     if options.action == "names":
         return _names(options, words)
+    if options.action == "account":
+        return _account(options, words)
     return _rules(options)
 
 
@@ -107,6 +117,49 @@ def _names(options: argparse.Namespace, words: list[str]) -> int:
     return EXIT_OK
 
 
+def _account(options: argparse.Namespace, words: list[str]) -> int:
+    """Read what the user's n8n has and print it as the table of ``.rails.toml``, or put it there."""
+    from rails.integrations.n8n_api import N8nApi
+    from rails.n8n.account import account_of
+    from rails.n8n.rules.project import facts_in
+
+    if len(words) != 2 or words[0] != "read":
+        raise UsageError("Write: ai-rails n8n account read URL [--key-env NAME] [-o .rails.toml].")
+    key = os.environ.get(options.key_env, "")
+    if not key:
+        raise UsageError(
+            f"{one_line(options.key_env)} is not set: it must hold a key of your n8n's API. Nothing was asked."
+        )
+    api = N8nApi(words[1], key)
+    flows, credentials, packages = (api.listed(what) for what in ("workflows", "credentials", "community-packages"))
+    active = [flow for flow in flows or () if flow.get("active") is True]
+    served = [facts for flow in active for facts in facts_in(dict(flow), "")]
+    routes = {" ".join(route): facts.id for facts in served for route in facts.routes}
+    account = account_of(api.version(), flows, credentials, packages, routes)
+    for what, found in (("workflows", flows), ("credentials", credentials), ("community packages", packages)):
+        if found is None:
+            print(f"n8n: the key may not read the {what}; nothing is said of them", file=sys.stderr)
+    if options.output in (None, "-"):
+        print(account.toml(), end="")
+    else:
+        _write(options.output, _with_table(Path(options.output), account.toml()))
+    return EXIT_OK
+
+
+def _with_table(file: Path, table: str) -> str:
+    """Return the settings file with this ``[n8n]`` in place of the one that it has. Raises UsageError for no TOML."""
+    import tomllib
+
+    text = _read(str(file)).decode("utf-8", "replace") if file.exists() else ""
+    try:
+        tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{one_line(str(file))} is not valid TOML: {error}. Nothing was written.") from None
+    tables = re.split(r"(?m)^(?=\[)", text)
+    kept = "".join(one for one in tables if not re.match(r"\[n8n[.\]]", one)).rstrip()
+    return f"{kept}\n\n{table}" if kept else table
+
+
 def _write(target: str, text: str) -> None:
     try:
         Path(target).write_text(text, "utf-8")
@@ -119,8 +172,12 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
     """Write the picture of a workflow; with ``--before`` what changed is coloured."""
     from rails.n8n.draw import picture
 
+    if options.project:
+        return _draw_project(options, words)
     if len(words) != 1:
-        raise UsageError("Write: ai-rails n8n draw FLOW.json [--before OLD.json] [-o FILE.svg].")
+        raise UsageError(
+            "Write: ai-rails n8n draw FLOW.json [--before OLD.json] [-o FILE.svg], or draw --project [FOLDER]."
+        )
     told = _outline(options.before, words[0])
     changed = f": {told.title}" if options.before else ""
     drawn = picture.svg(told.drawing, label=f"{Path(words[0]).name}{changed}", alone=True)
@@ -133,6 +190,30 @@ def _draw(options: argparse.Namespace, words: list[str]) -> int:
     if Path(target).resolve() in {Path(name).resolve() for name in (words[0], options.before) if name}:
         raise UsageError(f"{one_line(target)} is the workflow itself. Name another file with -o.")
     _write(target, f"{drawn}\n")
+    return EXIT_OK
+
+
+def _draw_project(options: argparse.Namespace, words: list[str]) -> int:
+    """Write how the workflows of a folder call each other."""
+    from rails.gate.support.check import CheckContext
+    from rails.gate.support.settings import read_gate_settings
+    from rails.gate.support.warm_processes import PythonPool
+    from rails.gate.support.workflow_files import WorkflowFiles
+    from rails.n8n.draw import picture
+    from rails.n8n.draw.project import project_drawing
+
+    folder = Path(*words).resolve()
+    if len(words) > 1 or not folder.is_dir():
+        raise UsageError("Write: ai-rails n8n draw --project [FOLDER] [-o FILE.svg].")
+    settings = read_gate_settings(folder)
+    files = WorkflowFiles((), CheckContext(folder, PythonPool(), options=settings)).around("").others
+    drawn = picture.svg(project_drawing(files, settings.account), label=f"Workflows of {folder.name}", alone=True)
+    if not drawn:
+        raise UsageError(f"{one_line(str(folder))} has no n8n workflow. Nothing was written.")
+    if options.output == "-":
+        print(drawn)
+    else:
+        _write(options.output or str(folder / "workflows.svg"), f"{drawn}\n")
     return EXIT_OK
 
 

@@ -27,7 +27,7 @@ examples:
   ai-rails new shop "a shop for tea"               begin a project; also feature and takeover
   ai-rails run --plan shop --agent planner --then coder,reviewer
   ai-rails run "fix the tests" --web               the same, decided in the browser
-  ai-rails apply answer.md                         any saved answer, from any chat
+  ai-rails apply answer.md                         any saved answer, from any chat: edits, patches, whole files
   ai-rails gate --diff main                        only what is new since main
   ai-rails review                                  what happened, session by session
   ai-rails undo                                    take the last step back

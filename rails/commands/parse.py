@@ -12,7 +12,8 @@ from rails.core.errors import EXIT_FINDINGS, EXIT_OK, UsageError
 from rails.core.json_text import json_object
 from rails.core.text import line_column, one_line, printable
 from rails.core.tool_request import Json, Repair
-from rails.parsing.parse import AnswerParser
+from rails.parsing.parse import AnswerParser, with_proposals
+from rails.parsing.proposals import FORMS
 from rails.parsing.results import Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.unread_calls import find_unread_calls
 from rails.session.project import registry_of
@@ -62,7 +63,7 @@ def _read(text: str, shapes: ToolSchemas, options: argparse.Namespace) -> Parsed
     for start in range(0, len(text), size):
         reader.feed(text[start : start + size])
     finish: StopReason = options.finish
-    found = reader.flush(finish)
+    found = with_proposals(reader.flush(finish), text, shapes)
     if found.requests or found.refusals:
         return found
     unseen = [Ignored(one.start, one.end, one.message) for one in find_unread_calls(text, shapes, found.ignored)]
@@ -96,7 +97,7 @@ def parsed_as_text(found: ParsedAnswer, text: str) -> str:
         (block.start, [f"{_place(text, block.start)} ignored: {printable(block.reason)}"]) for block in found.ignored
     ]
     if not blocks:
-        return "No tool request found. A request is a JSON object in a ```json fence, or one of the XML tool forms."
+        return f"No tool request found. What is read: {FORMS}. ai-rails prompt prints what to tell a chat first."
     return "\n\n".join("\n".join(lines) for _, lines in sorted(blocks, key=lambda block: block[0]))
 
 

@@ -34,7 +34,7 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     for note in recover(project):
         print(one_line(note, 400))
     for one in _moved(History(project), options, redo=redo):
-        _say(one, redo=redo)
+        say_moved(one, redo=redo)
         paths = tuple(str(change.path) for change in one.changes.changes)
         with SessionLog.reopen(state_of(project), one.session) as log:
             log.append(Undo(one.step, paths, redo, one.changes.files()))
@@ -57,7 +57,7 @@ def _moved(history: History, options: argparse.Namespace, *, redo: bool) -> tupl
     return (history.undo(session, options.step),)
 
 
-def _say(one: Undone, *, redo: bool) -> None:
+def say_moved(one: Undone, *, redo: bool) -> None:
     """Print each file that was written, and whose step it was."""
     for change in one.changes.changes:
         verb = "removed" if change.kind == "delete" else "wrote" if redo else "restored"

@@ -88,11 +88,6 @@ def load_price_file(file: Path) -> Prices:
     return Prices(prices, tables.currency, str(tables.as_of))
 
 
-def read_prices(folder: Path) -> Mapping[str, Price]:
-    """Prices by model, from the user's configuration ``folder``. Raises UsageError as :func:`load_price_file`."""
-    return load_price_file(folder / PRICES_NAME).models
-
-
 def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the price of the model with this name, or ``None`` when it is not known."""
     for name, price in prices.items():

@@ -83,7 +83,7 @@ class SettingsFile:
         return positions.place_of(positions.in_toml(self.text), place)
 
     def _part(self, only: str) -> Mapping[str, Json]:
-        others = {"gate", "policy"} - {only} if only else set()
+        others = {"gate", "n8n", "policy"} - {only} if only else set()
         return {key: value for key, value in self.value.items() if key not in others}
 
     def fitting(self, place: tuple[str, ...], kind: type[T]) -> Iterator[tuple[int, T]]:

@@ -19,6 +19,8 @@ ANSWER_TOKENS: Final = 32_000
 RECORDING_BYTES: Final = 64_000_000
 #: Requests in one answer: an approval must stay readable.
 REQUESTS_PER_ANSWER: Final = 50
+#: Refusals and ignored blocks of one answer that are logged and told one by one; of the others, how many there are.
+BLOCKS_TOLD: Final = 50
 
 # -- what may be read and written -----------------------------------------------------------------
 #: One file. The edit engine holds a handful of copies in memory.
@@ -35,6 +37,8 @@ PATH_DEPTH: Final = 32
 # -- what goes back to the model ------------------------------------------------------------------
 #: One tool result or feedback text; the rest is kept in a file that the text names.
 FEEDBACK_CHARS: Final = 20_000
+#: All results of one answer together; those beyond are told to be asked for again.
+ANSWER_FEEDBACK_CHARS: Final = 200_000
 #: What an agent receives of its earlier attempts when its conversation is restarted: about a page.
 PAGE_CHARS: Final = 6_000
 #: What one agent hands to the next; the rest stays in the numbered file.

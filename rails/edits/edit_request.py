@@ -20,6 +20,7 @@ class EditRequest:
     nearest to that line. ``expected_count``: all places, if there are exactly so many. ``handle``:
     accept one place that an earlier refusal offered. ``ignore_case`` and ``regex``: how ``old`` is
     searched (see :mod:`rails.edits.regex_search`). ``validate_after``: a text that the file must have afterwards.
+    ``keep_placeholder``: what looks like left-out code is meant; a human decides.
     """
 
     old: str
@@ -32,6 +33,7 @@ class EditRequest:
     ignore_case: bool = False
     regex: bool = False
     validate_after: str = ""
+    keep_placeholder: bool = False
 
     @property
     def is_counted(self) -> bool:

@@ -38,6 +38,7 @@ class Draft:
         self.before = None if found is None else found.data
         self._data = self.before  # as of the last whole write, move or flush
         self._stage: Stage | None = None
+        self.insisted: list[str] = []  # sentences about what looks like left-out code and is meant
         self._fate = ""  # "edited", "written", "deleted", "moved away": what was done last, in words
         self._replaced = False
 
@@ -47,12 +48,8 @@ class Draft:
         """Replace text. Returns what was found where."""
         self._check_base(base, wanted)
         stage = self._open_stage("")
-        if line := placeholders.placeholder(wanted.new, wanted.old):
-            raise EditError(
-                "placeholder",
-                f"Line {line[0]} of new_string stands for code that was left out: {one_line(line[1])!r}.",
-                "Send the complete new text; to leave lines as they are, leave them out of old_string too.",
-            )
+        hint = "Send the complete new text; to leave lines as they are, leave them out of old_string too."
+        self._check_complete("new_string", wanted.new, wanted.old, hint, keep=wanted.keep_placeholder)
         _check_text("new_string", wanted.new, stage.coded, wanted.old)
         found = locate(stage.view, wanted)
         if isinstance(found, Miss) and found.code in ("not_found", "already_applied") and stage.spans:
@@ -81,7 +78,7 @@ class Draft:
         if self._stage is not None:
             self._flush()
 
-    def insert(self, line: int, end_line: int | None, text: str, base: str) -> Sequence[str]:
+    def insert(self, line: int, end_line: int | None, text: str, base: str, *, keep: bool = False) -> Sequence[str]:
         """Put ``text`` before line ``line``, or in place of lines ``line`` to ``end_line`` (1-based, inclusive)."""
         stage = self._open_stage(base)
         view = stage.view
@@ -91,8 +88,7 @@ class Draft:
             hint = f"Send a line from 1 to {count + 1}, and an end_line from line to {count}."
             raise EditError("not_found", f"The file has {count} lines; line {line} to {last} is not in it.", hint)
         _check_text("text", text, stage.coded)
-        if marker := placeholders.placeholder(text, ""):
-            raise EditError("placeholder", f"Line {marker[0]} of text stands for left-out code.", "Send all of it.")
+        self._check_complete("text", text, "", "Send all of it.", keep=keep)
         span = line_replacement(view, line, last, text, count)
         if stage.view.text[span.start : span.end] == span.text:
             raise EditError(
@@ -102,13 +98,16 @@ class Draft:
         self._fate = "edited"
         return self.link_note()
 
-    def write(self, content: str, base: str) -> Sequence[str]:
+    def write(self, content: str, base: str, *, create_only: bool = False, keep: bool = False) -> Sequence[str]:
         """Take ``content`` as the whole file, in the file's own encoding and line ends."""
+        if create_only and self._data is not None:
+            hint = "To change it, send an edit; to replace it, send write_file without create_only."
+            raise EditError("exists", "The file exists already, and it was to be created.", hint)
         if self._fate in ("edited", "written", "moved away"):
             raise EditError("overlap", f"The file is {self._fate} and written in one answer.", _ONE_WRITE)
         self._check_writable()
         self._check_base(base)
-        data, notes = self._encode_whole(content)
+        data, notes = self._encode_whole(content, keep=keep)
         if len(data) > limits.FILE_BYTES:
             raise EditError("limit", f"The file would have {len(data)} bytes; {limits.FILE_BYTES} are allowed.")
         if data == self._start:
@@ -239,6 +238,17 @@ class Draft:
             return ()
         return (f"it has {self.found.links} names (hard links); only this one will change",)
 
+    def _check_complete(self, what: str, new: str, old: str, hint: str, *, keep: bool) -> None:
+        """Refuse a line that stands for left-out code; with ``keep``, a human decides."""
+        line = placeholders.placeholder(new, old, str(self.path))
+        if line is None:
+            return
+        said = f"Line {line[0]} of {what} stands for code that was left out: {one_line(line[1])!r}."
+        if not keep:
+            hint += ' If it is meant as it stands, send "keep_placeholder": true; a human then decides.'
+            raise EditError("omission" if what == "content" else "placeholder", said, hint)
+        self.insisted.append(f"{self.path}: {said} The agent says that it is meant.")
+
     # -- the text ---------------------------------------------------------------------------------
 
     def _open_stage(self, base: str) -> Stage:
@@ -271,12 +281,15 @@ class Draft:
         if stage is not None and stage.spans:
             self._data = replace_all(stage)
 
-    def _encode_whole(self, content: str) -> tuple[bytes, list[str]]:
+    def _encode_whole(self, content: str, *, keep: bool) -> tuple[bytes, list[str]]:
         old = (decode_text(self._start) if self._start else None) or Decoded("")
         if self._fate == "deleted" and old.encoding != "utf-8":
             old = Decoded(old.text)  # it is made anew
         _check_text("content", content, old, old.text)
-        _check_omission("" if self._fate == "deleted" else old.text, content)
+        before = "" if self._fate == "deleted" else old.text
+        hint = "Send the complete file, or change only the lines concerned with edit_file."
+        self._check_complete("content", content, before, hint, keep=keep)
+        _check_omission(before, content)
         notes = []
         view = View(old.text)
         if view.eol != "\n" and not view.mixed and "\r" not in content and "\n" in content:
@@ -312,12 +325,6 @@ def _check_text(what: str, text: str, coded: Decoded, known: str = "") -> None:
 
 
 def _check_omission(old: str, new: str) -> None:
-    if line := placeholders.placeholder(new, old):
-        raise EditError(
-            "omission",
-            f"Line {line[0]} of content stands for code that was left out: {one_line(line[1])!r}.",
-            "Send the complete file, or change only the lines concerned with edit_file.",
-        )
     if old and (lost := placeholders.lost_lines(old, new)):
         raise EditError(
             "omission",

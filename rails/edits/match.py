@@ -74,6 +74,9 @@ def locate(view: View, wanted: EditRequest) -> Match | Miss:
 def _variants(view: View, wanted: EditRequest) -> Iterator[tuple[EditRequest, str]]:
     """Yield the request as it came, then with a copied fence or copied line numbers taken off."""
     yield wanted, ""
+    if wanted.old.startswith("\ufeff") and len(wanted.old) > 1:
+        unmarked = replace(wanted, old=wanted.old[1:], new=wanted.new.removeprefix("\ufeff"))
+        yield unmarked, "a byte-order mark copied into the search text was left out"
     if bare := without_fence(wanted):
         yield bare, "a code fence around the search text was left out"
     if numbered := unnumbered(wanted):

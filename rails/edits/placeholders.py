@@ -1,8 +1,11 @@
 """Lazy rewrites: "rest of the code unchanged" in place of the code, and files that lost their lines.
 
-Covered: a line that is nothing but such a sentence, in the comment syntax of any common language or
-between dots or brackets; and a rewrite that drops more than 30 % of a file of ten lines or more. Not
-covered: sentences of one's own invention, and prose that merely talks about the rest of the code.
+Judged by the file's language: a spread (``...rest``) is code in JavaScript, ``(rest items)`` in Lisp, and
+``# Unchanged`` is a heading in Markdown.
+
+Covered: a line that is nothing but such a sentence, in the comment syntax of any common language or between dots or
+brackets; and a rewrite that drops more than 30 % of a file of ten lines or more. Not covered: sentences of one's own
+invention, and prose that merely talks about the rest of the code.
 """
 
 from __future__ import annotations
@@ -44,16 +47,17 @@ _LOST: Final = 0.3
 _SMALL: Final = 10
 
 
-def placeholder(new: str, old: str) -> tuple[int, str] | None:
+def placeholder(new: str, old: str, path: str = "") -> tuple[int, str] | None:
     """Return line number (from 1) and text of a line of ``new`` that stands for left-out code, or ``None``.
 
-    A line that ``old`` has as well is the author's own and does not count.
+    A line that ``old`` has as well is the author's own and does not count. ``path`` tells the language.
     """
     if not _LOOKS.search(new):
         return None
+    suffix = path.rpartition(".")[2].lower()
     known = {line.strip() for line in old.splitlines()}
     for number, line in enumerate(new.splitlines(), start=1):
-        if len(line) <= 200 and line.strip() not in known and _stands_for_code(line):
+        if len(line) <= 200 and line.strip() not in known and _stands_for_code(line, suffix):
             return number, line.strip()
     return None
 
@@ -64,11 +68,24 @@ _LOOKS: Final = re.compile(
 )
 
 
-def _stands_for_code(line: str) -> bool:
-    if comment := _COMMENT.fullmatch(line):
+_SPREADING: Final = frozenset({"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte", "php"})
+_SPREAD: Final = re.compile(r"\s*[\[({]?\s*\.{3}[A-Za-z_$][\w$.?()\[\]]*\s*[\])}]*\s*[,;]?\s*")
+_PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "txt", "adoc"})
+_LISP: Final = frozenset({"lisp", "clj", "cljs", "cljc", "scm", "rkt", "el", "hy"})
+
+
+def _stands_for_code(line: str, suffix: str) -> bool:
+    dots = "..." in line or "…" in line
+    if suffix in _SPREADING and _SPREAD.fullmatch(line):
+        return False
+    comment = _COMMENT.fullmatch(line)
+    if comment and (dots or suffix not in _PROSE or line.lstrip().startswith("<!--")):
         return _is_phrase(_CLOSING.sub("", comment["text"]))
     dotted = _DOTTED.fullmatch(line)
-    return dotted is not None and _is_phrase(dotted["text"])
+    if dotted is None or comment is not None:
+        return False
+    is_code = not dots and suffix and (suffix in _LISP or (suffix not in _PROSE and " " not in dotted["text"]))
+    return not is_code and _is_phrase(dotted["text"])
 
 
 def _is_phrase(text: str) -> bool:

@@ -6,9 +6,9 @@ is not in the file, but is in what the edits before it in the same answer made o
 contradict each other: two whole writes, an edit followed by a whole write, two moves onto one name. If
 one request is refused, none is planned.
 
-The tools and their parameters: write_file{file_path, content}; edit_file{file_path, old_string, new_string,
-replace_all?, occurrence?, near_line?, expected_count?, base_hash?, handle?, ignore_case?, use_regex?,
-validate_after?}; multi_edit{edits[]: the same, and order?};
+The tools and their parameters: write_file{file_path, content, create_only?, keep_placeholder?};
+edit_file{file_path, old_string, new_string, replace_all?, occurrence?, near_line?, expected_count?, base_hash?,
+handle?, ignore_case?, use_regex?, validate_after?, keep_placeholder?}; multi_edit{edits[]: the same, and order?};
 insert_lines{file_path, line, text, end_line?}; delete_file{file_path}; move_file{file_path, new_path};
 edit_workflow{file_path, operations[]}.
 """
@@ -192,16 +192,20 @@ class _Planner:
         if self.refusals:
             return Plan(ChangeSet(), tuple(self.refusals), (), tuple(self.misses))
         merged = tuple(draft.path for draft in self.drafts.values() if draft.merged)
-        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), tuple(self.outcomes), merged)
+        insisted = tuple(said for draft in self.drafts.values() for said in draft.insisted)
+        return Plan(ChangeSet(tuple(changes)), (), tuple(self.notes), (), tuple(self.outcomes), merged, insisted)
 
     # -- one method per tool ----------------------------------------------------------------------
 
     def write_file(self, request: ToolRequest) -> None:
         """write_file: the whole file."""
-        draft = self.draft(request, request.parameters.get("file_path"))
+        p = request.parameters
+        draft = self.draft(request, p.get("file_path"))
         if draft is not None:
-            content, base = request.parameters.get("content"), request.parameters.get("base_hash")
-            self._try(request, draft, lambda: draft.write(_text(content), base if isinstance(base, str) else ""))
+            content, base = p.get("content"), p.get("base_hash")
+            only, keep = p.get("create_only") is True, p.get("keep_placeholder") is True
+            step = lambda: draft.write(_text(content), _text(base), create_only=only, keep=keep)  # noqa: E731
+            self._try(request, draft, step)
 
     def edit_file(self, request: ToolRequest) -> None:
         """edit_file: one replacement."""
@@ -224,7 +228,8 @@ class _Planner:
         draft = self.draft(request, p.get("file_path"))
         if draft is not None:
             line, end, base = _number(p.get("line")) or 0, _number(p.get("end_line")), p.get("base_hash")
-            step = lambda: draft.insert(line, end, _text(p.get("text")), base if isinstance(base, str) else "")  # noqa: E731
+            keep = p.get("keep_placeholder") is True
+            step = lambda: draft.insert(line, end, _text(p.get("text")), _text(base), keep=keep)  # noqa: E731
             self._try(request, draft, step)
 
     def delete_file(self, request: ToolRequest) -> None:
@@ -291,6 +296,7 @@ def _wanted(p: Mapping[str, Json]) -> EditRequest:
         p.get("ignore_case") is True,
         p.get("use_regex") is True,
         _text(p.get("validate_after")),
+        p.get("keep_placeholder") is True,
     )
 
 

@@ -36,6 +36,8 @@ class Plan:
     misses: tuple[Miss, ...] = ()
     outcomes: tuple[EditResult, ...] = ()
     merged: tuple[WorkspacePath, ...] = ()
+    #: What looks like left-out code and is meant, as the agent insists, in sentences.
+    insisted: tuple[str, ...] = ()
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -46,6 +48,7 @@ class Plan:
                 for path in self.fuzzy
             ),
             *(f"Merged: somebody changed {path} since the agent read it." for path in self.merged),
+            *self.insisted,
         )
 
     @property

@@ -5,6 +5,8 @@
   ``GROUP_COMMIT_SECONDS`` while records keep coming.
 - Whatever goes wrong while writing (a full disk, a failing one, a stranger's bytes in the file) ends
   the log: every further ``append`` raises LogError, and so the tools stop. Nothing is ever truncated.
+- A log that was unlinked or replaced is one that cannot be written, and one with records of a newer version is
+  only read.
 - ``reopen`` keeps a torn last line as evidence: it ends it with a newline and says in a LOG_RECOVERED
   record where it is, how long, and what it hashes to.
 
@@ -198,10 +200,15 @@ class SessionLog:
 
     def _recover(self) -> None:
         """Find the end of the log; end and mark what a crash tore. Raises LogError for damage further up."""
-        size = os.fstat(self._descriptor).st_size
-        if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
-            atomic_file.write_all(self._descriptor, b"\n")
         found = verify(self.path)
+        if newer := next((item for item in found.damage if item.reason.startswith(event_codec.NEWER)), None):
+            raise LogError(
+                f"The session log {self.path} is only read, not written: {newer}. Nothing was changed. "
+                "Go on with the version of AI-Rails that wrote it, or start a new session."
+            )
+        if found.in_flight:
+            atomic_file.write_all(self._descriptor, b"\n")
+            found = verify(self.path)
         self._position = found.end
         for item in found.damage:
             if item.offset < found.last_offset:
@@ -234,7 +241,9 @@ class SessionLog:
         """Bring the position in line with the file, also after an interrupt between writing and counting."""
         if self._broken:
             raise LogError(f"The session log {self.path} can no longer be written: {self._broken}.")
-        size = os.fstat(self._descriptor).st_size
+        held = os.fstat(self._descriptor)
+        self._require_in_place(held)
+        size = held.st_size
         if self._next is not None and size == self._next.offset:
             self._position, self._next = self._next, None
         elif size == self._position.offset:
@@ -242,6 +251,15 @@ class SessionLog:
         else:
             self._broken = f"it has {size} bytes where {self._position.offset} were written"
             raise LogError(f"The session log {self.path} was changed by another program: {self._broken}.")
+
+    def _require_in_place(self, held: os.stat_result) -> None:
+        """Stop where the log was unlinked or replaced: nobody could read what is written to it from now on."""
+        with contextlib.suppress(OSError):
+            there = os.lstat(self.path)
+            if (there.st_ino, there.st_dev) == (held.st_ino, held.st_dev):
+                return
+        self._broken = "it was removed or replaced by another program"
+        raise LogError(f"The session log {self.path} is gone: {self._broken}. No tool runs without it.")
 
     def _fail(self, error: OSError) -> None:
         self._broken = error.strerror or str(error)

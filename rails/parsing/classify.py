@@ -29,7 +29,7 @@ from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_
 from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import read_call
 from rails.parsing.json_progress import JsonProgress
-from rails.parsing.readings import settle_readings
+from rails.parsing.readings import read_repaired
 from rails.parsing.remedies import fault_in_words, no_certain_end, remedy
 from rails.parsing.repairs import repair
 from rails.parsing.results import Ignored, ToolSchemas
@@ -44,9 +44,9 @@ _KEYS: Final = ("tool", "arguments", "args", "params", "parameters", "tool_name"
 _TOOL_KEY: Final = re.compile(r"""(?<![\\\w])["'“”]tool["'“”]\s*:|[{,]\s*tool\s*:|\\"tool\\"\s*:""")
 _S4_MARK: Final = re.compile(r"""["'“”]type\\?["'“”]\s*:\s*\\?["'“”]tool_request\\?["'“”]""")
 #: Faults that unescaped quotation marks can cause.
-_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data", "syntax"})
+_QUOTE_FAULTS: Final = frozenset({"inner_quotes", "unclosed_string", "extra_data"})
 #: A tool key and a name, with any of the quotation marks and the colon lost.
-_NAMED_TOOL: Final = re.compile(r"""(?<![\\\w])["'“”]?tool(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
+_NAMED_TOOL: Final = re.compile(r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)[^\w\n]{1,6}([\w.-]{1,100})""")
 #: Why a block is ignored that is no JSON and does not look like a call.
 BROKEN: Final = "broken JSON without a tool key"
 HINT: Final = "Correct the JSON and send the whole block again."
@@ -240,15 +240,21 @@ def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progres
         return _known_keys(tools, progress.tool)
 
     closers = block.whole and block.closed
-    repaired = repair(block.body, known=known, closers=closers)
-    repaired = settle_readings(block.body, repaired, known=known, closers=closers)
+    repaired = read_repaired(block.body, known=known, closers=closers)
     if isinstance(repaired, ParsedJson):
         if not block.closed and (block.cut_short or not block.whole):
             return _cut(block, repaired.value, tools)
         if not repaired.closed_by_us or only_reading(repaired, tools):
             return _from_value(repaired, block, tools)
         repaired = JsonFault("ambiguous", "the missing brackets can be put in more than one place", fault.offset)
-    elif block.closed and block.whole and fault.code == "syntax" and repaired.code in _QUOTE_FAULTS:
+    elif (
+        block.closed
+        and block.whole
+        and fault.code == "syntax"
+        and (
+            repaired.code in _QUOTE_FAULTS or (repaired.code == "syntax" and (progress.suspicious or not progress.done))
+        )
+    ):
         settled = settle_quotes(block.body, tools, sure=repaired.code != "syntax")
         if isinstance(settled, ParsedJson):
             return _from_value(settled, block, tools)
@@ -297,4 +303,4 @@ def is_call(body: str, progress: JsonProgress, tools: ToolSchemas) -> bool:
 
 def names_tool(text: str, tools: ToolSchemas) -> bool:
     """Return whether a tool key with the name of a tool stands in a text, quotation marks or colon lost or not."""
-    return any(found[1] in tools for found in _NAMED_TOOL.finditer(text))
+    return "tool" in text and any(found[1] in tools for found in _NAMED_TOOL.finditer(text))

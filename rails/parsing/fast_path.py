@@ -20,26 +20,30 @@ from rails.parsing.classify import JsonBlock
 from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
-from rails.parsing.scanner import NOTABLE
+from rails.parsing.scanner import notable_lines
 from rails.parsing.uncertain_blocks import REMNANT, REST_LINE
 
+_notable: Final = notable_lines()
 _OPENING: Final = re.compile(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
-#: One of these is in everything that one of the three patterns finds behind a block.
-_SUSPECT: Final = re.compile(r"[`~<\"'“”}\],]")
+#: One of these is in everything that one of the four looks behind a block can find.
+_SUSPECT: Final = re.compile(r"[`~<\"'“”}\],\[◁*@]|-----|diff|assistant")
 
 
 def read_plain(text: str, tools: ToolSchemas, prefix: str) -> ParsedAnswer | None:
     """Read a whole answer that ended normally; None if anything in it is not plain. ``prefix`` begins the ids."""
-    notable = NOTABLE.search(text)
-    if notable and has_mark(text, 0, notable.start()) >= 0:
+    notable = _notable(text, 0, len(text))
+    if notable == len(text) or has_mark(text, 0, notable) >= 0:
         return None
-    found = _block(text, notable.start(), tools, f"{prefix}1") if notable else None
+    found = _block(text, notable, tools, f"{prefix}1")
     if found is None:
         return None
     started, completed, end = found
-    if _SUSPECT.search(text, end) and any(known.search(text, end) for known in (NOTABLE, REST_LINE, REMNANT)):
-        return None
-    if end < len(text) and has_mark(text, end) >= 0:
+    if _SUSPECT.search(text, end) and (
+        _notable(text, end, len(text)) < len(text)
+        or REST_LINE.search(text, end)
+        or REMNANT.search(text, end)
+        or has_mark(text, end) >= 0
+    ):
         return None  # there is more, or the block may have been torn
     outcome, start = completed.outcome, started.offset
     return ParsedAnswer(

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from rails.core import limits
 from rails.core.tool_request import Json
 from rails.data_formats.strict_json import JsonFault, ParsedJson, read_container, read_prefix
-from rails.parsing.lenient_tokens import CLOSERS, ELISION, Escapes, Stop, Tokens
+from rails.parsing.lenient_tokens import CLOSERS, ELISION, DoubtfulText, Stop, Tokens
 
 _BARE_KEY: Final = re.compile(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
 #: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
@@ -54,8 +54,8 @@ ReadStep: TypeAlias = "Callable[[], ReadStep | None]"
 class LenientReader(Tokens):
     """One pass over a text: ``stack`` holds the open containers, ``keys`` the pending key of each."""
 
-    def __init__(self, text: str, known: KnownNames, closers: bool, escapes: Escapes = None) -> None:
-        super().__init__(text, escapes)
+    def __init__(self, text: str, known: KnownNames, closers: bool, doubts: bool = False) -> None:
+        super().__init__(text, doubts)
         self.known, self.closers = known, closers
         self.stack: list[dict[str, Json] | list[Json]] = []
         self.keys: list[str] = []
@@ -228,7 +228,10 @@ class LenientReader(Tokens):
             self.pos = lost.end()
             return lost[1]
         if char in CLOSERS and char:
-            return self.string()
+            start, name = self.pos, self.string()
+            if isinstance(name, DoubtfulText):
+                raise Stop("mixed_escapes", "the backslashes of a key can be read in two ways", start)
+            return name
         bare = _BARE_KEY.match(self.text, self.pos)
         if not bare:
             raise Stop("syntax" if char else "cut", "expecting a key in quotes", self.pos)

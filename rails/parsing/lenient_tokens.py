@@ -64,6 +64,8 @@ CLOSERS: Final = {'"': '"', "'": "'", "“": '“”"', "”": '“”"', "„":
 _RUN: Final = {mark: re.compile(rf"[^\\{ends}]*+(?:\\.[^\\{ends}]*+)*+", re.S) for mark, ends in CLOSERS.items()}
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)", re.S)
 _MEANT: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_QUICK: Final = {**_MEANT, "\\": "\\", '"': '"', "'": "'", "/": "/"}
+_QUICK_SINGLE: Final = {key: value for key, value in _QUICK.items() if key != "/"}
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 _BRACKET_OR_QUOTE: Final = re.compile(r"[{}\[\]\"]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
@@ -86,6 +88,22 @@ _ESCAPED: Final = "\uf8f3"
 _KIND: Final = {**dict.fromkeys("nrt", "l"), **dict.fromkeys("bfu", "c"), "\\": "d", "'": "s", '"': "q", "/": "c"}
 
 
+class DoubtfulText(str):
+    """A string whose escapes can be read in several ways; ``rails.parsing.readings`` chooses one."""
+
+    raw: str
+    mark: str
+    doubt: Doubt
+    offset: int
+
+    @classmethod
+    def of(cls, value: str, raw: str, mark: str, doubt: Doubt, offset: int) -> DoubtfulText:
+        """Return ``value`` with what it was read from."""
+        one = cls(value)
+        one.raw, one.mark, one.doubt, one.offset = raw, mark, doubt, offset
+        return one
+
+
 class Stop(Exception):
     """Ends the reading with a fault."""
 
@@ -97,8 +115,8 @@ class Stop(Exception):
 class Tokens:
     """A text, a position in it, and the repairs noted so far. Every method reads one token at the position."""
 
-    def __init__(self, text: str, escapes: Escapes = None) -> None:
-        self.text, self.escapes = text, escapes
+    def __init__(self, text: str, doubts: bool = False) -> None:
+        self.text, self.doubts = text, doubts
         self.pos = 0
         self.repairs: list[Repair] = []
         self.repaired: set[int] = set()
@@ -198,9 +216,8 @@ class Tokens:
                 value, self.pos = _scanstring(self.text, start + 1, False)
             except ValueError:
                 return self._damaged_string(start)
-            if not value.isprintable() and self.raw_controls(start + 1, self.pos - 1) and self.escapes is not None:
-                raw = self.text[start + 1 : self.pos - 1]
-                return decode_string(raw, mark, start + 1, self.escapes, "raw")[0]
+            if not value.isprintable() and self.raw_controls(start + 1, self.pos - 1):
+                return self._doubted(value, start, "raw")
             return value
         self.quote_style(start, mark)
         return self._damaged_string(start)
@@ -234,9 +251,22 @@ class Tokens:
         raw = text[start + 1 : end]
         self.pos = end + 1
         control = self.raw_controls(start + 1, end)
-        value, unknown = decode_string(raw, mark, start + 1, self.escapes, "raw" if control else "")
+        try:
+            value, unknown = decode_string(raw, mark, start + 1)
+        except Stop as stop:
+            if not self.doubts or stop.fault.code != "mixed_escapes":
+                raise
+            value, unknown = raw, stop.fault.offset
         if unknown >= 0:
             self.note("unknown_escape", unknown, text[unknown : unknown + 2], "\\" + text[unknown : unknown + 2])
+        doubtful = control or unknown >= 0 or (mark == '"' and "\\'" in raw)
+        return self._doubted(value, start, "raw" if control else "") if doubtful else value
+
+    def _doubted(self, value: str, start: int, doubt: Doubt) -> str:
+        """Return a string as one that can be read in several ways, if that is wanted and it has escapes."""
+        raw, mark = self.text[start + 1 : self.pos - 1], self.text[start]
+        if self.doubts and re.search(rf"\\[^{mark}]", raw):
+            return DoubtfulText.of(value, raw, mark, doubt, start)
         return value
 
     def _curly_end(self, end: int) -> int:
@@ -262,9 +292,9 @@ class Tokens:
         self.pos = first + len(mark)
         if "\\" not in raw:
             return raw
-        if self.escapes is None:
+        if not self.doubts:
             raise Stop("mixed_escapes", f"a string between {mark} holds backslashes", start + raw.index("\\"))
-        return decode_string(raw, '"', start + len(mark), self.escapes, "long")[0]
+        return DoubtfulText.of(raw, raw, '"', "long", start)
 
 
 def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, doubt: Doubt = "") -> tuple[str, int]:
@@ -276,15 +306,18 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
     """
     if "\\" not in raw:
         return raw, -1
-    unknown, kinds = -1, set[str]()
+    unknown, seen = -1, set[str]()
+    quick = _QUICK if mark == '"' else _QUICK_SINGLE
 
     def decoded(match: re.Match[str]) -> str:
         nonlocal unknown
         body = match[1]
-        kind = _kind(body, mark)
-        kinds.add(kind)
-        if kind:
-            return _MEANT.get(body) or (chr(int(body[1:], 16)) if len(body) > 1 else body)
+        seen.add(body)
+        value = quick.get(body)
+        if value is not None:
+            return value
+        if _kind(body, mark):
+            return chr(int(body[1:], 16)) if len(body) > 1 else body
         half_unicode = body == "u" and raw[match.end() : match.end() + 1] in _HEX
         if body in "\n\r“”‘’" or len(body) > 1 or half_unicode:
             raise Stop("ambiguous_escape", "a backslash here can be read in two ways", offset + match.start())
@@ -299,14 +332,14 @@ def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, dou
 
     value = _ESCAPE.sub(decoded, raw)
     if escapes is not None:
-        mixed = doubt in ("long", "torn") or unknown >= 0 or ("s" in kinds and "s" not in escapes)
+        mixed = doubt in ("long", "torn") or unknown >= 0 or ("s" not in escapes and "'" in seen and mark != "'")
         keep = ALL_ESCAPES - escapes if mixed or doubt else frozenset[str]()
         keep = keep if (mixed and doubt != "torn") or "\n" in raw else keep - {"l"}
         keep = keep if doubt in ("long", "torn") else keep - {"q"}
         if "d" in keep and "q" not in keep:  # the writer escaped quotation marks and no backslashes
             raw = raw.replace(f"\\{mark}", _ESCAPED + mark)
         value = _ESCAPE.sub(chosen, raw).replace(_ESCAPED, "") if keep or mixed else value
-    elif unknown >= 0 and not kinds.isdisjoint("lcd"):
+    elif unknown >= 0 and any(_kind(body, mark) in ("l", "c", "d") for body in seen):
         raise Stop(
             "mixed_escapes",
             "a string mixes escapes such as \\n with backslashes that are not escaped",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
 from rails.core import limits
@@ -22,6 +22,7 @@ from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
 from rails.parsing.fast_path import read_plain
 from rails.parsing.json_progress import JsonProgress, from_value
+from rails.parsing.proposals import find_proposals
 from rails.parsing.results import (
     CallFound,
     CallStarted,
@@ -99,7 +100,8 @@ class AnswerParser:
         signals: list[ParseEvent] = []
         for item in self._scanner.feed(text[:room] if room < len(text) else text, whole=whole):
             self._take(item, signals)
-        self._peek(signals)
+        if self._scanner.current is not None:
+            self._peek(signals)
         return signals
 
     def flush(self, finish: StopReason, calls: Sequence[NativeCall] = ()) -> ParsedAnswer:
@@ -133,7 +135,7 @@ class AnswerParser:
             self._native[_id(outcome)] = call.id
             self._complete([outcome], late)
         if self._reports_unread_calls and whole and not (self._requests or self._refusals):
-            self._report_unread_calls(late)
+            self._look_again(late)
         if self._size > limits.ANSWER_CHARS:
             self._refusals.append(uncertain_blocks.too_long(limits.ANSWER_CHARS))
         return ParsedAnswer(
@@ -146,12 +148,19 @@ class AnswerParser:
             tuple(late),
         )
 
-    def _report_unread_calls(self, late: list[ParseEvent]) -> None:
-        """Refuse the calls that were not read; nothing was taken out of the prose, so it is the answer."""
-        for refusal in find_unread_calls("".join(self._prose), self._tools, self._ignored):
-            outcome = self._numbered(refusal)
-            self._blocks[_id(outcome)] = (refusal.start, refusal.end)
+    def _look_again(self, late: list[ParseEvent]) -> None:
+        """Take patches and named blocks, and refuse other calls; nothing was taken out of the prose, so it is all."""
+        text = "".join(self._prose)
+        for found in (*(proposed := tuple(find_proposals(text, self._tools))), *self._unread(text, proposed)):
+            outcome = self._numbered(found)
+            self._blocks[_id(outcome)] = (found.start, found.end)
             self._complete([outcome], late)
+
+    def _unread(self, text: str, known: Sequence[RawRequest | Refusal]) -> Iterator[Refusal]:
+        """Yield the calls that were not read, without those of blocks that are known."""
+        for refusal in find_unread_calls(text, self._tools, self._ignored):
+            if not any(one.start < refusal.end and refusal.start < one.end for one in known):
+                yield refusal
 
     def _withdraw(self, late: list[ParseEvent]) -> None:
         """Take back what a closing mark, seen later, made part of a thought or of another container."""
@@ -372,6 +381,26 @@ def _id(outcome: RawRequest | Refusal) -> str:
 
 def _path(request: RawRequest) -> str:
     return next((value for key in PATH_KEYS if isinstance(value := request.parameters.get(key), str)), "")
+
+
+def with_proposals(found: ParsedAnswer, text: str, tools: ToolSchemas, id_prefix: str = "r") -> ParsedAnswer:
+    """Return ``found`` with what patches and named blocks of ``text`` ask for, where it holds no request itself."""
+    if found.requests or found.refusals:
+        return found
+    named = [
+        replace(one, id=f"{id_prefix}{n}")
+        if isinstance(one, RawRequest)
+        else replace(one, request_id=f"{id_prefix}{n}")
+        for n, one in enumerate(find_proposals(text, tools), 1)
+    ]
+    taken = [one for one in found.ignored if not any(p.start < one.end and one.start < p.end for p in named)]
+    return replace(
+        found,
+        requests=tuple(one for one in named if isinstance(one, RawRequest)),
+        refusals=tuple(one for one in named if isinstance(one, Refusal)),
+        ignored=tuple(taken),
+        blocks={_id(one): (one.start, one.end) for one in named},
+    )
 
 
 def parse(

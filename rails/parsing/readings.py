@@ -10,15 +10,15 @@ written as escapes *inside* a string of that language, because there the same wr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, combinations
-from typing import Final, NamedTuple
+from typing import Final
 
 from rails.core.tool_request import PATH_KEYS, Json
 from rails.data_formats import source
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.parsing.lenient_json import KnownNames
-from rails.parsing.lenient_tokens import ALL_ESCAPES, WRITTEN
+from rails.parsing.lenient_tokens import ALL_ESCAPES, WRITTEN, DoubtfulText, Stop, decode_string
 from rails.parsing.repairs import repair
 
 #: Keys of whole texts of a file; anything else is a fragment, which no parser can judge.
@@ -40,106 +40,81 @@ _WRITTEN: Final = re.compile(f"[{''.join(WRITTEN.values())}]")
 
 
 class Undecided(Exception):
-    """Two readings remain, or none."""
+    """Two readings remain, or none; ``offset`` is where the string begins."""
+
+    def __init__(self, offset: int = 0) -> None:
+        super().__init__("two readings")
+        self.offset = offset
 
 
-class Reading(NamedTuple):
-    """A block as one consistent way to read its escapes has it."""
-
-    escapes: frozenset[str]
-    value: Json
-
-
-def ways(text: str, kinds: str) -> Iterator[frozenset[str]]:
-    """Yield every choice of which ``kinds`` of escapes are decoded, of those in ``text``; all of them first."""
-    there = [kind for kind in kinds if _SIGNS[kind].search(text)]
-    kept = chain.from_iterable(combinations(there, count) for count in range(len(there) + 1))
-    return (ALL_ESCAPES.difference(one) for one in kept)
-
-
-def settle_readings(
-    text: str, found: ParsedJson | JsonFault, *, known: KnownNames, closers: bool
-) -> ParsedJson | JsonFault:
-    """Return the one reading of a repaired block; ``found`` is what ``repair`` made of it."""
-    if "\\" not in text:
+def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson | JsonFault:
+    """Return the one reading of a damaged block, its backslashes settled (``repairs.repair``)."""
+    found = repair(text, known=known, closers=closers, doubts="\\" in text)
+    if isinstance(found, JsonFault) or "\\" not in text:
         return found
-    if isinstance(found, JsonFault):
-        if found.code != "mixed_escapes":
-            return found
-    elif "\\'" not in text and _DOUBTFUL.isdisjoint(note.name for note in found.repairs):
+    if "\\'" not in text and _DOUBTFUL.isdisjoint(note.name for note in found.repairs):
         return found
-    if _WRITTEN.search(text):
-        return _undecided(text, found)
-    kinds = "lcds" + ("q" if '"""' in text or "`" in text else "")
-    tried = [(way, repair(text, known=known, closers=closers, escapes=way)) for way in ways(text, kinds)]
-    readings = [(way, one) for way, one in tried if isinstance(one, ParsedJson)]
     try:
-        value = settled([Reading(way, one.value) for way, one in readings])
-    except Undecided:
-        return _undecided(text, found)
-    return readings[0][1]._replace(value=value)
+        return found._replace(value=settled(found.value))
+    except Undecided as undecided:
+        message = "the backslashes of a string can be read in two ways: escaped for JSON, or as they are"
+        return JsonFault("mixed_escapes", message, undecided.offset)
 
 
-def _undecided(text: str, found: ParsedJson | JsonFault) -> JsonFault:
-    at = found.offset if isinstance(found, JsonFault) else text.index("\\")
-    message = "the backslashes of a string can be read in two ways: escaped for JSON, or as they are"
-    return JsonFault("mixed_escapes", message, at)
-
-
-def settled(
-    readings: Sequence[Reading], key: str = "", path: str = "", depth: int = 0, *, layout: bool = False
-) -> Json:
-    """Return the value whose texts are those that parse where they are written to. Raises Undecided.
+def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layout: bool = False) -> Json:
+    """Return a value whose doubtful texts are those that parse where they are written to. Raises Undecided.
 
     ``layout``: a line end inside a long string that was written as an escape is one if the lines look like it.
     """
-    if not readings or depth > _DEPTH:
+    if isinstance(value, DoubtfulText):
+        return _text(value, key, path, layout)
+    if not isinstance(value, dict | list):
+        return value
+    if depth > _DEPTH:
         raise Undecided
-    first = readings[0].value
-    if any(type(one.value) is not type(first) for one in readings):
-        raise Undecided
-    if isinstance(first, dict):
-        own = next((value for name in PATH_KEYS if isinstance(value := first.get(name), str)), path)
-        members = [(one.escapes, one.value) for one in readings if isinstance(one.value, dict)]
-        if any(list(value) != list(first) for _, value in members):
-            raise Undecided
-        return {
-            name: settled([Reading(way, value[name]) for way, value in members], name, own, depth + 1, layout=layout)
-            for name in first
-        }
-    if isinstance(first, list):
-        lists = [(one.escapes, one.value) for one in readings if isinstance(one.value, list)]
-        if any(len(value) != len(first) for _, value in lists):
-            raise Undecided
-        return [
-            settled([Reading(way, value[at]) for way, value in lists], key, path, depth + 1, layout=layout)
-            for at in range(len(first))
-        ]
-    return _text(readings, key, path, layout) if isinstance(first, str) else first
+    if isinstance(value, list):
+        return [settled(item, key, path, depth + 1, layout=layout) for item in value]
+    own = next((text for name in PATH_KEYS if isinstance(text := value.get(name), str)), path)
+    return {name: settled(item, name, own, depth + 1, layout=layout) for name, item in value.items()}
 
 
-def _text(readings: Sequence[Reading], key: str, path: str, layout: bool) -> str:
+def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
+    """Yield (kinds of escapes that are decoded, text) for each consistent way to read a string."""
+    kinds = "lcds" if one.doubt in ("", "long") or "\n" in one.raw else "cds"
+    kinds += "q" if one.doubt in ("torn", "long") else ""
+    there = [kind for kind in kinds if _SIGNS[kind].search(one.raw)]
+    for kept in chain.from_iterable(combinations(there, count) for count in range(len(there) + 1)):
+        escapes = ALL_ESCAPES.difference(kept)
+        try:
+            yield escapes, decode_string(one.raw, one.mark, one.offset, escapes, one.doubt)[0]
+        except Stop:
+            continue
+
+
+def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     """Return the one text of a string that its language accepts."""
     language = source.language_of(path) if key in _WHOLE else ""
-    if key not in _OF_FILES or (not language and _all_escaped(readings)):
-        readings = [one for one in readings if "s" in one.escapes] or readings
-    texts: Mapping[str, str] = {plain(str(one.value)): str(one.value) for one in reversed(readings)}
+    readings = [*_texts(one)]
+    if _WRITTEN.search(one.raw) or not readings:
+        raise Undecided(one.offset)
+    if key not in _OF_FILES or (not language and _all_escaped(text for way, text in readings if "s" not in way)):
+        readings = [reading for reading in readings if "s" in reading[0]] or readings
+    texts = {plain(text): text for _, text in reversed(readings)}
     if len(texts) == 1 and not (language and _WRITTEN.search(next(iter(texts.values())))):
         return next(iter(texts))
     verdicts = {text: source.parses(text, language) for text in texts}
     good = [text for text, verdict in verdicts.items() if verdict]
     if len(good) != 1 or None in verdicts.values():
-        raise Undecided
+        raise Undecided(one.offset)
     written = [mark.start() for mark in _WRITTEN.finditer(texts[good[0]])]
     if written and source.within_strings(good[0], language, written, layout=layout):
-        raise Undecided
+        raise Undecided(one.offset)
     return good[0]
 
 
-def _all_escaped(readings: Sequence[Reading]) -> bool:
+def _all_escaped(texts: Iterable[str]) -> bool:
     """Return whether every apostrophe of a string is escaped, so that it is a habit and not part of the text."""
-    kept = [str(one.value) for one in readings if "s" not in one.escapes]
-    return all(text.count("'") == text.count("\\'") for text in kept)
+    return all(text.count("'") == text.count("\\'") for text in texts)
 
 
 def plain(text: str) -> str:

@@ -24,27 +24,27 @@ from rails.core import limits
 from rails.core.tool_request import Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, has_surrogate, parse_strict, too_deep
 from rails.parsing.lenient_json import KnownNames, LenientReader
-from rails.parsing.lenient_tokens import CONFIDENCE, Escapes, Stop
+from rails.parsing.lenient_tokens import CONFIDENCE, Stop
 
 _ESCAPED_BLOCK: Final = re.compile(r"\s*(?:\\[nrt]|\s)*[{\[](?:\\[nrt]|\s|[{\[])*\\\"")
 
 
 def repair(
-    text: str, *, known: KnownNames = frozenset, closers: bool = False, escapes: Escapes = None
+    text: str, *, known: KnownNames = frozenset, closers: bool = False, doubts: bool = False
 ) -> ParsedJson | JsonFault:
     """Read ``text`` as one value, repairing syntax where there is one reading.
 
     ``known`` returns the property names that a missing comma may stand before on one line. ``closers``
-    allows tier C: the caller vouches that the text was not cut off. ``escapes`` chooses one of two readings of
-    backslashes (``rails.parsing.readings``).
+    allows tier C: the caller vouches that the text was not cut off. ``doubts``: strings whose
+    backslashes can be read in several ways are ``DoubtfulText`` (``rails.parsing.readings``), and no reason to stop.
     """
     if len(text) > limits.BLOCK_CHARS:
         return JsonFault("too_long", f"the block has {len(text)} characters; {limits.BLOCK_CHARS} are allowed")
     try:
         outer = _escaped_once_more(text)
         if outer is not None:
-            return _inside(outer, known, escapes)
-        return _checked(LenientReader(text, known, closers, escapes).read(), text)
+            return _inside(outer, known, doubts)
+        return _checked(LenientReader(text, known, closers, doubts).read(), text)
     except Stop as stop:
         return stop.fault
 
@@ -76,9 +76,9 @@ def _escaped_once_more(text: str) -> str | None:
     return inner_text if isinstance(inner_text, str) and inner_text.lstrip()[:1] in ("{", "[") else None
 
 
-def _inside(inner: str, known: KnownNames, escapes: Escapes) -> ParsedJson | JsonFault:
+def _inside(inner: str, known: KnownNames, doubts: bool) -> ParsedJson | JsonFault:
     note = Repair("double_encoded", 0, "escaped block", "block", CONFIDENCE["double_encoded"])
     parsed = parse_strict(inner)
     if isinstance(parsed, JsonFault):
-        parsed = _checked(LenientReader(inner, known, closers=False, escapes=escapes).read(), inner)
+        parsed = _checked(LenientReader(inner, known, closers=False, doubts=doubts).read(), inner)
     return parsed if isinstance(parsed, JsonFault) else parsed._replace(repairs=(note, *parsed.repairs))

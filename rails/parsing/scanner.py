@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from typing import Final
 
 from rails.parsing import quoted
@@ -37,10 +38,10 @@ from rails.parsing.call_formats.marked_json import MarkedJson
 from rails.parsing.results import ToolSchemas
 
 #: The start of every line that is worth a look.
-NOTABLE: Final = re.compile(
-    rf"^(?:[ \t\ufeff]*(?:(?:[-*+]|\d{{1,9}}[.)])[ \t]+){{0,4}}(?:```|~~~|<)|{quoted.PATCH_START})", re.M
-)
-_MARKED: Final = re.compile(rf"{NOTABLE.pattern}|^[ \t]*(?:\[TOOL_CALLS\]|Action)", re.M)
+_NOTABLE: Final = r"(?:[ \t\ufeff]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+){0,4}(?:```|~~~|<)|" + quoted.PATCH_START + ")"
+_MARKED: Final = rf"(?:{_NOTABLE}|[ \t]*(?:\[TOOL_CALLS\]|Action))"
+#: What a line must hold somewhere to be more than prose, its beginning apart.
+_NOT_PLAIN: Final = re.compile(r"```|~~~|[<\[◁]|\*\*\* ")
 #: The end of prose that looks like the end of a JSON block.
 _REST: Final = re.compile(r"(?:[\"'“”]\s*|^\s*)[}\]]+\s*\Z", re.M)
 #: How much of the prose before a fence is kept, in characters.
@@ -50,6 +51,24 @@ _RETREATS: Final = 8
 #: How many containers and calls are told apart on one line; the rest of the answer is hidden then.
 _PIECES: Final = 100
 _CROWDED: Final = quoted.Container("quote", f"a line with more than {_PIECES} marks", 0, 0)
+
+
+@cache
+def notable_lines(*, marked: bool = False) -> Callable[[str, int, int], int]:
+    """Return the function that finds where the first line worth a look begins in ``text[pos:end]``; ``end`` for none.
+
+    ``pos`` begins a line. ``marked``: lines on which a dialect begins count, too.
+    """
+    pattern = _MARKED if marked else _NOTABLE
+    first, further = re.compile(pattern), re.compile(f"\n{pattern}")  # a search for a plain character is fast
+
+    def find(text: str, pos: int, end: int) -> int:
+        if first.match(text, pos, end):
+            return pos
+        found = further.search(text, pos, end)
+        return found.start() + 1 if found else end
+
+    return find
 
 
 class Scanner:
@@ -72,14 +91,15 @@ class Scanner:
         self.current: TextBlock | None = None
         self.orphan = -1
         self._tools, self._reads, self._dialects, self._on_fence = tools, reads, dialects, on_fence
-        self._notable = _MARKED if dialects & {"mistral", "react"} else NOTABLE
+        self._notable = notable_lines(marked=bool(dialects))
+        self._plain = not dialects
         self._partial: list[str] = []
         self._xml: BlockSpan | None = None
         self._before = ""
         self._after: list[str] = []  # prose behind an XML call that is held
         self._retreats = 0
         self.strays = quoted.Strays()
-        self._ours = {name.lower() for name in tools} | optional.tags_read(dialects)
+        self._ours: frozenset[str] | None = None
 
     def feed(self, text: str, *, whole: bool = False) -> Iterator[BlockSpan | str]:
         """Take the next text. Yields finished spans and pieces of prose.
@@ -93,9 +113,10 @@ class Scanner:
                 self._partial.append(text[:first])
                 line = "".join(self._partial)
                 self._partial.clear()
-                yield from self._line(line)
+                yield from self._prose(line) if self.current is None and self._is_plain(line) else self._line(line)
         last = len(text) if whole and not self._partial else text.rfind("\n") + 1
-        yield from self._lines(text, first, last)
+        if last > first:
+            yield from self._lines(text, first, last)
         rest = text[last:] if last else text
         if rest:
             self._partial.append(rest)
@@ -119,8 +140,7 @@ class Scanner:
         while pos < end:
             if self.current is None:
                 if notable < pos:
-                    found = self._notable.search(text, pos, end)
-                    notable = found.start() if found else end
+                    notable = self._notable(text, pos, end)
                 mark = quoted.has_mark(text, pos, notable) if notable > pos else -1
                 stop = notable if mark < 0 else text.rfind("\n", pos, mark) + 1 or pos
                 if stop > pos:
@@ -140,6 +160,10 @@ class Scanner:
                 stop = text.find("\n", pos, end) + 1 or end
                 yield from self._line(text[pos:stop])
             pos = stop
+
+    def _is_plain(self, line: str) -> bool:
+        """Return whether a line is surely prose."""
+        return self._plain and line[0] not in "-@d" and not _NOT_PLAIN.search(line) and "assistant" not in line
 
     def _pass_over(self, text: str, pos: int, end: int) -> int:
         """Take the lines that cannot end the open stretch in one step. Returns where the next one starts."""
@@ -197,7 +221,7 @@ class Scanner:
 
     def _mark(self, line: str) -> Generator[BlockSpan | str, None, int]:
         """Take prose up to the first mark of a container on this line, and the mark. Returns how much that is."""
-        mark = quoted.find_mark(line, self._ours) if quoted.has_mark(line) >= 0 else None
+        mark = quoted.find_mark(line, self._own_tags()) if quoted.has_mark(line) >= 0 else None
         if mark is None:
             yield from self._prose(line)
             return len(line)
@@ -212,6 +236,12 @@ class Scanner:
         self.current.add(line[mark.start : mark.end])
         self.offset += mark.end - mark.start
         return mark.end
+
+    def _own_tags(self) -> frozenset[str]:
+        """Return the names of tags that are read, and so are no containers."""
+        if self._ours is None:
+            self._ours = frozenset(name.lower() for name in self._tools) | optional.tags_read(self._dialects)
+        return self._ours
 
     def _region(self, container: quoted.Container) -> QuotedRegion:
         """Return the region that a container's opening mark begins here."""

@@ -96,7 +96,8 @@ def never_ignored(outcomes: Sequence[BlockResult], start: int, end: int) -> Sequ
 
 def judge_quote(span: BlockSpan, tools: ToolSchemas) -> list[BlockResult]:
     """Decide what a quoting stretch is: ignored, unless it never ends and so may hide requests."""
-    if not (_CALL_LIKE.search(span.raw) or classify.names_tool(span.raw, tools) or _names_element(span.raw, tools)):
+    named = "tool" in span.raw.lower() and (_CALL_LIKE.search(span.raw) or classify.names_tool(span.raw, tools))
+    if not (named or _names_element(span.raw, tools)):
         return []
     name = one_line(span.label, 40) or "a fence without a language"
     if span.closed:
@@ -125,7 +126,7 @@ _ELEMENT: Final = re.compile(r"^[ \t]*<([A-Za-z_][\w.-]{0,99})>", re.M)
 
 
 def _names_element(text: str, tools: ToolSchemas) -> bool:
-    return any(found[1] in tools for found in _ELEMENT.finditer(text))
+    return "<" in text and any(found[1] in tools for found in _ELEMENT.finditer(text))
 
 
 def too_long(limit: int) -> Refusal:

@@ -19,8 +19,8 @@ from rails.core.tool_request import Json, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson
 from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import Call, read_value
-from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, Escapes, Stop, decode_string
-from rails.parsing.readings import Reading, Undecided, language_of_call, settled, ways, whole_texts_parse
+from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, DoubtfulText, Stop, decode_string
+from rails.parsing.readings import Undecided, language_of_call, plain, settled, whole_texts_parse
 from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
 
@@ -149,6 +149,8 @@ _KEY: Final = re.compile(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
 _SCALAR: Final = re.compile(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
 _FRAME_KEYS: Final = ("arguments", "args", "params", "parameters")
 _OWN_KEYS: Final = frozenset({"tool", "tool_name", "explanation", *_FRAME_KEYS})
+#: Begins what stands for a doubtful text while the rest of its block is read.
+_PLACE: Final = "\uf8f4"
 _TEXT: Final[Mapping[str, Json]] = {"type": "string"}
 
 
@@ -181,7 +183,7 @@ def settle_quotes(text: str, tools: ToolSchemas, *, sure: bool = True) -> Parsed
     search = _Search(text, _root(named[2], tools))
     found: list[tuple[ParsedJson, _Ends]] = []
     for ends in search.readings(start.end()):
-        reading = _rewritten(text, ends, keys, ALL_ESCAPES)
+        reading = _rewritten(text, ends, keys)
         if isinstance(reading, ParsedJson) and _fits(reading.value, tools):
             found.append((reading, ends))
             if len(found) > 1:
@@ -227,13 +229,11 @@ def _chosen(text: str, ends: _Ends, keys: frozenset[str], first: ParsedJson, too
     torn = [one for one in ends if marks(text[one[0] + 1 : one[1]], text[one[0]])]
     if not language and any(_unsure(text[begin + 1 : end], text[begin]) for begin, end, _ in torn):
         return None
-    readings = []
-    for way in ways(text, "lcdqs"):
-        reading = _rewritten(text, ends, keys, way)
-        if isinstance(reading, ParsedJson):
-            readings.append(Reading(way, reading.value))
+    reading = _rewritten(text, ends, keys, doubts=True)
+    if isinstance(reading, JsonFault):
+        return None
     try:
-        value = settled(readings, layout=True)
+        value = settled(reading.value, layout=True)
     except Undecided:
         return None
     alone = any(partnerless(text[begin + 1 : end], text[begin]) for begin, end, _ in torn)
@@ -253,19 +253,35 @@ def _unsure(raw: str, mark: str) -> bool:
     return "\n" in raw or any(len(marks(line, mark)) % 2 or _OPEN_APOSTROPHE.search(line) for line in lines)
 
 
-def _rewritten(text: str, ends: _Ends, keys: frozenset[str], escapes: Escapes = None) -> ParsedJson | JsonFault:
-    """Read the text with the strings of ``ends`` escaped properly."""
-    parts, pos = [], 0
+def _rewritten(text: str, ends: _Ends, keys: frozenset[str], *, doubts: bool = False) -> ParsedJson | JsonFault:
+    """Read the text with the strings of ``ends`` escaped properly; ``doubts``: as doubtful texts where they can be."""
+    parts, pos, doubtful = [], 0, dict[str, DoubtfulText]()
     for begin, end, _ in ends:
         raw, mark = text[begin + 1 : end], text[begin]
+        doubt: Doubt = "torn" if marks(raw, mark) else "raw" if "\n" in raw else ""
         try:
-            doubt: Doubt = "torn" if marks(raw, mark) else "raw" if "\n" in raw else ""
-            decoded = decode_string(raw, mark, 0, escapes, doubt)[0]
+            decoded = decode_string(raw, mark, 0, ALL_ESCAPES, doubt)[0]
         except Stop as stop:
             return stop.fault
-        parts += [text[pos:begin], json.dumps(decoded, ensure_ascii=False)]
+        if doubts and "\\" in raw:
+            name = f"{_PLACE}{len(doubtful)}"
+            doubtful[name] = DoubtfulText.of(decoded, raw, mark, doubt, begin)
+            decoded = name
+        parts += [text[pos:begin], json.dumps(plain(decoded), ensure_ascii=False)]
         pos = end + 1
-    return repair("".join(parts) + text[pos:], known=lambda: keys)
+    found = repair("".join(parts) + text[pos:], known=lambda: keys)
+    if not doubtful or isinstance(found, JsonFault):
+        return found
+    return found._replace(value=_put_back(found.value, doubtful)) if _PLACE not in text else JsonFault("syntax", "")
+
+
+def _put_back(value: Json, texts: Mapping[str, DoubtfulText]) -> Json:
+    """Return a value with the doubtful texts in their places."""
+    if isinstance(value, dict):
+        return {key: _put_back(item, texts) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_put_back(item, texts) for item in value]
+    return texts.get(value, value) if isinstance(value, str) else value
 
 
 def _state(pos: int, stack: _Stack) -> _State:

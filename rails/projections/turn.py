@@ -201,6 +201,8 @@ class TurnBuilder:
                 self._ignored.append(reason or record.message)
             case Escalation(files=files) if files:
                 self._notes.append(f"{record.message} ({', '.join(files)})")
+            case HumanSteered(about="follow_up"):
+                pass  # what is sent with it says it
             case Escalation() | Handoff() | HumanSteered():
                 self._notes.append(record.message)
             case OverseerAlert():

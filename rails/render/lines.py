@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from rails.core.change_summary import ChangeSummary, SummaryStyle
+from rails.core.dataclass import replace
 from rails.core.text import one_line
 from rails.render.blocks import Diff, DiffLine, DiffStyle, show
+from rails.render.highlight import Span, spans
 
 _MARKS: Final[dict[DiffStyle, str]] = {
     "add": "+ ",
@@ -34,6 +36,8 @@ SGR: Final[dict[str, str]] = {
     "good": "32",
     "dim": "2",
 }
+#: Of the kinds of words of a language; what has none is in the colour of its line.
+_KIND_SGR: Final = {"c": "2", "s": "33", "k": "34", "m": "36"}
 _GUTTER: Final = 9
 _MIN_WIDTH: Final = 20
 
@@ -48,13 +52,16 @@ def draw(diff: Diff, *, colour: bool = False, width: int = 100) -> list[str]:
     """Return a file's diff as terminal lines of at most ``width`` columns."""
     return [
         *(styled(piece, "title", colour) for piece in wrap(diff.title, width)),
-        *draw_lines(diff.lines, colour, width),
+        *(drawn for lines in draw_each(diff, colour, width) for drawn in lines),
     ]
 
 
-def draw_lines(lines: Iterable[DiffLine], colour: bool = False, width: int = 100) -> list[str]:
-    """Return diff lines with their gutters: line number, mark, text."""
-    return [drawn for line in lines for drawn in _drawn(line, colour, width)]
+def draw_each(diff: Diff, colour: bool = False, width: int = 100) -> Iterator[list[str]]:
+    """Yield each line of a diff as it is drawn: line number, mark, text, wrapped below itself."""
+    lines = tuple(replace(line, text=line.text.expandtabs(4)) for line in diff.lines)
+    parts = spans(replace(diff, lines=lines)) if colour else [[] for _ in lines]
+    for line, found in zip(lines, parts, strict=True):
+        yield list(_drawn(line, found, colour, width))
 
 
 def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100) -> list[str]:
@@ -71,19 +78,41 @@ def draw_summary(outline: ChangeSummary, colour: bool = False, width: int = 100)
     return lines
 
 
-def _drawn(line: DiffLine, colour: bool, width: int) -> Iterator[str]:
+def _drawn(line: DiffLine, found: list[Span], colour: bool, width: int) -> Iterator[str]:
     number = str(line.new or line.old or "")
     first = f"{'' if line.style == 'finding' else number:>5} {_MARKS.get(line.style, '  ')} "
-    for position, piece in enumerate(wrap(line.text.expandtabs(4), max(_MIN_WIDTH, width - _GUTTER))):
+    plain = len(found) <= 1
+    at = 0
+    for position, piece in enumerate(wrap(line.text, max(_MIN_WIDTH, width - _GUTTER))):
         gutter = first if position == 0 else " " * (_GUTTER - 3) + "⤷  "
-        yield styled(f"{gutter}{piece}".rstrip(), line.style, colour)
+        if plain:
+            yield styled(f"{gutter}{piece}".rstrip(), line.style, colour)
+        else:
+            inside = "".join(_inked(part, line.style) for part in _between(found, at, at + len(piece.rstrip())))
+            yield f"{styled(gutter, line.style, colour)}{inside}"
+        at += len(piece)
+
+
+def _between(found: list[Span], start: int, end: int) -> Iterator[Span]:
+    """Yield what of the parts of a line stands between two places in it."""
+    at = 0
+    for part in found:
+        if text := part.text[max(0, start - at) : max(0, end - at)]:
+            yield part._replace(text=text)
+        at += len(part.text)
+
+
+def _inked(part: Span, style: str) -> str:
+    codes = (SGR.get(style, ""), _KIND_SGR.get(part.kind, ""), "1;4" if part.changed else "")
+    code = ";".join(filter(None, codes))
+    return f"\x1b[{code}m{part.text}\x1b[0m" if code else part.text
 
 
 def wrap(text: str, width: int) -> list[str]:
     """Cut printable ``text`` into pieces of at most ``width`` terminal columns; one piece at least.
 
-    Cuts after a space where there is one near the end, the first of several, so that the others are seen at the
-    beginning of the next piece; the pieces joined are ``text``.
+    Cuts between words, and within one only where it is longer than half a line; after the first of several spaces, so
+    that the others are seen at the beginning of the next piece. The pieces joined are ``text``.
     """
     if len(text) * 2 <= width or (text.isascii() and len(text) <= width):
         return [text]
@@ -92,7 +121,7 @@ def wrap(text: str, width: int) -> list[str]:
     for position, char in enumerate(text):
         cells = _cells(char)
         if used + cells > width:
-            space = text.rfind(" ", start + (position - start) * 2 // 3, position)
+            space = text.rfind(" ", start + (position - start) // 2, position)
             while space > start and text[space - 1] == " " and position - space < width // 2:
                 space -= 1
             cut = space + 1 if space >= 0 else position

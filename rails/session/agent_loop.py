@@ -7,17 +7,18 @@ from one page, and attempts are counted again. Turns, tokens, time and money are
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from rails.agents.prompt import first_message
-from rails.core.conversation import Message, NativeResult, TextPart
+from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
 from rails.core.errors import ModelError, ModelRetryable, UnansweredError
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
-from rails.core.events.session import AgentEngage, ErrorEvent, Escalation
+from rails.core.events.session import AgentEngage, ErrorEvent, Escalation, HumanSteered
 from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmError, ToolRequestValidationFailed
 from rails.core.messages import say
 from rails.core.text import one_line
@@ -25,15 +26,17 @@ from rails.log.masking import MARK
 from rails.models.model import Model
 from rails.session import escalation, feedback
 from rails.session import handoffs as handoff
+from rails.session.answer_reader import AnswerReader
 from rails.session.ask_user import Person, UserQuestion, ask
 from rails.session.budget import Attempts, SessionBudget
 from rails.session.escalation import RUNGS, EscalationStep
-from rails.session.feedback import CUT
+from rails.session.faults import attempted
+from rails.session.feedback import CUT, RequestResult
 from rails.session.handoffs import Handoffs
 from rails.session.job import Ending, SessionJob, facts_of
 from rails.session.monitor import Monitor, Steer
 from rails.session.resume import ResumeState, failed_turn_text
-from rails.session.turn import Turn, carry_out, parser_of, take_turn
+from rails.session.turn import Turn, carry_out, take_turn
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
@@ -43,7 +46,11 @@ MODEL_WAITS: Final = (1.0, 4.0, 15.0)
 
 @dataclass
 class SessionState:
-    """What all agents of a session share. ``human`` is ``None`` where the approver stands for the person."""
+    """What all agents of a session share. ``human`` is ``None`` where the approver stands for the person.
+
+    ``talk`` makes it a conversation: it gets how an agent's part ended, and returns what the person says to that;
+    ``standing`` reads from the log where it stands.
+    """
 
     job: SessionJob
     budget: SessionBudget
@@ -52,6 +59,8 @@ class SessionState:
     human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     wait: Callable[[float], object] = time.sleep
+    talk: Callable[[Ending], str] | None = None
+    standing: Callable[[], ResumeState] | None = None
     turns: int = 0
     records: list[Record] = field(default_factory=list)
     answers: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -112,6 +121,42 @@ class AgentLoop:
             self.context = replace(self.context, model=stronger)
 
     def work(self) -> Ending:
+        """Take turns until it is over and, in a conversation, the person says no more."""
+        while True:
+            try:
+                ending = self._work()
+            except KeyboardInterrupt as stopped:
+                if self.state.talk is None or stopped.args:  # a signal that ends a program
+                    raise
+                ending = Ending("stopped", say("aborted"))
+            if self.state.talk is None:
+                return ending
+            words = self.state.talk(ending)
+            if not words:
+                left = f"You left the conversation. Go on with: ai-rails chat --resume {self._session}"
+                return Ending("left", left)
+            self._go_on(words)
+
+    def _go_on(self, words: str) -> None:
+        """Continue with what the person says, from where the log says that the conversation stands."""
+        context = self.context
+        context.publish(HumanSteered("follow_up", "go on", "terminal", text=words))
+        assert self.state.standing is not None, "a conversation has a log"
+        standing = self.state.standing()
+        reply, answered = Message("user", ()), list[Message]()
+        if answer := standing.pending:  # what of it was not carried out is not done any more
+            native = _native_ids(context, standing.turns, answer)
+            done = tuple(dict.fromkeys((standing.done or {}).values()))
+            told = {request_id for outcome in done for request_id in outcome.ids}
+            left = tuple(request_id for request_id in native if request_id not in told)
+            stopped = (feedback.skipped(left, "the person stopped you and says something else."),) if left else ()
+            reply, answered = feedback.compose(answer, (*done, *stopped), native), [answer.message]
+        reply = replace(reply, parts=(*reply.parts, TextPart(words)))
+        context.publish(FeedbackSent("The person says", words, reply, 0, self.attempts.most, ()))
+        self.messages = [*standing.messages, *answered, reply]
+        self.attempts, self.taken, self.rung, self.pending = Attempts(self.attempts.most), 0, "", None
+
+    def _work(self) -> Ending:
         """Take turns until it is over."""
         most = self.state.job.max_turns or self.context.agent.max_turns
         while self.taken < most:
@@ -286,7 +331,9 @@ class AgentLoop:
         return Ending("gave_up", f"{say('gave_up')} Reason: {why.rstrip('.')}.", file=files.relative(page_file))
 
     def _oversee(self) -> Steer:
-        return self.state.monitor.look(self.context, self.state.records)
+        look = partial(self.state.monitor.look, self.context, self.state.records)
+        steer = attempted(self.context.publish, (), "the overseer looked at the session", look)
+        return steer if isinstance(steer, Steer) else Steer()
 
 
 def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bool:
@@ -294,7 +341,12 @@ def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bo
 
     What it only read does not count where a change or a run was refused: that was what it was there for.
     """
-    engaged = (n for n, one in enumerate(records) if isinstance(one.event, AgentEngage) and one.agent_role == role)
+    engaged = (
+        n
+        for n, one in enumerate(records)
+        if (isinstance(one.event, AgentEngage) and one.agent_role == role)
+        or (isinstance(one.event, HumanSteered) and one.event.about == "follow_up")
+    )
     refused = hindered = read = False
     for record in records[max(engaged, default=0) :]:
         match record.event:
@@ -309,6 +361,10 @@ def nothing_done(records: Sequence[Record], role: str, registry: Registry) -> bo
                 hindered = True
             case GateVerdict(verdict=verdict) if verdict.status == "fail":
                 hindered = True
+            case FeedbackSent(codes=codes) if "internal" in codes:
+                hindered = True
+            case ToolExecutionResult(ok=False, tool=""):
+                hindered = True
     return hindered or (refused and not read)
 
 
@@ -322,11 +378,20 @@ def _settle_pending(context: TurnContext, resumed: ResumeState) -> Turn:
     """Finish an answer that an interrupted run had begun to carry out."""
     answer = resumed.pending
     assert answer is not None, "called only with a pending answer"
-    reader = parser_of(context, resumed.turns)
+    reader = AnswerReader(context, resumed.turns, live=False)
     reader.feed(answer.message.text)
-    found = reader.flush(answer.stop_reason, answer.message.calls)
+    found = reader.finish(answer)
     if not MARK.search(answer.message.text + "".join(call.arguments for call in answer.message.calls)):
         return carry_out(context, answer, found, resumed.done)
     # The log holds a mark where the answer held a secret: what is left of it cannot be carried out.
-    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(found.native_ids)))
-    return Turn(answer, outcomes, feedback.compose(answer, outcomes, found.native_ids))
+    native = {} if isinstance(found, RequestResult) else found.native_ids
+    outcomes = (*dict.fromkeys((resumed.done or {}).values()), feedback.masked(tuple(native)))
+    return Turn(answer, outcomes, feedback.compose(answer, outcomes, native))
+
+
+def _native_ids(context: TurnContext, turns: int, answer: ModelAnswer) -> Mapping[str, str]:
+    """Return the provider's id of each native call of an answer that was read before."""
+    reader = AnswerReader(context, turns, live=False)
+    reader.feed(answer.message.text)
+    found = reader.finish(answer)
+    return {} if isinstance(found, RequestResult) else found.native_ids

@@ -6,27 +6,31 @@ says what was and was not written. The first words are fixed: programs and peopl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
-from rails.core.conversation import Message, MessagePart, ModelAnswer, NativeResult, TextPart
+from rails.core.conversation import Message, MessagePart, ModelAnswer, NativeResult, StopReason, TextPart
 from rails.core.dataclass import dataclass
 from rails.core.diff import line_diff
 from rails.core.errors import Refusal
 from rails.core.messages import say
 from rails.core.text import decode_text, head_and_tail, one_line
-from rails.core.tool_request import ToolResult
+from rails.core.tool_request import RawRequest, ToolResult
 from rails.core.verdict import Finding, Verdict
 from rails.gate.report.text import window
 
 HEADER: Final = "--- PREVIOUS TOOL OUTPUT ---"
 #: Stop reasons of an answer that ended before its end.
 CUT: Final = ("max_tokens", "cut")
+#: Of a text that comes after too many others, so much is told in any case.
+_LEAST_CHARS: Final = 600
 
 #: The kind of a request's result. Everything but "result" is a failure with a budget of its own.
-FeedbackKind = Literal["result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "aborted"]
+FeedbackKind = Literal[
+    "result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "internal", "aborted"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,23 @@ def stale(ids: tuple[str, ...], message: str) -> RequestResult:
     return RequestResult(ids, "edit", f"Human/System Feedback: {message} Read the file again and send the edit anew.")
 
 
+def unwritable(ids: tuple[str, ...], message: str) -> RequestResult:
+    """The disk or the folder did not take the change."""
+    return RequestResult(ids, "failed", f"Human/System Feedback: The change could not be written. {message}")
+
+
+def hindered(ids: tuple[str, ...], doing: str) -> RequestResult:
+    """Something that only the operator can mend was in the way; they know what."""
+    text = f"Human/System Feedback: This failed while {doing}, for a reason outside your answer; the user was told."
+    return RequestResult(ids, "failed", f"{text} Look at the state of the files before you go on.")
+
+
+def internal(ids: tuple[str, ...], doing: str) -> RequestResult:
+    """A fault of ours. The agent learns that it happened, and nothing of our insides."""
+    text = f"Human/System Feedback: The tool around you failed while {doing}; your answer was not the reason."
+    return RequestResult(ids, "internal", f"{text} Look at the state of the files, then send it again or another way.")
+
+
 def applied(ids: tuple[str, ...], written: ChangeSet, verdict: Verdict, notes: Sequence[str]) -> RequestResult:
     """Changes that are on disk now, with what differs from what the agent sent."""
     verb = {"create": "Created", "modify": "Edited", "delete": "Deleted"}
@@ -166,6 +187,22 @@ def output(refusals: Sequence[Refusal]) -> RequestResult:
     return RequestResult((), "output", "\n".join([*lines, "Send the whole answer again in that form."]))
 
 
+def held_back(requests: Sequence[RawRequest], stop: StopReason) -> RequestResult:
+    """Whole requests of an answer that did not reach its end: what belongs to them may be missing."""
+    names = ", ".join(dict.fromkeys(request.tool_name for request in requests))
+    text = (
+        f"Human/System Feedback: Your answer ended with '{stop}', so nothing of it was run, not even its whole "
+        f"requests ({one_line(names, 300)}): more may belong to them. Send them again in a shorter answer."
+    )
+    return RequestResult(tuple(request.id for request in requests), "failed", text)
+
+
+def not_looked_at(ids: tuple[str, ...]) -> RequestResult:
+    """Refused blocks beyond what is told one by one."""
+    text = f"Human/System Feedback: {len(ids)} more blocks of your answer were refused and are not told one by one."
+    return RequestResult(ids, "syntax", f"{text} An answer may hold {limits.REQUESTS_PER_ANSWER} requests.")
+
+
 def masked(ids: tuple[str, ...]) -> RequestResult:
     """An answer that held a secret was interrupted; the log does not keep secrets, so it cannot go on."""
     text = (
@@ -183,17 +220,33 @@ def compose(answer: ModelAnswer, outcomes: Sequence[RequestResult], native: Mapp
     """
     parts: list[MessagePart] = []
     told: set[int] = set()
+    texts = [*_within_bounds([outcome.text for outcome in outcomes])]
     for request_id, call_id in native.items():
         mine = [index for index, outcome in enumerate(outcomes) if request_id in outcome.ids]
         told.update(mine)
-        text = "\n\n".join(outcomes[index].text for index in mine) or "Not run."
+        text = "\n\n".join(texts[index] for index in mine) or "Not run."
         parts.append(NativeResult(call_id, text, is_error=not all(outcomes[index].ok for index in mine)))
-    rest = [outcome.text for index, outcome in enumerate(outcomes) if index not in told]
+    rest = [text for index, text in enumerate(texts) if index not in told]
     if answer.stop_reason in CUT:
         rest.append(cut_off(answer))
     if rest:
         parts.append(TextPart(f"{HEADER}\n" + "\n\n".join(rest)))
     return Message("user", tuple(parts))
+
+
+def _within_bounds(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the texts whole as long as they fit in one message, and a beginning and an end of those after that."""
+    room = limits.ANSWER_FEEDBACK_CHARS
+    for text in texts:
+        shown, left_out = head_and_tail(text, max(room, _LEAST_CHARS))
+        room -= len(shown)
+        yield f"{shown}\n[Your answer asked for too much at once; ask for this again.]" if left_out else shown
+
+
+def after_fault(outcome: RequestResult, native: Mapping[str, str]) -> Message:
+    """The message after a fault of ours in putting it together: each of the provider's calls needs a result."""
+    results = [NativeResult(call_id, outcome.text, is_error=True) for call_id in native.values()]
+    return Message("user", (*results, TextPart(f"{HEADER}\n{outcome.text}")))
 
 
 def cut_off(answer: ModelAnswer) -> str:

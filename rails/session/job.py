@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal
+
+import msgspec
 
 import rails
 from rails.core.dataclass import dataclass
@@ -15,10 +17,23 @@ from rails.session.escalation import Escalate
 from rails.session.turn_context import Correction
 
 #: "waiting" is a session that stopped at a hand-off, "unanswered" one whose question nobody answered in time;
-#: "nothing_done" one whose agent finished, but all that it had asked for was refused or denied.
-SessionOutcome = Literal["done", "gave_up", "aborted", "model_failed", "waiting", "unanswered", "nothing_done"]
+#: "nothing_done" one whose agent finished, but all that it had asked for was refused or denied; "internal_error"
+#: one that a fault of ours stopped between turns; "left" a conversation that its person has left, "stopped" an answer
+#: that they have stopped.
+SessionOutcome = Literal[
+    "done",
+    "gave_up",
+    "aborted",
+    "model_failed",
+    "waiting",
+    "unanswered",
+    "nothing_done",
+    "internal_error",
+    "left",
+    "stopped",
+]
 #: Endings that leave the session open: it goes on with ``--resume``.
-PAUSED: Final = ("model_failed", "waiting", "unanswered")
+PAUSED: Final = ("model_failed", "waiting", "unanswered", "internal_error", "left")
 #: Whether a human is asked before one agent's result goes to the next.
 HandoffMode = Literal["ask", "go"]
 #: Names of the project's top level that an agent gets in its first message.
@@ -62,8 +77,10 @@ class Ending:
     file: str = ""
 
 
-def log_session_start(job: SessionJob, log: SessionLog, model: str) -> None:
-    """Write the record that a session begins with."""
+def log_session_start(
+    job: SessionJob, log: SessionLog, model: str, chosen: Mapping[str, str | tuple[str, ...]] | None = None
+) -> None:
+    """Write the record that a session begins with; ``chosen`` are further fields of its limits."""
     start = WorkflowStart(
         project=str(job.project),
         tasks=tuple(Task(agent, task) for agent, task in job.tasks),
@@ -71,7 +88,7 @@ def log_session_start(job: SessionJob, log: SessionLog, model: str) -> None:
         agents=tuple(agent for agent, _ in job.tasks),
         model=model,
         approve=job.approve,
-        limits=_limits(job),
+        limits=msgspec.structs.replace(_limits(job), **(chosen or {})),
         versions={"ai-rails": rails.__version__},
         handed=job.handed,
     )

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from rails.approval.decision import request_for_changes, sign_changes
 from rails.core.changes import ChangeSet
-from rails.core.errors import StaleError
+from rails.core.errors import StaleError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -25,10 +26,10 @@ from rails.core.events.changes import (
 from rails.core.events.session import ErrorEvent
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
-from rails.edits.apply import Applied, apply
+from rails.edits.apply import Applied, apply, read_file, recover
 from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
-from rails.session import feedback
+from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, plan_with_choices
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext, ms_since
@@ -37,6 +38,7 @@ _NOT_RECORDED: Final = (
     "The change is written, but its history could not be: ai-rails undo cannot take it back yet. "
     "The next change or start of AI-Rails tries again."
 )
+_WRITING: Final = "a change was written"
 
 
 def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> RequestResult:
@@ -63,7 +65,9 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
         model=context.model.name,
     )
     agreed = ask_permit(context, ids, asked, sign_changes)
-    return agreed if isinstance(agreed, RequestResult) else _write(context, ids, agreed, planned, verdict)
+    if isinstance(agreed, RequestResult):
+        return agreed
+    return _write(context, ids, agreed, planned, agreed.asked.verdict or verdict)
 
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
@@ -79,25 +83,44 @@ def _write(
     """Write what was approved, and publish it as a step that can be undone."""
     started, asked = time.monotonic(), agreed.asked
     title = changes_in_words(agreed.approved.value.files()) + planned.label
-    intent = ExecutionStarted(ids, asked.digest, asked.changes.files())
+    step, intent = StepFacts(context.session_id, title), ExecutionStarted(ids, asked.digest, asked.changes.files())
     try:
-        applied = apply(
-            agreed.approved,
-            context.project,
-            step=StepFacts(context.session_id, title),
-            on_intent=lambda: context.publish(intent),
-        )
-    except StaleError as error:
-        outcome = feedback.stale(ids, str(error))
+        applied = apply(agreed.approved, context.project, step=step, on_intent=lambda: context.publish(intent))
+    except WorkspaceError as error:
+        say = feedback.stale if isinstance(error, StaleError) else feedback.unwritable
+        outcome = say(ids, str(error))
         context.publish(_result(outcome, ChangeSet(), started))
         return outcome
-    for change in applied.changes.changes:
-        context.saw(str(change.path), change.after_sha256 or "")
+    except Exception as error:
+        outcome = faults.outcome_of(context.publish, ids, _WRITING, error)
+        applied = _left_by_a_fault(context, asked.changes)
+        context.publish(_result(outcome, applied.changes, started))
+        return outcome
     notes = (*planned.notes, agreed.account) if agreed.account else planned.notes
-    outcome = feedback.applied(ids, applied.changes, asked.verdict or verdict, notes)
+    outcome = faults.attempted(
+        context.publish, ids, "the result was put in words", lambda: _told(context, ids, applied, verdict, notes)
+    )
     context.publish(_result(outcome, applied.changes, started))
     _publish_step(context, applied, title)
     return outcome
+
+
+def _told(
+    context: TurnContext, ids: tuple[str, ...], applied: Applied, verdict: Verdict, notes: Sequence[str]
+) -> RequestResult:
+    for change in applied.changes.changes:
+        context.saw(str(change.path), change.after_sha256 or "")
+    return feedback.applied(ids, applied.changes, verdict, notes)
+
+
+def _left_by_a_fault(context: TurnContext, changes: ChangeSet) -> Applied:
+    """Return what is on disk after a fault of ours while writing: all of the change, or nothing of it."""
+    with suppress(Exception):  # the next start tries again
+        recover(context.project)
+    with suppress(WorkspaceError):
+        if all(read_file(context.project, change.path) == change.after for change in changes.changes):
+            return Applied(changes)
+    return Applied(ChangeSet())
 
 
 def _publish_step(context: TurnContext, applied: Applied, title: str) -> None:
@@ -110,6 +133,5 @@ def _publish_step(context: TurnContext, applied: Applied, title: str) -> None:
 
 def _result(outcome: RequestResult, written: ChangeSet, started: float) -> ToolExecutionResult:
     """Return the event of files that were written or (nothing in ``written``) were not."""
-    return ToolExecutionResult(
-        ids=outcome.ids, ok=outcome.ok, text=outcome.text, changes=written.files(), duration_ms=ms_since(started)
-    )
+    ok, spent = outcome.ok or bool(written), ms_since(started)
+    return ToolExecutionResult(ids=outcome.ids, ok=ok, text=outcome.text, changes=written.files(), duration_ms=spent)

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
+from pathlib import Path
 
+from rails.core import paths
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart, Usage
 from rails.core.dataclass import dataclass, field, replace
 from rails.core.errors import UsageError
@@ -28,6 +30,7 @@ from rails.core.events.session import (
 )
 from rails.core.events.turn import CorrectionEvent, FeedbackSent, LlmResponse
 from rails.core.text import sha256
+from rails.edits.apply import read_file
 from rails.session import feedback
 from rails.session.feedback import RequestResult
 
@@ -50,7 +53,8 @@ class ResumeState:
     agent ended when it was not done; ``again`` is that a human wants it tried once more, with ``advice``.
     ``answers`` counts the answers of each agent and model, ``used`` is each answer's model and usage, ``seconds``
     the time that was worked; ``limits`` are the bounds that the session was started with; ``records`` are all of its
-    records, ``begun`` those of the last answer's executions that have no result.
+    records, ``begun`` those of the last answer's executions that have no result. ``talking``: a person has said
+    something in a conversation, and the next message is that.
     """
 
     tasks: tuple[tuple[str, str], ...]
@@ -78,6 +82,7 @@ class ResumeState:
     limits: SessionLimits = field(default_factory=lambda: SessionLimits(None, None))
     records: tuple[Record, ...] = ()
     begun: Mapping[tuple[str, ...], ExecutionStarted] = field(default_factory=dict)
+    talking: bool = False
 
 
 def resume_state(records: Sequence[Record], hash_of: HashOf) -> ResumeState:
@@ -132,6 +137,8 @@ def _around(state: ResumeState, record: Record) -> ResumeState:
             return replace(state, offered=file, agreed=False)
         case HumanSteered(about="handoff", answer="go", text=text):
             return replace(state, agreed=True, handed=text or "")
+        case HumanSteered(about="follow_up"):
+            return replace(state, talking=True, taken=0, codes=(), words="", rung="", begun={})
         case WorkflowEnd():
             return replace(state, ended=True)
         case SessionResumed(advice=advice) if state.stopped == "gave_up" and state.ended:
@@ -156,16 +163,18 @@ def _answered(state: ResumeState, record: Record, event: LlmResponse) -> ResumeS
 
 
 def _replied(state: ResumeState, record: Record, event: FeedbackSent) -> ResumeState:
-    if state.pending is None:
+    if state.pending is None and not state.talking:
         return state
     if event.reply is None:
         raise UsageError(
             f"The feedback in record {record.seq} cannot be read, so the session cannot be resumed. "
             "Nothing was changed."
         )
-    words = failed_turn_text(state.pending.message, event.reply) if event.codes else ""
-    messages = (*state.messages, state.pending.message, event.reply)
-    return replace(state, messages=messages, pending=None, done={}, codes=(*state.codes, event.codes), words=words)
+    answered = (state.pending.message,) if state.pending else ()
+    words = failed_turn_text(answered[0], event.reply) if event.codes and answered else ""
+    codes = state.codes if state.talking else (*state.codes, event.codes)
+    messages = (*state.messages, *answered, event.reply)
+    return replace(state, messages=messages, pending=None, done={}, codes=codes, words=words, talking=False)
 
 
 def _done(state: ResumeState, event: ToolExecutionResult) -> ResumeState:
@@ -222,6 +231,16 @@ def _saw(event: ToolExecutionResult) -> dict[str, str]:
     facts = event.facts or {}
     path, digest = facts.get("path"), facts.get("sha256")
     return {**seen, path: digest or ""} if isinstance(path, str) and isinstance(digest, str | None) else seen
+
+
+def hashes_of(project: Path) -> HashOf:
+    """Return what reads the SHA-256 of a file of ``project``."""
+
+    def hash_of(name: str) -> str | None:
+        path = paths.parse_path(name)
+        return content_digest(read_file(project, path)) if isinstance(path, paths.WorkspacePath) else None
+
+    return hash_of
 
 
 def content_digest(data: bytes | None) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,13 +18,12 @@ from rails.agents.prompt import registry_for, system_prompt, tool_specs
 from rails.agents.template import Agent, named
 from rails.approval.decision import Approver, Chooser
 from rails.config.prices import Price
-from rails.core import paths
-from rails.core.errors import UsageError
+from rails.core.errors import RailsError, UsageError
 from rails.core.events.base import Event
 from rails.core.events.record import Record
 from rails.core.events.session import AgentFinished, ErrorEvent, Handoff, HumanSteered, WorkflowEnd
 from rails.core.text import one_line, printable, sha256
-from rails.edits.apply import read_file, recover
+from rails.edits.apply import recover
 from rails.gate.gate import Gate
 from rails.log.reader import full, read_strict
 from rails.log.writer import SessionLog
@@ -33,10 +32,11 @@ from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
+from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
 from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome
 from rails.session.monitor import Monitor
-from rails.session.resume import ResumeState, content_digest, resume_state
+from rails.session.resume import ResumeState, hashes_of, resume_state
 from rails.session.turn_context import TurnContext
 from rails.tools.registry import Registry
 
@@ -73,6 +73,7 @@ class Session:
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
         monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
+        self.state.standing = lambda: where(self.job.project, self.log)
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -88,10 +89,22 @@ class Session:
         if resumed:
             self.state.restore(resumed)
         with self.open():
-            ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
+            try:
+                ending = self._chain(resumed or ResumeState(self.job.tasks, handed=self.job.handed))
+            except RailsError:
+                raise
+            except Exception as error:
+                ending = self._broken(error)
         if ending.outcome not in PAUSED:
             self.publish(WorkflowEnd(ending.message, ending.outcome))
         return Ending(ending.outcome, ending.message, self.log.session_id, ending.file)
+
+    def _broken(self, error: Exception) -> Ending:
+        """Pause after a fault of ours between turns."""
+        fault = fault_event("the session went on", error)
+        self.publish(fault)
+        on = f"Nothing is lost: ai-rails run --resume {self.log.session_id}"
+        return Ending("internal_error", f"{fault.message} {fault.error} {on}")
 
     def _chain(self, at: ResumeState) -> Ending:
         """Run one agent after the other, from where the session stands."""
@@ -244,8 +257,22 @@ class Session:
         """
         record = full(self.log.append(event, agent_role, llm_model_used), self.log.path.parents[2])
         self.state.records.append(record)
-        self.watch(record)
+        try:
+            self.watch(record)
+        except (RailsError, BrokenPipeError):
+            raise
+        except Exception as error:
+            self._unseen(error)
         return record
+
+    def _unseen(self, error: Exception) -> None:
+        """Log that whoever watches failed; the work goes on, and the first time they are shown that, too."""
+        record = self.log.append(fault_event("this was shown", error))
+        self.state.records.append(record)
+        watch, self.watch = self.watch, lambda _: None
+        with suppress(Exception):
+            watch(record)
+        self.watch = watch
 
     def context(self, role: str) -> TurnContext:
         """Return what a turn of ``role`` stands on; the session must be open.
@@ -280,13 +307,8 @@ def _attended(approver: Approver) -> bool:
 
 def where(project: Path, log: SessionLog) -> ResumeState:
     """Return where an interrupted session stands. Raises LogError for a damaged log."""
-
-    def hash_of(name: str) -> str | None:
-        path = paths.parse_path(name)
-        return content_digest(read_file(project, path)) if isinstance(path, paths.WorkspacePath) else None
-
     recover(project)
-    return resume_state(read_strict(log.path), hash_of)
+    return resume_state(read_strict(log.path), hashes_of(project))
 
 
 def both(first: Callable[[Record], object], second: Callable[[Record], object]) -> Callable[[Record], None]:

@@ -29,12 +29,14 @@ from rails.core.tool_request import Json
 from rails.core.verdict import Verdict
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
-from rails.parsing.parse import parse
+from rails.parsing.parse import parse, with_proposals
+from rails.parsing.proposals import FORMS
 from rails.parsing.results import ParsedAnswer
+from rails.session.answer_reader import AnswerReader
 from rails.session.job import SessionJob, log_session_start
 from rails.session.project import agents_of, registry_of, state_of
 from rails.session.run import Session, both
-from rails.session.turn import Turn, carry_out, parser_of
+from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction
 from rails.tools.registry import Registry
 
@@ -98,7 +100,9 @@ def parse_answer(
     ``project`` adds its own tools to those that ship; ``dialects`` names further wire formats to read; ``finish`` is
     why the model stopped. Raises DefinitionError for a wrong definition, UsageError for an unknown dialect.
     """
-    return parse(text, registry_of(_folder(project or Path.cwd())).shapes(), finish=finish, dialects=dialects)
+    shapes = registry_of(_folder(project or Path.cwd())).shapes()
+    found = parse(text, shapes, finish=finish, dialects=dialects)
+    return with_proposals(found, text.decode("utf-8", "replace") if isinstance(text, bytes) else text, shapes)
 
 
 def apply_answer(
@@ -175,12 +179,12 @@ class Proposals:
         collected = Collector()
         self.session.watch = both(collected, self.watch)
         context = self.session.context(self.job.tasks[0][0])
-        reader = parser_of(context, self._count)
-        reader.feed(text)
         answer = ModelAnswer(Message("assistant", (TextPart(text),)), "end_turn", model=SavedAnswer.name)
         self.session.publish(LlmResponse.of(SavedAnswer.name, answer))
+        reader = AnswerReader(context, self._count, live=False)
+        reader.feed(text)
         self.became.append("error")  # until it is known; an exception leaves it so
-        turn = carry_out(context, answer, reader.flush("end_turn"))
+        turn = carry_out(context, answer, reader.finish(answer))
         became = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became[-1] = became.status
         return became
@@ -285,7 +289,7 @@ def applied_answer(turn: Turn, collected: Collector, approver: Approver, session
         collected.planned if dry and status == "applied" else collected.written,
         collected.refusals if turn.outcomes else (_nothing_found(),),
         collected.verdict,
-        told or ("" if turn.outcomes else NOTHING_FOUND),
+        told or ("" if turn.outcomes else f"{NOTHING_FOUND}. What is read: {FORMS}."),
         session_id,
     )
 
@@ -299,7 +303,7 @@ def _status(collected: Collector, *, dry: bool) -> ApplyStatus:
 
 
 def _nothing_found() -> Refusal:
-    hint = "A request is a JSON object in a ```json fence, or one of the XML tool forms."
+    hint = f"What is read: {FORMS}. ai-rails prompt prints what to tell a chat first."
     return Refusal("no_request", NOTHING_FOUND, hint)
 
 

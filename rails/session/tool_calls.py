@@ -7,8 +7,10 @@ its tool is known, although the block may still be coming.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
+from rails.core import limits
 from rails.core.builtin_tools import status_verb
 from rails.core.conversation import ModelAnswer
 from rails.core.dataclass import dataclass
@@ -23,9 +25,11 @@ from rails.core.events.turn import (
     ToolStatus,
 )
 from rails.core.tool_request import PATH_KEYS, RawRequest, ToolRequest
+from rails.parsing.classify import NORMAL_STOPS
 from rails.parsing.results import CallFound, CallStarted, ParsedAnswer, ParseEvent
 from rails.session import feedback
 from rails.session.correction import correct
+from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext
 from rails.tools import validate
@@ -43,13 +47,20 @@ class CheckedCalls:
 
 def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> CheckedCalls:
     """Validate every request of an answer, in its order; correct where that is switched on."""
-    for block in found.ignored:
+    for block in found.ignored[: limits.BLOCKS_TOLD]:
         context.publish(BlockIgnored(block.start, block.end, block.reason))
     requests: list[ToolRequest] = []
     outcomes: list[RequestResult] = []
-    items: list[RawRequest | Refusal] = [*found.requests, *found.refusals]
+    whole = answer.stop_reason in NORMAL_STOPS
+    refused = found.refusals[: limits.BLOCKS_TOLD]
+    items: list[RawRequest | Refusal] = [*(found.requests if whole else ()), *refused]
     for item in sorted(items, key=lambda item: _place(found, item)):
-        request_id, refusals = _judge(context, item)
+        request_id = item.id if isinstance(item, RawRequest) else item.request_id
+        refusals = attempted(context.publish, (request_id,), "a request was checked", partial(_judge, context, item))
+        if isinstance(refusals, RequestResult):
+            context.publish(_block(item, found.blocks.get(request_id), "failed"))
+            outcomes.append(refusals)
+            continue
         place = found.blocks.get(request_id)
         quote = _quote(answer, found, request_id)
         if isinstance(refusals, ToolRequest):
@@ -68,7 +79,21 @@ def validate_all(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer)
             outcomes.append(feedback.unread(item) if item.code == "unread" else feedback.syntax(item, quote))
         else:
             outcomes.append(feedback.schema(request_id, refusals))
+    if found.requests and not whole:
+        outcomes.append(_held_back(context, answer, found))
+    if more := found.refusals[limits.BLOCKS_TOLD :]:
+        outcomes.append(feedback.not_looked_at(tuple(one.request_id for one in more)))
     return CheckedCalls(tuple(requests), tuple(outcomes))
+
+
+def _held_back(context: TurnContext, answer: ModelAnswer, found: ParsedAnswer) -> RequestResult:
+    """Refuse the requests of an answer that broke off, whole as each of them may be."""
+    for one in found.requests:
+        context.publish(_block(one, found.blocks.get(one.id), "failed"))
+        message = f"The request of {one.tool_name!r} was not run: the answer stopped with '{answer.stop_reason}'."
+        refusal = Refusal("unterminated", message, "Send it again.", one.start, one.end, request_id=one.id)
+        context.publish(ToolRequestValidationFailed(one.id, (refusal,)))
+    return feedback.held_back(found.requests, answer.stop_reason)
 
 
 def announce(context: TurnContext, signals: Sequence[ParseEvent]) -> None:
@@ -121,15 +146,15 @@ def _block(item: RawRequest | Refusal, place: tuple[int, int] | None, verdict: B
     )
 
 
-def _judge(context: TurnContext, item: RawRequest | Refusal) -> tuple[str, ToolRequest | Sequence[Refusal]]:
+def _judge(context: TurnContext, item: RawRequest | Refusal) -> ToolRequest | Sequence[Refusal]:
     if isinstance(item, Refusal):
-        return item.request_id, (item,)
+        return (item,)
     context.publish(McpRequestFormulated(item))
     if item.repairs and context.correction == "off":
         names = ", ".join(dict.fromkeys(repair.name for repair in item.repairs))
         message = f"The JSON is not valid ({names}), and nothing is repaired here."
-        return item.id, (Refusal("syntax", message, "Send it again as strict JSON.", item.start, item.end),)
-    return item.id, validate.validate(item, context.registry, context.agent.name)
+        return (Refusal("syntax", message, "Send it again as strict JSON.", item.start, item.end),)
+    return validate.validate(item, context.registry, context.agent.name)
 
 
 def _corrected(context: TurnContext, request_id: str, block: str, refusals: Sequence[Refusal]) -> ToolRequest | None:

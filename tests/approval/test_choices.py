@@ -149,3 +149,20 @@ def test_what_cannot_be_granted_says_why(ask, make):
 def test_a_tool_run_can_be_neither_edited_nor_granted(ask, make):
     _, screen = ask("e\ng\nl\n", make.ask_tool(), grants=Grants())
     assert screen.count("That decides nothing.") == 3
+
+
+def test_a_question_mark_explains_every_key_that_is_there(ask, make):
+    _, screen = ask("?\n", grants=Grants())
+    for words in ("a or approve", "d or deny", "s or stop", "v or view", "? or help", "Ctrl-C pauses"):
+        assert words in screen, words
+    assert "o or original" not in screen
+
+
+def test_y_says_what_to_type_instead(ask):
+    assert "type a, or approve, and Enter" in ask("y\n")[1]
+
+
+def test_a_less_than_goes_back_from_a_reason(ask):
+    decision, screen = ask("d\n<\na\n")
+    assert decision.answer == "approve"
+    assert screen.count("then Enter: ") == 2

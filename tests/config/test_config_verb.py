@@ -94,7 +94,7 @@ def test_a_command_of_the_project_is_said_to_wait_for_a_human(own, project, caps
         ("policy.toml", "[[rules]]\n", "policy.toml:1:3: `rules` is not known. Did you mean `rule`?"),
         ("gate.toml", "[[mode]]\n", "gate.toml:1:3: mode 1: say for which path, agent or rule"),
         ("prices.toml", "[models.m]\ninput = 1\n", "prices.toml:1:2: models.m: `output` is missing."),
-        ("../project/.rails.toml", "[run]\n", ".rails.toml:1:2: `run` is not known. Allowed: `gate`, `policy`."),
+        ("../project/.rails.toml", "[run]\n", ".rails.toml:1:2: `run` is not known. Allowed: `gate`, `policy`, `n8n`."),
         (
             "../project/.rails.toml",
             '[[policy.rule]]\ndecision = "allow"\ntool = "*"\n',

@@ -36,8 +36,16 @@ GATE = {
     "command": [COMMAND],
 }
 POLICY = {"version": 1, "rule": [RULE], "example": [EXAMPLE]}
+N8N = {
+    "version": "2.41.1",
+    "credentials": {"slackApi": {"abc": "Team"}},
+    "workflows": {"w1": "Orders"},
+    "published": ["w1"],
+    "webhooks": {"POST orders": "w1"},
+    "packages": ["n8n-nodes-foo"],
+}
 FULL = {
-    "rails": {"gate": GATE, "policy": POLICY},
+    "rails": {"gate": GATE, "policy": POLICY, "n8n": N8N},
     "gate": {key: [{**entry, "project": "/p"} for entry in entries] for key, entries in GATE.items()},
     "policy": POLICY,
     "prices": {"as_of": "2026", "currency": "USD", "models": {"m": {"input": 1, "output": 2.5, "cached": 0}}},
@@ -156,7 +164,7 @@ def test_every_mistake_is_told_with_its_place():
         "Allowed: `mode`, `path`, `agent`, `rule`, `attempts`.",
         ".rails.toml:5:1: gate.mode 1: `attempts` is 5000; it must be at most 3600. "
         "With retry: how often it goes back to the agent.",
-        ".rails.toml:6:2: `police` is not known. Did you mean `policy`? Allowed: `gate`, `policy`.",
+        ".rails.toml:6:2: `police` is not known. Did you mean `policy`? Allowed: `gate`, `policy`, `n8n`.",
         ".rails.toml:8:1: gate.mode 2: `path 1` is empty. At least 1 character.",
     )
 

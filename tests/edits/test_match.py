@@ -262,3 +262,46 @@ def test_large_and_hostile_files_stay_within_seconds(text, old):
     start = time.process_time()
     locate(View(text), EditRequest(old, "x"))
     assert time.process_time() - start < 15
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "right"),
+    [
+        ("cafe\u0301 = 1\nb = 2\n", "caf\u00e9 = 1\nb = 2", "caf\u00e9 = 1\nb = 3", "cafe\u0301 = 1\nb = 3\n"),
+        ("caf\u00e9 = 1\nb = 2\n", "cafe\u0301 = 1\nb = 2", "cafe\u0301 = 1\nb = 3", "caf\u00e9 = 1\nb = 3\n"),
+        ("x('cafe\u0301 au lait')\n", "caf\u00e9 au", "th\u00e9 au", "x('th\u00e9 au lait')\n"),
+        ("한글 = 1\n".encode().decode(), "\u1112\u1161\u11ab\u1100\u1173\u11af = 1\n", "x = 1\n", "x = 1\n"),
+        ("say('Loading\u2026')\nb\n", "say('Loading...')\nb", "say('Loading...')\nc", "say('Loading\u2026')\nc\n"),
+        ("say('Loading...')\nb\n", "say('Loading\u2026')\nb", "say('Loading\u2026')\nc", "say('Loading...')\nc\n"),
+        ("say('Loading\u2026 now')\n", "Loading... now", "Done", "say('Done')\n"),
+        ("a = 1\nb = 2\n", "\ufeffa = 1", "\ufeffa = 3", "a = 3\nb = 2\n"),
+        ("if a:\n    b()\n    c()\n    d()\n", "if a:\n    b()\n  c()\n    d()", "if a:\n    b()\n  c()\n    e()",
+         "if a:\n    b()\n    c()\n    e()\n"),
+        ("if a:\n    b()\n    c()\n    d()\n", "if a:\n    b()\n        c()\n    d()",
+         "if a:\n    b()\n        c()\n    e()", "if a:\n    b()\n    c()\n    e()\n"),
+        ("a = 1\nb = 2\n", "a = 1\n", "a = 3", "a = 3\nb = 2\n"),
+        ("a = 1\nb = 2\n", "\nb = 2", "b = 3", "a = 1\nb = 3\n"),
+        ("a = 1\nb = 2\nc = 3\n", "\nb = 2\n", "", "a = 1\nc = 3\n"),
+        ("if a:\n    b = 2\n    c = 3\n", "b = 2\n", "", "if a:\n    c = 3\n"),
+        ("a = 1\nb = 2", "b = 2\n", "b = 3", "a = 1\nb = 3"),
+        ("  {\n        listen 80;\n  }\n", "    listen 80;", "    listen 80;\n    listen 443;",
+         "  {\n        listen 80;\n        listen 443;\n  }\n"),
+        ("a = ‘x’\nb\n  a = 'x'\n", "  a = 'x'", "  a = 'y'", "a = ‘x’\nb\n  a = 'y'\n"),
+    ],
+)  # fmt: skip
+def test_what_was_copied_with_a_slip_is_located_without_loss(text, old, new, right):
+    assert result(text, old, new)[1] == right
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new"),
+    [
+        ("if a:\n    b()\n        c()\n", "if a:\n    b()\n    c()", "if a:\n    b()\n    d()"),  # nested otherwise
+        ("class A:\n    def f(self):\n        pass\n", "def f(self):\n        pass",
+         "def f(self):\n        pass\n\ndef g(self):\n        pass"),  # g where f stands, or at the left
+        ("\tif a:\n\t\tb()\n", "    if a:\n        b()", "    if a:\n      c()"),  # half a level
+        ("\tif a:\n\t\tb()\n", "if a:\n\tb()", "if a:\n\tb(\n\t    c)"),  # blanks in a file of tabs
+    ],
+)  # fmt: skip
+def test_an_indentation_that_neither_side_shows_is_refused(text, old, new):
+    assert refusal(text, old, new).code == "not_found"

@@ -3,6 +3,9 @@
 import pytest
 
 from rails.edits.placeholders import lost_lines, placeholder
+from rails.edits.plan import plan
+
+from .helpers import request, save
 
 PLACEHOLDERS = [
     "# ... existing code ...",
@@ -94,3 +97,77 @@ def test_a_line_that_the_file_already_has_is_its_own(line):
 )
 def test_more_than_thirty_percent_of_the_lines_is_too_much_to_lose_unasked(before, after, lost):
     assert lost_lines("x\n\n" * before, "y\n" * after) == lost
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("a.js", "  ...rest,"),
+        ("a.js", "...rest"),
+        ("a.tsx", "  {...rest}"),
+        ("a.ts", "  [...existing]"),
+        ("a.vue", "    ...remaining.items,"),
+        ("a.php", "    ...$rest,"),
+        ("a.clj", "  (rest items)"),
+        ("a.py", "    [rest]"),
+        ("a.py", "    (unchanged)"),
+        ("CHANGELOG.md", "# Unchanged"),
+        ("CHANGELOG.md", "* existing rules"),
+        ("a.md", "-- unchanged"),
+    ],
+)
+def test_what_is_code_or_prose_in_the_file_s_language_is_no_placeholder(path, line):
+    assert placeholder(f"first\n{line}\n", "", path) is None
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        ("a.py", "...rest"),
+        ("a.py", "    # ...rest"),
+        ("a.js", "... rest of the code ..."),
+        ("a.js", "// ...rest"),
+        ("a.js", "  // existing code"),
+        ("a.clj", "(... rest of the items ...)"),
+        ("a.md", "... rest of the file ..."),
+        ("a.md", "[rest of the file unchanged]"),
+        ("a.md", "<!-- rest of the file -->"),
+        ("a.md", "# ... existing sections ..."),
+        ("a.html", "<!-- existing content -->"),
+    ],
+)
+def test_a_placeholder_is_one_in_every_language(path, line):
+    assert placeholder(f"first\n{line}\n", "", path) == (2, line.strip())
+
+
+REST = "# rest of the code unchanged"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"tool": "edit_file", "old_string": "one", "new_string": f"one\n{REST}"},
+        {"tool": "write_file", "content": f"one\n{REST}\n"},
+        {"tool": "insert_lines", "line": 1, "text": f"{REST}\n"},
+    ],
+)
+def test_who_insists_that_a_placeholder_is_meant_gets_a_human(tmp_path, asked):
+    save(tmp_path, "a.py", "one\n")
+    more = {name: value for name, value in asked.items() if name != "tool"}
+    refused = plan([request(asked["tool"], file_path="a.py", **more)], tmp_path).refusals
+    assert [one.code in ("placeholder", "omission") for one in refused] == [True]
+    assert '"keep_placeholder": true' in refused[0].hint
+    planned = plan([request(asked["tool"], file_path="a.py", keep_placeholder=True, **more)], tmp_path)
+    assert planned.refusals == ()
+    assert any(REST in doubt for doubt in planned.doubts)
+
+
+def test_a_file_that_is_to_be_created_must_not_be_there(tmp_path):
+    save(tmp_path, "a.py", "one\n")
+    only = {"content": "two\n", "create_only": True}
+    assert [one.code for one in plan([request("write_file", file_path="a.py", **only)], tmp_path).refusals] == [
+        "exists"
+    ]
+    assert plan([request("write_file", file_path="b.py", **only)], tmp_path).refusals == ()
+    anew = [request("delete_file", file_path="a.py"), request("write_file", 2, file_path="a.py", **only)]
+    assert plan(anew, tmp_path).refusals == ()

@@ -178,7 +178,7 @@ def test_the_json_report_has_the_documented_form(world):
     keys = {"path", "line", "column", "end_line", "end_column", "rule", "message", "severity", "tool", "fixable", "new"}
     keys |= {"remedy", "json_path"}
     assert set(shape["findings"][0]) == keys
-    assert set(shape["not_checked"][0]) == {"path", "check", "reason"}
+    assert set(shape["not_checked"][0]) == {"path", "check", "reason", "required"}
     assert set(shape["checks"][0]) == {"name", "version", "duration_ms"}
 
 

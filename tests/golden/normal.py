@@ -57,6 +57,8 @@ def log_of(data, paths=(), *, whole=True):
         assert record["prev"] in hashes, "the chain is broken"
         record["prev"] = hashes[record["prev"]]
         hashes[record["hash"]] = f"HASH {record['seq']}"
+        if "seal" in (limits := record["details"].get("limits", {})):
+            limits["seal"] = "SEAL"
         record |= {"hash": f"HASH {record['seq']}", "timestamp": "TIME", "session_id": "SESSION"}
         lines.append(text_of(dumped(_scrubbed(record)), paths))
     return "\n".join(lines) + "\n"

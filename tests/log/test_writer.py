@@ -19,7 +19,7 @@ from rails.core.errors import LogError
 from rails.core.events.base import UnknownEvent
 from rails.core.events.record import DURABLE
 from rails.log import blobs, event_codec
-from rails.log.reader import read_strict, sessions, verify
+from rails.log.reader import read_lenient, read_strict, sessions, verify
 from rails.log.writer import SessionLog
 
 
@@ -437,3 +437,50 @@ def test_whatever_is_appended_is_read_back(tmp_path_factory, details, message):
     assert read_strict(log.path) == tuple(written)
     assert [record.details["any"] for record in written] == details
     assert verify(log.path)
+
+
+def removed(path):
+    path.unlink()
+
+
+def folder_removed(path):
+    path.parent.rename(path.parent.with_name("gone"))
+
+
+def replaced_by_the_same(path):
+    copy = path.with_name("copy")
+    copy.write_bytes(path.read_bytes())
+    copy.replace(path)
+
+
+def replaced_by_a_link(path):
+    moved = path.with_name("moved")
+    path.rename(moved)
+    path.symlink_to(moved)
+
+
+@pytest.mark.parametrize("happens", [removed, folder_removed, replaced_by_the_same, replaced_by_a_link])
+def test_a_log_that_is_gone_or_replaced_takes_nothing_more(state, happens):
+    with SessionLog.create(state, session_id="s") as log:
+        log.append(note())
+        happens(state / "sessions" / "s" / "log.jsonl")
+        for _ in range(2):
+            with pytest.raises(LogError, match="removed or replaced"):
+                log.append(note())
+
+
+@pytest.mark.parametrize("end", [b"", b'{"v":2,"torn'])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_log_of_a_newer_format_is_read_and_never_written(state, at, end):
+    with SessionLog.create(state, session_id="s") as log:
+        for _ in range(3):
+            log.append(note())
+    path = state / "sessions" / "s" / "log.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[at] = lines[at].replace(b'"v":1', b'"v":2')
+    path.write_bytes(b"".join(lines) + end)
+    before = path.read_bytes()
+    with pytest.raises(LogError, match=r"only read.*newer version"):
+        SessionLog.reopen(state, "s")
+    assert path.read_bytes() == before
+    assert len(read_lenient(path)[0]) == 2

@@ -100,7 +100,7 @@ def test_the_flow_is_laid_out_from_left_to_right_with_sub_nodes_below():
     )  # fmt: skip
     places = layout.positions(model.build(value))
     columns = [places[n][0] for n in range(4)]
-    assert columns == [0, 240, 240, 480]
+    assert columns == [0, 240, 240, 630]  # B is wide, as its sub-node is connected below it
     assert places[1] != places[2]
     assert places[4][1] > max(places[n][1] for n in range(4))
 

@@ -2,14 +2,19 @@
 
 import json
 import xml.etree.ElementTree as ET
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from n8n_workflows import chain, node, to, workflow
 
+from rails.n8n.account import N8nAccount
 from rails.n8n.compare.compare import compare_workflows
 from rails.n8n.draw import picture, scene
+from rails.n8n.draw.geometry import boxes_and_wires
+from rails.n8n.draw.project import project_drawing
+from rails.n8n.rules.project import WorkflowCall, WorkflowFacts
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -179,3 +184,62 @@ def test_a_damaged_drawing_is_drawn_as_far_as_it_goes(value, wires):
     ):
         svg = picture.svg(one)
         assert not svg or ET.fromstring(svg).tag == f"{SVG}svg"
+
+
+def test_a_picture_of_its_own_needs_no_custom_properties():
+    drawn = picture.svg(scene.drawing(compare_workflows(None, chain("A"))), alone=True)
+    sheet = drawn[drawn.index("<style>") : drawn.index("</style>")]
+    light, dark = sheet.split("@media screen and (prefers-color-scheme: dark)")
+    assert "var(" not in sheet
+    assert ".flow-box { fill: #ffffff" in light
+    assert ".flow-box { fill: #23282f" in dark
+
+
+def test_ai_flows_without_positions_are_laid_out_without_overlap():
+    subs = ["Model", "Memory", "Tool", "Other tool", "Store", "Parser"]
+    kinds = ["ai_languageModel", "ai_memory", "ai_tool", "ai_tool", "ai_tool", "ai_outputParser"]
+    names = ["Start", "Agent", "Next", "Chain", *subs, "Embeddings", "Chain model"]
+    wires = {name: {kind: [[to("Agent", kind)]]} for name, kind in zip(subs, kinds, strict=True)}
+    wires |= {"Embeddings": {"ai_embedding": [[to("Store", "ai_embedding")]]}}
+    wires |= {"Chain model": {"ai_languageModel": [[to("Chain", "ai_languageModel")]]}}
+    wires |= {"Start": {"main": [[to("Agent"), to("Chain")]]}, "Agent": {"main": [[to("Next")]]}}
+    value = workflow(*(node(name) for name in names), connections=wires)
+    for one in value["nodes"]:
+        del one["position"]
+    drawn = picture.read_typed(scene.Drawing, scene.drawing(compare_workflows(None, value)))
+    boxes, _ = boxes_and_wires(drawn)
+    for one, other in combinations(boxes, 2):
+        apart = one.x + one.width <= other.x or other.x + other.width <= one.x
+        assert apart or one.y + one.height + 40 <= other.y or other.y + other.height + 40 <= one.y
+
+
+def test_error_branches_and_called_workflows_are_seen():
+    ask = node("Ask", onError="continueErrorOutput")
+    call = node(
+        "Call",
+        "n8n-nodes-base.executeWorkflow",
+        1.2,
+        parameters={"workflowId": {"value": "1", "cachedResultName": "Billing"}},
+    )
+    value = workflow(ask, call, node("Tell"), connections={"Ask": {"main": [[to("Call")], [to("Tell")]]}})
+    drawn = picture.svg(scene.drawing(compare_workflows(None, value)))
+    assert drawn.count('class="flow-wire flow-error"') == 1
+    assert "→ Billing" in drawn
+
+
+def test_a_project_is_drawn_with_its_calls_and_error_workflows():
+    def facts(path, id_, *targets, handler="", **more):
+        calls = tuple(WorkflowCall(f"to {one}", (), one, "", None) for one in targets)
+        return WorkflowFacts(path, id_, path, calls, error_workflow=handler, **more)
+
+    files = [
+        facts("a.json", "a", "b", "gone", "live", handler="e"),
+        facts("b.json", "b"),
+        facts("e.json", "e", catches=True),
+    ]
+    value = project_drawing(files, N8nAccount(workflows={"live": "Live"}))
+    names = [one["name"] for one in value["nodes"]]
+    assert names == ["a", "b", "e", "not here: gone", "Live live"]
+    drawn = [(names[source], names[target], label) for source, _, _, target, _, _, label in value["wires"]]
+    assert sorted(drawn) == [("a", "Live live", ""), ("a", "b", ""), ("a", "e", "error"), ("a", "not here: gone", "")]
+    assert picture.svg(project_drawing([])) == ""

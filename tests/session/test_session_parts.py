@@ -2,7 +2,7 @@
 
 import pytest
 
-from rails.config.prices import Price, price_of, read_prices
+from rails.config.prices import PRICES_NAME, Price, load_price_file, price_of
 from rails.core.conversation import Message, NativeResult, TextPart, Usage, message_to_json
 from rails.core.errors import UsageError
 from rails.core.events.record import Record
@@ -220,9 +220,9 @@ def test_prices_are_read_from_the_users_own_file(tmp_path, text, said):
         (tmp_path / "prices.toml").write_text(text, "utf-8")
     if said:
         with pytest.raises(UsageError, match=said):
-            read_prices(tmp_path)
+            load_price_file(tmp_path / PRICES_NAME)
         return
-    prices = read_prices(tmp_path)
+    prices = load_price_file(tmp_path / PRICES_NAME).models
     assert price_of("m", prices) == (Price(3, 15, 3) if text else None)
 
 

@@ -89,8 +89,10 @@ def without_pieces(console: Console, request: ApprovalRequest) -> Contents | Non
     pieces = [(change, n) for change in request.changes.changes for n in range(len(hunks(change)))]
     _list(console, request)
     console.arm()
-    console.put("Numbers of the parts to leave out (Enter: none): ")
+    console.put(f"Numbers of the parts to leave out; {_BACK} goes back (Enter: none): ")
     words = console.line().replace(",", " ").split()
+    if words == [_BACK]:
+        return None
     if not all(word.isascii() and word.isdigit() and 1 <= int(word) <= len(pieces) for word in words):
         console.put(f"Numbers from 1 to {len(pieces)} are wanted.\n")
         return None
@@ -202,7 +204,7 @@ class TerminalApprover:
         self._clock = clock
 
     def decide(self, request: ApprovalRequest) -> Decision:
-        """Show ``request`` and return the answer. Whatever goes wrong here is a denial or an abort."""
+        """Show ``request`` and return the answer. Whatever goes wrong here is a denial; Ctrl-C answers nothing."""
         if not self.attended:
             return Decision("deny", NO_HUMAN, "headless", of=request.digest)
         started = self._clock()
@@ -211,8 +213,6 @@ class TerminalApprover:
         try:
             answer, reason, scope, final = _Question(self._console, self._choices, request).ask()
             by = "human"
-        except KeyboardInterrupt:
-            answer, reason, by = "abort", "interrupted", "human"
         except NoAnswer as error:
             reason, by = str(error), error.by
             if isinstance(error, Elsewhere):
@@ -242,6 +242,19 @@ class TerminalApprover:
 
 
 _Answered = tuple[Choice, str, str, ApprovalRequest]
+#: What goes back to the question from whatever was begun there.
+_BACK: Final = "<"
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """A way to answer: its letter and word, how the question names it, and what it means."""
+
+    letter: str
+    word: str
+    label: str
+    meaning: str
+    act: Callable[[str], _Answered | None]
 
 
 class _Question:
@@ -250,26 +263,32 @@ class _Question:
     def __init__(self, console: Console, choices: Choices, request: ApprovalRequest) -> None:
         self._console = console
         self._choices = choices
-        self.request = request
+        self._original = self.request = request
         self._hidden = 0
-        self._commands: dict[str, Callable[[str], _Answered | None]] = {
-            "a": self._short_yes,
-            "approve": self._yes,
-            "d": self._no,
-            "deny": self._no,
-            "s": self._stop,
-            "stop": self._stop,
-            "v": self._view,
-            "view": self._view,
-        }
-        if self._choices.judge and request.kind == "changes":
-            self._commands |= {"e": self._edit, "edit": self._edit, "l": self._leave_out}
-        if self._choices.revalidate and request.kind == "tool":
-            self._commands |= {"e": self._edit_run, "edit": self._edit_run}
-        if self._choices.grants and request.kind == "changes":
-            self._commands |= {"g": self._grant, "grant": self._grant}
-        if self._choices.grants:
-            self._commands |= {"r": self._revoke, "revoke": self._revoke}
+
+    def _keys(self) -> Iterator[_Key]:
+        """Yield the ways to answer that there are now."""
+        yes = 'type "approve"' if self.request.risks else "[a]pprove"
+        changes, choices = self.request.kind == "changes", self._choices
+        yield _Key("a", "approve", yes, "do exactly what is shown, and only that", self._yes)
+        yield _Key("d", "deny", "[d]eny with a reason", "refuse it; the agent reads your reason", self._no)
+        yield _Key("s", "stop", "[s]top the session", "refuse it and end the session for good", self._stop)
+        if changes and choices.judge:
+            edit = "change it in your editor; it is checked and shown again before anything is written"
+            yield _Key("e", "edit", "[e]dit", edit, self._edit)
+            yield _Key("l", "leave", "[l]eave parts out", "choose parts that stay as they were", self._leave_out)
+        if not changes and choices.revalidate:
+            yield _Key("e", "edit", "[e]dit", "change the parameters in your editor", self._edit_run)
+        if self.request is not self._original:
+            yield _Key("o", "original", "[o]riginal", "go back to what the agent proposed", self._back)
+        if changes and choices.grants:
+            grant = "approve it, and let a rule that you are shown allow the like of it for a while"
+            yield _Key("g", "grant", "[g]rant", grant, self._grant)
+        if choices.grants:
+            label = " ".join(grants_in_words(choices.grants))
+            yield _Key("r", "revoke", label, "take a rule back that you gave", self._revoke)
+        yield _Key("v", "view", "[v]iew everything", "show every line, and what the agent sent", self._view)
+        yield _Key("?", "help", "[?]", "explain these keys", self._explain)
 
     def ask(self) -> _Answered:
         """Show the request and ask until there is an answer. Raises NoAnswer."""
@@ -285,38 +304,47 @@ class _Question:
 
     def _answered(self) -> _Answered | None:
         """Ask once; ``None``: that decided nothing yet."""
-        self._prompt()
-        word, _, rest = self._console.line().partition(" ")
-        command = self._commands.get(word.casefold())
-        if command is not None:
-            return command(rest.strip())
-        self._console.put("That decides nothing.\n")
-        return None
-
-    def _prompt(self) -> None:
         if self._hidden:
             self._console.put(f"{self._hidden} lines are not shown: v shows them.\n", "risk")
-        words = ['type "approve"' if self.request.risks else "[a]pprove", "[d]eny with a reason", "[s]top the session"]
-        words += ["[e]dit"] if "e" in self._commands else []
-        words += ["[l]eave parts out"] if "l" in self._commands else []
-        words += ["[g]rant"] if "g" in self._commands else []
-        words += grants_in_words(self._choices.grants)
-        self._console.put("  ".join([*words, "[v]iew everything"]) + ", then Enter: ")
-
-    def _short_yes(self, rest: str) -> _Answered | None:
-        if self.request.risks:
+        keys = tuple(self._keys())
+        self._console.put("  ".join(key.label for key in keys if key.label) + ", then Enter: ")
+        word, _, rest = self._console.line().partition(" ")
+        key = next((key for key in keys if word.casefold() in (key.letter, key.word)), None)
+        if key and key.letter == "a" and self.request.risks and word.casefold() == "a":
             self._console.put('There are risks above: type the whole word "approve".\n')
-            return None
-        return self._yes(rest)
+        elif key:
+            return key.act(rest.strip())
+        elif word.casefold() in ("y", "yes"):
+            yes = "the whole word approve" if self.request.risks else "a, or approve,"
+            self._console.put(
+                f"That decides nothing. y is too easily typed for another question: type {yes} and Enter.\n"
+            )
+        else:
+            self._console.put("That decides nothing. Type ? and Enter for what the keys do.\n")
+        return None
+
+    def _explain(self, rest: str) -> None:
+        del rest
+        for key in self._keys():
+            typed = key.word if key.letter == "a" and self.request.risks else f"{key.letter} or {key.word}"
+            for piece in wrap(f"  {typed:<14} {key.meaning}.", self._console.look().width):
+                self._console.put(f"{piece}\n")
+        self._console.put("  Everything else, an empty line too, decides nothing; Ctrl-C pauses the session.\n")
+
+    def _back(self, rest: str) -> None:
+        del rest
+        self.request = self._original
+        self._hidden = self._console.show(self.request, full=False)
 
     def _yes(self, rest: str) -> _Answered | None:
         if rest:
-            self._console.put("That decides nothing.\n")
+            self._console.put("That decides nothing. Nothing stands behind an approval.\n")
             return None
         return "approve", "", "once", self.request
 
     def _no(self, rest: str) -> _Answered | None:
-        return "deny", rest or self._reason(), "once", self.request
+        reason = rest or self._reason()
+        return None if reason == _BACK else ("deny", reason, "once", self.request)
 
     def _stop(self, rest: str) -> _Answered | None:
         return "abort", rest, "once", self.request
@@ -326,7 +354,7 @@ class _Question:
         self._hidden = self._console.show(self.request, full=True)
 
     def _reason(self) -> str:
-        self._console.put("Why not? The agent reads this (Enter: no reason): ")
+        self._console.put(f"Why not? The agent reads this; {_BACK} goes back (Enter: no reason): ")
         try:
             return self._console.line()
         except (Elsewhere, Pasted):

@@ -65,8 +65,6 @@ def decide_batch(console: Console, requests: Sequence[ApprovalRequest]) -> list[
 def _decided(console: Console, requests: Sequence[ApprovalRequest]) -> list[Decision | None]:
     try:
         return _Batch(console, requests).ask()
-    except KeyboardInterrupt:
-        return _same(requests, "abort", "interrupted", "human")
     except NoAnswer as error:
         return _same(requests, "deny", str(error), error.by)
     except (OSError, ValueError) as error:

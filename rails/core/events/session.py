@@ -18,7 +18,11 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a session was started with; a resumed one keeps it. ``None``: no bound, or as the agent's template says."""
+    """What a session was started with; a resumed one keeps it. ``None``: no bound, or as the agent's template says.
+
+    From ``model`` on they are words of the command line, as far as they were given; ``seal`` shows that it was this
+    user who gave them, for they say who gets the project's text (``rails.commands.job``).
+    """
 
     max_attempts: int | None
     max_turns: int | None
@@ -28,6 +32,13 @@ class SessionLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     escalate: str = ""
     handoffs: str = ""
     plan: str = ""
+    model: str = ""
+    base_url: str = ""
+    model_for: tuple[str, ...] = ()
+    stronger_model: str = ""
+    correction: str = ""
+    dialect: tuple[str, ...] = ()
+    seal: str = ""
 
 
 class WorkflowStart(Event, frozen=True):
@@ -172,6 +183,8 @@ class HumanSteered(Event, frozen=True):
     @property
     def message(self) -> str:
         """The answer in words."""
+        if self.about == "follow_up":
+            return self.text or ""
         if self.about != "handoff":
             return f"{self.about}: {self.answer} by {self.by}" + (f": {self.text}" if self.text else "")
         if self.answer != "go":
@@ -203,10 +216,13 @@ class OverseerAlert(Event, frozen=True):
 
 
 class ErrorEvent(EventWithWords, frozen=True):
-    """Something broke on our side, or the agent gave up. ``limit`` is how many attempts it had."""
+    """Something broke on our side, or the agent gave up. ``limit`` is how many attempts it had, ``trace`` the
+    traceback of a fault of ours.
+    """
 
     TYPE: ClassVar[str] = "ERROR"
 
     error: str
     recovered: bool = False
     limit: int | None = None
+    trace: str | None = None

@@ -16,6 +16,7 @@ from rails.data_formats.strict_json import JsonRules, ParsedJson, read_json
 from rails.gate.support import settings
 from rails.gate.support.check import CheckContext, CheckJob, CheckReport, CheckResult
 from rails.gate.support.parse_hints import cause
+from rails.gate.support.workflow_files import WorkflowFiles
 
 if TYPE_CHECKING:
     from yaml import Node
@@ -39,30 +40,32 @@ _TOML_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of docum
 def run_check(jobs: Sequence[CheckJob], context: CheckContext) -> CheckReport:
     """Parse each file, before and after."""
     start = time.perf_counter()
-    workflows: set[str] = set()
+    workflows = WorkflowFiles(jobs, context)
     outcomes = tuple(_outcome(job, context, workflows) for job in jobs)
     duration = round((time.perf_counter() - start) * 1000, 2)
     runs = [CheckRun("data", "", duration, "syntax, duplicate keys, JSON Schemas", len(jobs))]
-    if workflows:
+    if workflows.judged:
         from rails.gate.checks.n8n import version
 
         # The time is in the line above: a workflow is parsed and judged in one go.
-        runs.append(CheckRun("n8n", version(), 0.0, f"profile {context.profile}", len(workflows)))
+        runs.append(CheckRun("n8n", version(), 0.0, f"profile {context.profile}", len(workflows.judged)))
     return CheckReport(outcomes, tuple(runs))
 
 
-def _outcome(job: CheckJob, context: CheckContext, workflows: set[str]) -> CheckResult:
+def _outcome(job: CheckJob, context: CheckContext, workflows: WorkflowFiles) -> CheckResult:
     found, missing = _check(job.path, job.after, context, workflows)
     after, fixed = job.after, tuple[Fixed, ...]()
-    if context.fix and job.path in workflows:
+    if context.fix and job.path in workflows.judged:
         after, fixed = _tidied(job, unsafe=context.unsafe_fixes)
         found, missing = _check(job.path, after, context, workflows) if fixed else (found, missing)
-    before, _ = _check(job.path, job.before, context, set()) if job.before is not None else ((), None)
+    before, _ = _check(job.path, job.before, context, workflows.aside()) if job.before is not None else ((), None)
     not_checked = [NotChecked(job.path, missing.check, missing.reason, missing.required)] if missing else []
-    if job.path in workflows:
+    if job.path in workflows.judged:
         from rails.gate.checks.n8n import unjudged
 
-        not_checked += [NotChecked(job.path, "n8n parameters", why, required=False) for why in unjudged()]
+        not_checked += [
+            NotChecked(job.path, "n8n parameters", why, required=False) for why in unjudged(context.options.account)
+        ]
     return CheckResult(job.path, after, tuple(found), tuple(before), fixed=fixed, not_checked=tuple(not_checked))
 
 
@@ -86,11 +89,11 @@ class _Missing(NamedTuple):
 
 
 def _check(
-    path: str, data: bytes, context: CheckContext, workflows: set[str]
+    path: str, data: bytes, context: CheckContext, workflows: WorkflowFiles
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Return the findings of one file and, when it could not be checked, why.
 
-    The path of a file that was judged as an n8n workflow is added to ``workflows``.
+    The path of a file that was judged as an n8n workflow is added to those of ``workflows``.
     """
     decoded = decode_text(data)
     if decoded is None or (decoded.encoding != "utf-8" and not data.isascii()):
@@ -110,7 +113,7 @@ def _check(
 
 
 def _json_file(
-    path: str, data: bytes, text: str, context: CheckContext, workflows: set[str]
+    path: str, data: bytes, text: str, context: CheckContext, workflows: WorkflowFiles
 ) -> tuple[Sequence[Finding], _Missing | None]:
     if _suffix(path) in (".jsonl", ".ndjson"):
         return list(_json_lines(path, text)), None
@@ -121,7 +124,7 @@ def _json_file(
         found, missing = _n8n(path, data, value, context.profile, workflows)
         if missing:
             return found or findings, missing
-        if path in workflows:
+        if path in workflows.judged:
             return _with_schema(path, text, value, found or findings, context)
     if findings:
         return findings, None
@@ -184,7 +187,7 @@ def _schema(
 
 
 def _n8n(
-    path: str, data: bytes, value: object, profile: str, workflows: set[str]
+    path: str, data: bytes, value: object, profile: str, workflows: WorkflowFiles
 ) -> tuple[Sequence[Finding], _Missing | None]:
     """Give a workflow to the n8n check, which reports repeated keys itself and judges the last of them, as n8n does."""
     try:
@@ -194,8 +197,8 @@ def _n8n(
         return (), _Missing(f"the n8n checks cannot be loaded: {error}")
     if not looks_like_workflow(value, path):
         return (), None
-    workflows.add(path)
-    return list(check_workflow(data, path, profile)), None
+    workflows.judged.add(path)
+    return list(check_workflow(data, path, profile, around=workflows.around(path))), None
 
 
 def _may_be_workflow(value: object) -> bool:

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, Final
 
-from rails.core.dataclass import replace
+from rails.core.dataclass import dataclass, replace
 from rails.core.errors import UsageError
 from rails.core.text import line_column
 from rails.core.tool_request import Json
@@ -31,6 +31,7 @@ from rails.core.verdict import Finding
 from rails.data_formats import positions
 from rails.data_formats.positions import JsonSpan
 from rails.n8n import json_file, model
+from rails.n8n.account import N8nAccount
 from rails.n8n.json_file import Unreadable, WorkflowFile
 from rails.n8n.model import Issue, JsonPath, format_path, shown_value
 from rails.n8n.nodes import catalogue, ports
@@ -43,14 +44,18 @@ from rails.n8n.rules import (
     graph,
     node_types,
     parameters,
+    project,
     secrets,
     structure,
     triggers,
 )
 from rails.n8n.rules.all_rules import RULES
 from rails.n8n.rules.destination import PROFILES
+from rails.n8n.rules.project import Surroundings
 
 TOOL: Final = "n8n"
+#: Workflows of one file that are looked at for what they have to do with each other.
+_MOST_BESIDE: Final = 200
 _SEVERITIES: Final = ("error", "warning", "info")
 
 _Span = tuple[int, int, int, int]
@@ -128,13 +133,19 @@ def _finding(issue: Issue, path: str, span: _Span) -> Finding:
 
 
 def check_workflow(
-    data: bytes, path: str, profile: str = "import", *, known: Catalogue | None = None
+    data: bytes,
+    path: str,
+    profile: str = "import",
+    *,
+    known: Catalogue | None = None,
+    around: Surroundings | None = None,
 ) -> Iterable[Finding]:
     """Return the findings on one workflow file, in the order of their places in it.
 
     ``data`` is the file's bytes, ``path`` its name for the findings, ``profile`` one or several of ``PROFILES``,
     with commas: what one of them refuses is an error,
-    ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships).
+    ``known`` the catalogue of nodes to judge by (default: the user's, else the list that ships), ``around`` the other
+    workflows of the project and the n8n that it is for.
     Lines and columns are 1-based and count characters. Raises UsageError for an unknown profile.
     """
     profiles = tuple(dict.fromkeys(profile.split(",")))
@@ -144,7 +155,12 @@ def check_workflow(
     if isinstance(read, json_file.Unreadable):
         return [at_offset(read, path)]
     known = known or catalogue.current()
-    issues = _joined([destination.weigh(_issues(read.value, one, known), one) for one in profiles])
+    issues = _joined(
+        [
+            destination.weigh(_issues(read.value, _Judge(one, path, known, around or Surroundings())), one)
+            for one in profiles
+        ]
+    )
     placed = placed_findings(read, path, issues)
     return sorted(placed, key=lambda finding: (finding.line, finding.column))
 
@@ -166,38 +182,60 @@ def version() -> str:
     return known.n8n if known.is_full else f"{known.n8n} names only"
 
 
-def unjudged() -> tuple[str, ...]:
+def unjudged(account: N8nAccount | None = None) -> tuple[str, ...]:
     """Say what of a workflow cannot be judged here, and why; empty where everything can."""
-    if catalogue.current().is_full:
-        return ()
-    return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
+    known, version = catalogue.current(), account.version if account else ""
+    if not known.is_full:
+        return ("there is no catalogue of your own n8n's nodes (see `ai-rails n8n catalogue`)",)
+    if version and known.n8n != "unknown" and known.n8n.split(".")[:2] != version.split(".")[:2]:
+        return (
+            f"the catalogue is of n8n {known.n8n}, and the workflow is for {version} (see `ai-rails n8n catalogue`)",
+        )
+    return ()
 
 
-def _issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What a workflow is judged by."""
+
+    profile: str
+    path: str
+    known: Catalogue
+    around: Surroundings
+
+
+def _issues(value: Json, judge: _Judge) -> Iterator[Issue]:
     """Yield the issues of a document: one workflow, or a list of them as ``export:workflow`` writes it."""
     if not isinstance(value, list):
-        yield from _workflow_issues(value, profile, known)
+        yield from _workflow_issues(value, judge)
         return
     if not value:
         yield from structure.validate_structure(value)
+    beside = [
+        list(project.facts_in(item, f"{judge.path} [{index}]")) for index, item in enumerate(value[:_MOST_BESIDE])
+    ]
     for index, item in enumerate(value):
-        for issue in _workflow_issues(item, profile, known):
+        others = (one for number, found in enumerate(beside) if number != index for one in found)
+        around = Surroundings((*judge.around.others, *others), judge.around.account)
+        for issue in _workflow_issues(item, replace(judge, around=around)):
             yield replace(issue, path=(index, *issue.path))
 
 
-def _workflow_issues(value: Json, profile: str, known: Catalogue) -> Iterator[Issue]:
+def _workflow_issues(value: Json, judge: _Judge) -> Iterator[Issue]:
     broken = list(structure.validate_structure(value))
     yield from broken
     if not isinstance(value, dict):
         return
+    known, profile, account = judge.known, judge.profile, judge.around.account
     yield from destination.check(value, profile)
     workflow = model.build(value)
     yield from graph.check(workflow, whole=not broken)
-    yield from node_types.check(workflow, known)
+    yield from node_types.check(workflow, known, account.packages, publishes=profile in {"publish", "strict"})
     held, issues = _parameters(workflow, known)
     yield from issues
     yield from connections.check(workflow, known, held)
-    yield from triggers.check(workflow, known, held, profile)
+    yield from triggers.check(workflow, known, held, profile, account)
+    yield from project.check(workflow, judge.around, judge.path, profile)
     run = [*expressions.check(workflow, held, whole=not broken), *code.check(workflow)]
     yield from _as_they_run(run, graph.never_runs(workflow) if not broken else set())
     for node in workflow.nodes:

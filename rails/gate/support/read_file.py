@@ -27,10 +27,11 @@ def read_from_disk(project: Path, path: WorkspacePath) -> tuple[bytes, int] | st
         handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         return f"it cannot be read: {error.strerror}"
+    facts = os.fstat(handle)
+    if not stat.S_ISREG(facts.st_mode):
+        os.close(handle)  # Python opens no folder as a file
+        return "it is not a regular file"
     with os.fdopen(handle, "rb") as file:
-        facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode):
-            return "it is not a regular file"
         if facts.st_size > limits.FILE_BYTES:
             return f"it is larger than {limits.FILE_BYTES} bytes"
         return file.read(), stat.S_IMODE(facts.st_mode)

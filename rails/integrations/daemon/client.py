@@ -21,6 +21,8 @@ from rails.integrations.daemon import place
 DEADLINE_SECONDS: Final = 50.0
 #: For a new process to be ready to listen.
 _START_SECONDS: Final = 15.0
+#: One that ends before it has answered is started again: it may have found another that was just ending.
+_STARTS: Final = 8
 #: What of the environment a host tells its hooks.
 _TOLD: Final = ("CLAUDE_PROJECT_DIR",)
 
@@ -59,8 +61,8 @@ def _folder_of(data: bytes) -> str:
 
 
 def _ask(file: Path, message: bytes, folder: Path, until: float) -> bytes:
-    """Send ``message`` and return the whole answer; a gate that is not there is started, once or twice."""
-    started, child = 0.0, 0
+    """Send ``message`` and return the whole answer; a gate that is not there is started, a few times at most."""
+    started, child, starts = 0.0, 0, 0
     while True:
         try:
             said = _exchange(file, message, until)
@@ -72,11 +74,11 @@ def _ask(file: Path, message: bytes, folder: Path, until: float) -> bytes:
         now = time.monotonic()
         if now > until or (started and now > started + _START_SECONDS):
             raise problem
-        if not started:
-            child, started = place.start(folder), now
-        elif child and place.has_failed(child):
-            raise OSError("the gate could not be started; run: ai-rails doctor") from problem
-        time.sleep(0.02)
+        if not child or place.has_ended(child):
+            if starts == _STARTS:
+                raise OSError("the gate could not be started; run: ai-rails doctor") from problem
+            child, started, starts = place.start(folder), now, starts + 1
+        time.sleep(0.02 * max(starts, 1))
 
 
 def _exchange(file: Path, message: bytes, until: float) -> bytes:

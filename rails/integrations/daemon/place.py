@@ -68,10 +68,12 @@ def start(folder: Path) -> int:
         os.close(null)
 
 
-def has_failed(process: int) -> bool:
-    """Whether a process of :func:`start` has ended with an error; one that found another at work ends without."""
-    ended, status = os.waitpid(process, os.WNOHANG)
-    return ended == process and status != 0
+def has_ended(process: int) -> bool:
+    """Whether a process of :func:`start` has ended: it failed, or found another at work."""
+    try:
+        return os.waitpid(process, os.WNOHANG)[0] == process
+    except ChildProcessError:  # its end was seen already
+        return True
 
 
 def _written() -> int:

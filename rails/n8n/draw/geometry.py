@@ -10,8 +10,8 @@ from typing import Final
 
 from rails.core.dataclass import dataclass, field
 from rails.core.tool_request import Json
-from rails.n8n.draw.icons import AI_PORTS
 from rails.n8n.draw.scene import MOST_NODES, MOST_WIRES, Drawing, DrawnKind, DrawnNode
+from rails.n8n.nodes.ports import AI_PORTS
 
 _SIDE: Final = 96
 _WIDE: Final = 250

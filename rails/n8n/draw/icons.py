@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 
@@ -61,22 +60,6 @@ _KINDS: Final = (
 )
 _COMPILED: Final = tuple((re.compile(pattern, re.IGNORECASE), glyph) for pattern, glyph in _KINDS)
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
-
-#: AI inputs: what n8n writes below them, in its order.
-AI_PORTS: Final[Mapping[str, str]] = {
-    "ai_languageModel": "Model",
-    "ai_memory": "Memory",
-    "ai_tool": "Tool",
-    "ai_outputParser": "Parser",
-    "ai_embedding": "Embedding",
-    "ai_document": "Document",
-    "ai_textSplitter": "Splitter",
-    "ai_vectorStore": "Vectors",
-    "ai_retriever": "Retriever",
-    "ai_reranker": "Reranker",
-    "ai_agent": "Agent",
-    "ai_chain": "Chain",
-}
 
 
 def icon_of(node_type: str, *, trigger: bool) -> Icon:

@@ -7,7 +7,9 @@ whose policy forbids style attributes can show it. Every text is escaped. What i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from functools import cache
 from html import escape
 from importlib import resources
 from typing import Final
@@ -27,12 +29,34 @@ _BELOW: Final = 64
 _SCALE: Final = 0.8
 _PAGE: Final = 1_080
 _LEAST: Final = 0.55
+_PROPERTY: Final = re.compile(r"(--flow-[a-z-]+): (#[0-9a-f]+)")
+_USE: Final = re.compile(r"var\((--flow-[a-z-]+)\)")
+_RULE: Final = re.compile(r"[^{}]+\{[^{}]*\}")
 _BADGES: Final = {"add": "M-5 0h10M0-5v10", "remove": "M-5 0h10", "change": "M-6 2c3-6 5 4 12-3"}
 
 
 def stylesheet() -> str:
     """Return the style sheet of the pictures."""
     return resources.files("rails.n8n.draw").joinpath("picture.css").read_text("utf-8")
+
+
+@cache
+def _plain_sheet() -> str:
+    """Return the style sheet with its colours written out, light and dark: not all programs read custom properties."""
+    sheet = stylesheet()
+    light, dark = (dict(_PROPERTY.findall(part)) for part in sheet.split("@media", 1))
+    rules = sheet[sheet.index(".flow-ground {") :]
+    plain = _USE.sub(lambda use: str(light[use[1]]), rules)
+    darker = "".join(f"{rule}\n" for rule in _plain_rules(rules) if _USE.search(rule))
+    darker = _USE.sub(lambda use: str(dark.get(use[1], light[use[1]])), darker)
+    return (
+        f".flow {{ font-family: sans-serif; }}\n{plain}\n@media screen and (prefers-color-scheme: dark) {{\n{darker}}}"
+    )
+
+
+def _plain_rules(sheet: str) -> list[str]:
+    """Return the rules of a style sheet without nesting."""
+    return [found[0] for found in _RULE.finditer(sheet)]
 
 
 def svg(value: Json, *, label: str = "Workflow", alone: bool = False) -> str:
@@ -54,7 +78,7 @@ def svg(value: Json, *, label: str = "Workflow", alone: bool = False) -> str:
         f'viewBox="{left:.0f} {top:.0f} {width:.0f} {height:.0f}" '
         f'width="{shown:.0f}" height="{height * shown / width:.0f}">'
     )
-    style = f"<style>{stylesheet()}</style>" if alone else ""
+    style = f"<style>{_plain_sheet()}</style>" if alone else ""
     ground = _rect("flow-ground", (left, top, width, height))
     return "".join([head, style, f"<title>{name}</title>", ground, *body, "</svg>"])
 
@@ -100,6 +124,7 @@ class _Canvas:
         """Yield the wires, what changed over what did not."""
         for line in sorted(self._lines, key=lambda line: line.kind != "same"):
             kind = f" flow-is-{line.kind}" if self._compared and line.kind != "same" else ""
+            kind = kind or (" flow-error" if line.label == "error" else "")
             source, target = self._boxes[line.source], self._boxes[line.target]
             if line.type != "main":
                 yield f'<path class="flow-wire flow-sub{kind}" d="{sub_curve(source, target, line.type)}"/>'
@@ -110,7 +135,7 @@ class _Canvas:
             yield f'<path class="flow-head{kind}" d="M{x:.0f} {y:.0f}l-11-6v12z"/>'
             if line.label:
                 shown = escape(one_line(line.label, 24))
-                yield f'<text class="flow-label" x="{start[0] + 10:.0f}" y="{start[1] - 6:.0f}">{shown}</text>'
+                yield f'<text class="flow-label{kind}" x="{start[0] + 10:.0f}" y="{start[1] - 6:.0f}">{shown}</text>'
 
     # -- nodes ---------------------------------------------------------------------------------------
 
@@ -133,7 +158,7 @@ class _Canvas:
         yield box_outline(box, trigger=node.trigger)
         yield symbol(box, found)
         yield from pins(box)
-        yield from labels(box, name, node_type)
+        yield from labels(box, name, f"→ {one_line(node.calls, 40)}" if node.calls else node_type)
         yield "</g>"
         if self._compared and box.kind in _BADGES:
             x = box.x + box.width - (12 if box.is_sub else 0)

@@ -17,6 +17,7 @@ from rails.n8n import model
 from rails.n8n.compare.compare import NodeChange, WireChange, WorkflowComparison
 from rails.n8n.edit import layout
 from rails.n8n.rules.graph import is_trigger
+from rails.n8n.rules.project import calls_of
 
 #: Nodes and wires that are drawn; of more, those that changed come first.
 MOST_NODES: Final = 1_000
@@ -38,7 +39,10 @@ DrawnKind = Literal["same", "add", "remove", "change"]
 
 
 class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A node with its place. ``was`` is its name before; a sticky note has ``note``, ``size`` and ``colour``."""
+    """A node with its place. ``was`` is its name before, ``calls`` the workflow that it calls.
+
+    A sticky note has ``note``, ``size`` and ``colour``.
+    """
 
     name: str
     type: str
@@ -50,6 +54,7 @@ class DrawnNode(msgspec.Struct, frozen=True, omit_defaults=True):
     size: tuple[int, ...] = ()
     colour: int = 0
     trigger: bool = False
+    calls: str = ""
 
 
 class Drawing(msgspec.Struct, frozen=True):
@@ -95,6 +100,7 @@ def _node(change: NodeChange, place: _Place) -> DrawnNode:
         size=tuple(_between(node.parameters.get(name), low, 4_000) for name, low in sizes),
         colour=colour if coloured and isinstance(colour, int) else 0,
         trigger=not node.is_sticky and is_trigger(node),
+        calls=next((call.named or call.target for call in calls_of(node)), "")[:_NAME_CHARS],
     )
 
 

@@ -9,10 +9,10 @@ from typing import Final
 
 from rails.core.text import one_line, printable
 from rails.n8n.draw.geometry import NodeBox, Point
-from rails.n8n.draw.icons import AI_PORTS, Icon
+from rails.n8n.draw.icons import Icon
+from rails.n8n.nodes.ports import AI_PORTS
 
 _LABEL_CHARS: Final = 19
-_WIDE_CHARS: Final = 20
 _LINE: Final = 20
 #: How far below a box its name and type reach.
 _NAME_ROOM: Final = 76
@@ -60,8 +60,9 @@ def labels(box: NodeBox, name: str, node_type: str) -> Iterator[str]:
     """Yield a node's name and type: inside a wide one, else below."""
     short = node_type.rpartition(".")[2] + (" · off" if box.node.off else "")
     if box.below:
-        y = box.y + box.height / 2 - (14 if len(name) > _WIDE_CHARS else 6)
-        yield from rows("flow-name flow-in", box.x + 84, y, wrapped(name, _WIDE_CHARS, 2))
+        width = int((box.width - 92) / 9)
+        y = box.y + box.height / 2 - (14 if len(name) > width else 6)
+        yield from rows("flow-name flow-in", box.x + 84, y, wrapped(name, width, 2))
         return
     middle, y = box.x + box.width / 2, box.y + box.height + 22
     lines = wrapped(name, _LABEL_CHARS, 2)

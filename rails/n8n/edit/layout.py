@@ -11,9 +11,16 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rails.n8n.model import Node, Workflow
+from rails.n8n.nodes.ports import AI_PORTS
 
 #: The editor's own spacing, in canvas units.
 _COLUMN, _ROW = 240, 200
+#: How wide a plain node, one with sub-nodes, and the name of a sub-node are; the room between sub-nodes and columns.
+_BOX, _WIDE, _NAMED, _BETWEEN, _GAP = 96, 250, 160, 20, 140
+#: The order in which AI inputs are drawn.
+_PORTS: Final = {kind: number for number, kind in enumerate(AI_PORTS)}
+#: Sub-nodes of sub-nodes are followed this deep.
+_DEEPEST: Final = 20
 #: Canvas units; what is farther out counts as there.
 _FARTHEST: Final = 1_000_000
 
@@ -75,10 +82,16 @@ def _beside(
 ) -> Iterator[tuple[Node, tuple[int, int]]]:
     """Yield the nodes that ``node`` is connected to, each with the place where a person would put it."""
     x, y = places[node.index]
+    subs = 0
     for wire in workflow.outgoing.get(node.name, ()):
-        yield wire.target, (x + _COLUMN, y) if wire.source_type == "main" else (x, y - _ROW)
+        ahead = x + max(_COLUMN, _width(workflow, node) + _GAP)
+        yield wire.target, (ahead, y) if wire.source_type == "main" else (x, y - _ROW)
     for wire in workflow.incoming.get(node.name, ()):
-        yield wire.source, (x - _COLUMN, y) if wire.source_type == "main" else (x, y + _ROW)
+        if wire.source_type == "main":
+            yield wire.source, (x - max(_COLUMN, _width(workflow, wire.source) + _GAP), y)
+        else:
+            yield wire.source, (x + subs, y + _ROW)
+            subs += max(_COLUMN, _width(workflow, wire.source) + _BETWEEN)
 
 
 def _place(node: Node) -> tuple[int, int]:
@@ -88,19 +101,52 @@ def _place(node: Node) -> tuple[int, int]:
 
 
 def positions(workflow: Workflow) -> dict[int, tuple[int, int]]:
-    """Return a position for each node by its index: no two the same, the flow from left to right."""
-    columns = _columns(workflow)
-    rows: dict[int, int] = {}
+    """Return a position for each node by its index: no two boxes over each other, the flow from left to right.
+
+    A node's sub-nodes stand below it, those of a sub-node below that, and its column is as wide as all of them.
+    """
+    columns, trees = _columns(workflow), _Trees(workflow)
     places: dict[int, tuple[int, int]] = {}
+    left = lowest = 0
+    for column in range(max(columns.values(), default=-1) + 1):
+        top, widest = 0, 0
+        for node in workflow.nodes:
+            if columns.get(node.name) == column and node.index not in places:
+                width, height = trees.place(node, (left, top), places)
+                top, widest = top + height, max(widest, width)
+        left, lowest = left + max(_COLUMN, widest + _GAP), max(lowest, top)
+    left = 0
     for node in workflow.nodes:
-        if node.name in columns and node.index not in places:
-            column = columns[node.name]
-            row = rows.get(column, 0)
-            rows[column] = row + 1
-            places[node.index] = (column * _COLUMN, row * _ROW)
-    depth = max(rows.values(), default=0)
-    _below(workflow, places, depth)
+        if node.index not in places:
+            width, _ = trees.place(node, (left, lowest), places)
+            left += max(_COLUMN, width + _GAP)
     return places
+
+
+class _Trees:
+    """Nodes with the sub-nodes below them. One that serves several nodes stands below the first."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self._workflow = workflow
+
+    def place(
+        self, node: Node, at: tuple[int, int], places: dict[int, tuple[int, int]], depth: int = 0
+    ) -> tuple[int, int]:
+        """Put a node and all below it at a place. Returns how wide and how high they are together."""
+        places[node.index] = at
+        right, lowest = at[0], 0
+        wires = sorted(self._workflow.incoming.get(node.name, ()), key=lambda wire: _PORTS.get(wire.target_type, 99))
+        for wire in wires if depth < _DEEPEST else ():
+            if wire.source_type != "main" and wire.source.index not in places and not wire.source.is_sticky:
+                width, height = self.place(wire.source, (right, at[1] + _ROW), places, depth + 1)
+                right, lowest = right + width + _BETWEEN, max(lowest, height)
+        return max(_width(self._workflow, node), right - _BETWEEN - at[0]), _ROW + lowest
+
+
+def _width(workflow: Workflow, node: Node) -> int:
+    """Return how wide a node is drawn, with its name: wide where sub-nodes are connected below it."""
+    below = {wire.target_type for wire in workflow.incoming.get(node.name, ()) if wire.source_type != "main"}
+    return max(_WIDE, 62 * len(below) + 20) if below else _NAMED if _is_below(workflow, node) else _BOX
 
 
 def _columns(workflow: Workflow) -> dict[str, int]:
@@ -127,21 +173,6 @@ def _columns(workflow: Workflow) -> dict[str, int]:
 def _is_below(workflow: Workflow, node: Node) -> bool:
     wires = workflow.outgoing.get(node.name, ())
     return node.is_sticky or (bool(wires) and all(wire.source_type != "main" for wire in wires))
-
-
-def _below(workflow: Workflow, places: dict[int, tuple[int, int]], depth: int) -> None:
-    """Place sub-nodes and notes under everything else, each as near its root's column as is free."""
-    taken: set[tuple[int, int]] = set()
-    for node in workflow.nodes:
-        if node.index in places:
-            continue
-        wires = workflow.outgoing.get(node.name, ())
-        root = places.get(wires[0].target.index) if wires else None
-        column, row = (root[0] if root else 0), depth + 1
-        while (column, row) in taken:
-            column += _COLUMN // 2
-        taken.add((column, row))
-        places[node.index] = (column, row * _ROW)
 
 
 def has_position(raw: Mapping[str, object]) -> bool:

@@ -29,6 +29,23 @@ _DOCUMENT: Final = Port("ai_document", required=True, max_connections=1)
 _MOST: Final = 200
 
 
+#: AI inputs: what n8n writes below them, in its order.
+AI_PORTS: Final[Mapping[str, str]] = {
+    "ai_languageModel": "Model",
+    "ai_memory": "Memory",
+    "ai_tool": "Tool",
+    "ai_outputParser": "Parser",
+    "ai_embedding": "Embedding",
+    "ai_document": "Document",
+    "ai_textSplitter": "Splitter",
+    "ai_vectorStore": "Vectors",
+    "ai_retriever": "Retriever",
+    "ai_reranker": "Reranker",
+    "ai_agent": "Agent",
+    "ai_chain": "Chain",
+}
+
+
 class _Unknown(Exception):
     """An expression decides; what it gives is only known when the workflow runs."""
 

@@ -1,7 +1,7 @@
 """Every rule of the n8n check: its id, why it exists, and an example of what it catches.
 
 Ids are grouped by tens: 00 the file, 01 nodes, 02 connections, 03 ports, 04 node types, 05 parameters,
-06 expressions, 07 code, 08 triggers, 09 credentials and secrets, 10 the public API.
+06 expressions, 07 code, 08 triggers, 09 credentials and secrets, 10 the public API, 11 several workflows.
 """
 
 from __future__ import annotations
@@ -112,6 +112,7 @@ _ALL: Final = (
     ),
     WorkflowRule("N8N092", "A node needs its credential before it can be published.", "Slack without slackApi", "info"),
     WorkflowRule("N8N093", "The node does not use credentials of this type.", '"credentials": {"slak": …}', "warning"),
+    WorkflowRule("N8N094", "The account has no such credential.", '"slackApi": {"id": "…"} of another n8n', "warning"),
     WorkflowRule("N8N100", "The workflow has a `name` of 1 to 128 characters.", '"name": ""', "info"),
     WorkflowRule("N8N101", "The public API needs `settings`.", "no settings", "info"),
     WorkflowRule("N8N102", "The public API refuses keys that it does not know.", '"version": 1', "info"),
@@ -119,6 +120,13 @@ _ALL: Final = (
         "N8N103", "The public API refuses setting values that it does not know.", '"callerPolicy": "all"', "info"
     ),
     WorkflowRule("N8N104", "Pinned data belongs to a node.", '"pinData": {"Gone": […]}', "warning"),
+    WorkflowRule(
+        "N8N110", "A workflow that is called is there and takes what it is given.", "no such workflow id", "warning"
+    ),
+    WorkflowRule("N8N111", "The workflow for errors is there and has an Error Trigger.", "errorWorkflow", "warning"),
+    WorkflowRule(
+        "N8N112", "Two files with one workflow id are one workflow in n8n.", '"id" of another file', "warning"
+    ),
 )
 
 #: Rule id → rule.

@@ -139,6 +139,7 @@ PORT_TYPES: Final = (
     "ai_vectorStore",
 )
 
+_CHAT: Final = "@n8n/n8n-nodes-langchain.chatTrigger"
 #: Core triggers whose names do not end in "Trigger".
 _TRIGGERS: Final = frozenset(
     f"n8n-nodes-base.{name}" for name in ("cron", "emailReadImap", "interval", "start", "webhook")
@@ -258,7 +259,7 @@ def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
     for node in nodes:
         if node.disabled:
             continue
-        for method, path in _routes(node):
+        for method, path in routes(node):
             first = served.setdefault((method, path), node)
             if first is not node:
                 message = (
@@ -268,8 +269,10 @@ def _webhooks(nodes: Iterable[Node]) -> Iterator[Issue]:
                 yield Issue("N8N081", (*node.path, "parameters", "path"), message, remedy, "warning")
 
 
-def _routes(node: Node) -> Iterator[tuple[str, str]]:
-    path = node.parameters.get("path")
+def routes(node: Node) -> Iterator[tuple[str, str]]:
+    """Yield the method and path of each webhook that a node serves, as far as they are constants."""
+    is_chat = node.type == _CHAT and node.parameters.get("public") is True
+    path = node.raw.get("webhookId") if is_chat else node.parameters.get("path")
     if not isinstance(path, str) or path.startswith("=") or ":" in path or not path.strip("/"):
         return
     if node.type == "n8n-nodes-base.webhook":
@@ -277,5 +280,6 @@ def _routes(node: Node) -> Iterator[tuple[str, str]]:
         for method in methods if isinstance(methods, list) else [methods]:
             if isinstance(method, str) and not method.startswith("="):
                 yield method.upper(), path.strip("/")
-    elif node.type == "n8n-nodes-base.formTrigger":
-        yield from (("GET", path.strip("/")), ("POST", path.strip("/")))
+    elif is_chat or node.type == "n8n-nodes-base.formTrigger":
+        whole = f"{path.strip('/')}/chat" if is_chat else path.strip("/")
+        yield from (("GET", whole), ("POST", whole))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Final
 
+from rails.core.dataclass import replace
 from rails.core.likeness import most_alike
 from rails.n8n.model import Issue, Names, Node, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import Catalogue
@@ -36,14 +37,27 @@ _REPLACED: Final[Mapping[str, str]] = {
 _EXCLUDED: Final = frozenset({"n8n-nodes-base.executeCommand", "n8n-nodes-base.localFileTrigger"})
 
 
-def check(workflow: Workflow, catalogue: Catalogue) -> Iterator[Issue]:
-    """Yield what is wrong with the types and versions of the nodes. Disabled nodes are not judged."""
+def check(
+    workflow: Workflow, catalogue: Catalogue, installed: frozenset[str] | None = None, *, publishes: bool = False
+) -> Iterator[Issue]:
+    """Yield what is wrong with the types and versions of the nodes. Disabled nodes are not judged.
+
+    ``installed`` are the community packages of the n8n that the workflow is for, where they are known.
+    """
     for node in workflow.nodes:
         versions = catalogue.known_versions(node.type)
         if versions is not None:
             yield from _known(node, versions, catalogue)
         elif not node.disabled:
-            yield _unknown(node, catalogue)
+            issue = _unknown(node, catalogue)
+            package = node.type.rpartition(".")[0]
+            if issue.rule == "N8N042" and installed is not None and package not in installed:
+                message = (
+                    f"{node.title} is of the community package {shown_value(package)}, which your n8n does not have"
+                )
+                remedy = f"Install it there first. It has {listed(sorted(installed)) or 'none'}."
+                issue = replace(issue, message=message, remedy=remedy, severity="error" if publishes else "warning")
+            yield issue
         if node.version is None and "typeVersion" not in node.raw and not node.is_sticky:
             message = f"{node.title} has no `typeVersion`: n8n takes the newest, which may behave differently"
             newest = f"; the newest is {versions[-1]:g}" if versions else ""

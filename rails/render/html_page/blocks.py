@@ -8,7 +8,8 @@ from typing import Final, assert_never
 from rails.core.change_summary import ChangeSummary
 from rails.core.text import head_and_tail, one_line, sha256
 from rails.render import blocks
-from rails.render.html_page.markup import Html, el, html_text, join
+from rails.render.highlight import Span, spans
+from rails.render.html_page.markup import Html, HtmlText, el, html_text, join
 from rails.render.html_page.table import Link, nowhere, table_html
 from rails.render.units import seconds_text, time_text
 
@@ -121,7 +122,7 @@ class HtmlRenderer:
 
     def diff(self, diff: blocks.Diff) -> Html:
         """Return the diff of a file."""
-        return diff_html(diff, [diff_row(line) for line in diff.lines])
+        return diff_html(diff, [diff_row(*both) for both in zip(diff.lines, spans(diff), strict=True)])
 
     def summary(self, summary: ChangeSummary) -> Html:
         """Return what a change means, its picture first."""
@@ -180,7 +181,7 @@ def bounded(value: str) -> Html:
     return join(html_text(shown), el("span", html_text(note), class_="meta") if left_out else None)
 
 
-def diff_row(line: blocks.DiffLine, before: Html | None = None, of: int | None = None) -> Html:
+def diff_row(line: blocks.DiffLine, parts: Sequence[Span], before: Html | None = None, of: int | None = None) -> Html:
     """Return a line of a diff: numbers, mark, text; ``before`` stands left of it, ``of`` is the part it belongs to."""
     by_tool = el("span", html_text("~"), class_="by-tool", title="by a formatter or fixer")
     return el(
@@ -189,10 +190,16 @@ def diff_row(line: blocks.DiffLine, before: Html | None = None, of: int | None =
         el("td", html_text(line.old or ""), class_="n"),
         el("td", html_text(line.new if line.style != "finding" and line.new else ""), class_="n"),
         el("td", html_text(_MARKS.get(line.style, " ")), by_tool if line.style in _BY_TOOL else None, class_="mark"),
-        el("td", html_text(line.text), class_="line"),
+        el("td", [_part(part) for part in parts], class_="line"),
         class_=line.style,
         data_of=of,
     )
+
+
+def _part(part: Span) -> Html:
+    words: Html | HtmlText = html_text(part.text)
+    kind = el("span", words, class_=f"tok-{part.kind}") if part.kind else join(words)
+    return el("mark", kind) if part.changed else kind
 
 
 def diff_html(diff: blocks.Diff, rows: list[Html], above: Html | None = None, below: Html | None = None) -> Html:

@@ -19,7 +19,7 @@ from rails.projections.common import SessionView, TurnView
 from rails.projections.questions import ApprovalQuestion
 from rails.render.blocks import Diff
 from rails.render.diffs import read_diff
-from rails.render.lines import draw_lines
+from rails.render.lines import draw_each
 from rails.review.reports.turn import OUTCOMES
 from rails.review.session_list import SessionList
 from rails.review.terminal import frame_lines, turn_lines
@@ -206,11 +206,11 @@ class Diffs(Page):
         for diff in self._diffs:
             self._places["files"].append(len(lines))
             lines.append(f"\x1b[1m{one_line(diff.path, 300)}\x1b[0m  {diff.kind} +{diff.added} -{diff.removed}")
-            for line in diff.lines:
+            for line, drawn in zip(diff.lines, draw_each(diff, True, width), strict=True):
                 for style, key in (("hunk", "hunks"), ("finding", "findings")):
                     if line.style == style:
                         self._places[key].append(len(lines))
-                lines += draw_lines([line], True, width)
+                lines += drawn
             lines.append("")
         self.rows.show_text(lines)
         self.say(f"{len(self._diffs)} files, {len(self._places['findings'])} findings at their lines")

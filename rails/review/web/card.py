@@ -6,7 +6,7 @@ too: parts that can be left out, texts to change, and an answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from rails.approval.edit import sides
@@ -20,6 +20,7 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.projections.questions import ApprovalQuestion
 from rails.render.blocks import Block, Diff, DiffLine, Facts, Risks
+from rails.render.highlight import Span, spans
 from rails.render.html_page.blocks import HtmlRenderer, diff_html, diff_row, notes_html
 from rails.render.html_page.markup import Html, el, html_text
 from rails.render.units import time_text
@@ -95,7 +96,8 @@ class _CardRenderer(HtmlRenderer):
         """Return a file's difference, its parts to take or leave, and the button that opens its text."""
         change = self._changes.get(diff.path)
         pieces = NumberedPieces(change) if change else None
-        rows = [pieces.row(line) if pieces and pieces.count > 1 else diff_row(line) for line in diff.lines]
+        row = pieces.row if pieces and pieces.count > 1 else diff_row
+        rows = [row(line, parts) for line, parts in zip(diff.lines, spans(diff), strict=True)]
         edit = el("button", html_text("Edit the text"), type="button", data_edit=diff.path)
         every = el("button", html_text("Show every line"), type="button", data_do="full")
         hidden = el("p", html_text(f"{diff.hidden} lines are not shown. "), every, class_="box bad")
@@ -122,13 +124,13 @@ class NumberedPieces:
             self._lines |= {(True, line + 1): self.count for line in new}
             self.count += 1
 
-    def row(self, line: DiffLine) -> Html:
+    def row(self, line: DiffLine, parts: Sequence[Span]) -> Html:
         """Return a line with the box of its piece at the first line of it."""
         changed = line.style.removeprefix("tool_") in ("add", "remove")
         piece = self._lines.get((bool(line.new), line.new or line.old)) if changed else None
         box = _choice(piece) if piece is not None and piece not in self._offered else None
         self._offered |= set() if piece is None else {piece}
-        return diff_row(line, el("td", box, class_="take"), piece)
+        return diff_row(line, parts, el("td", box, class_="take"), piece)
 
 
 def _choice(piece: int) -> Html:

@@ -1,0 +1,291 @@
+"""``ai-rails chat``: a conversation with an agent; every follow-up goes on in the same session and log."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rails.commands import common
+from rails.commands.run import options as run_options
+from rails.core.errors import EXIT_OK, RailsError
+from rails.core.text import one_line, printable
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import CompleteEvent, Completion
+    from prompt_toolkit.document import Document
+
+    from rails.session.job import Ending
+    from rails.session.run import Session
+
+#: What can be typed besides words for the agent.
+COMMANDS: Final[Mapping[str, str]] = {
+    "/help": "this list",
+    "/diff": "what this session has changed",
+    "/undo": "take the last step of this project back",
+    "/redo": "do the step again that was undone last",
+    "/gate": "check the files that differ from the last commit",
+    "/review": "this session, turn by turn",
+    "/cost": "tokens, money and time so far",
+    "/agent": "NAME: begin anew with another agent",
+    "/model": "NAME: begin anew with another model",
+    "/clear": "begin anew; the session stays in the list",
+    "/quit": "leave; ai-rails chat --resume comes back",
+}
+_HISTORY: Final = "chat_history"
+_THREE_WAYS: Final = (
+    "There are three ways to give it a model: --model anthropic:NAME with ANTHROPIC_API_KEY, --model openai:NAME with "
+    "--base-url for a server of your own, or --model recorded:FILE for a recorded conversation."
+)
+#: Files that ``@`` completes.
+_FILES: Final = 5_000
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes: what ``run`` takes, and the task is the first thing that is said."""
+    run_options(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Talk until the person leaves; return the exit code."""
+    from rails.commands.job import run_job
+
+    talk = Talk(common.project_of(options))
+    if options.task is None and options.resume is None:
+        print("Say what to do; /help lists the commands, /quit leaves.")
+    while True:
+        if options.task is None and options.resume is None:
+            options.task = talk.first()
+            if not options.task:
+                return EXIT_OK
+        try:
+            code = run_job(options, talk.follow_up)
+        except RailsError as error:
+            if "model" in str(error).lower() and not options.model:
+                error.args = (f"{error} {_THREE_WAYS}",)
+            raise
+        if not talk.anew:
+            return code
+        options.task, options.resume, talk.anew = None, None, False
+        options.agent, options.model = talk.agent or options.agent, talk.model or options.model
+
+
+class Talk:
+    """What a person types between two answers: words for the agent, or a command."""
+
+    def __init__(self, project: Path) -> None:
+        self.project = project
+        self.anew = False
+        self.agent = self.model = ""
+        self._lines = _lines(project)
+
+    def first(self) -> str:
+        """Return the first words of a conversation, "" where the person leaves."""
+        return self._words(None)
+
+    def follow_up(self, session: Session, ending: Ending) -> str:
+        """Return what the person says to an ending, "" where they leave or begin anew."""
+        if ending.outcome not in ("done", "stopped"):
+            print(f"  {one_line(ending.message, 600)}")
+        return self._words(session)
+
+    def _words(self, session: Session | None) -> str:
+        for line in self._lines:
+            text = line.strip()
+            if not text.startswith("/"):
+                if text:
+                    return text
+                continue
+            if self._command(text, session):
+                return ""
+        return ""
+
+    def _command(self, text: str, session: Session | None) -> bool:
+        """Carry out a command; whether the conversation is over with it."""
+        word, _, rest = text.partition(" ")
+        if word in ("/quit", "/exit"):
+            return True
+        if word in ("/clear", "/agent", "/model"):
+            return self._begin_anew(word, rest.strip())
+        try:
+            if (action := _ACTIONS.get(word)) is None:
+                print(f"There is no command {one_line(word)!r}; these are:")
+                _help(self, session)
+            else:
+                action(self, session)
+        except RailsError as error:
+            print(f"ai-rails: {error}")
+        return False
+
+    def _begin_anew(self, word: str, rest: str) -> bool:
+        if word != "/clear" and not rest:
+            print(f"{word} takes a name, such as {word} {'reviewer' if word == '/agent' else 'openai:NAME'}.")
+            return False
+        self.agent = rest if word == "/agent" else ""
+        self.model = rest if word == "/model" else ""
+        self.anew = True
+        return True
+
+
+# -- the commands ----------------------------------------------------------------------------------
+
+
+def _help(talk: Talk, session: Session | None) -> None:
+    del talk, session
+    for name, what in COMMANDS.items():
+        print(f"  {name:<9} {what}")
+    print("  @path completes a file's name; Esc then Enter begins a new line; Ctrl-C stops an answer, not the session.")
+
+
+def _diff(talk: Talk, session: Session | None) -> None:
+    """Print what the session's steps that are in effect have changed."""
+    from rails.edits.checkpoints import History, in_effect
+
+    history = History(talk.project)
+    steps = in_effect(history.steps(session.log.session_id), undone=False) if session else []
+    for step in steps:
+        print(printable(history.restore_point(step).diff()))
+    if not steps:
+        print("This session has changed nothing.")
+
+
+def _undo(talk: Talk, session: Session | None) -> None:
+    _move(talk, session, redo=False)
+
+
+def _redo(talk: Talk, session: Session | None) -> None:
+    _move(talk, session, redo=True)
+
+
+def _move(talk: Talk, session: Session | None, *, redo: bool) -> None:
+    """Take a step back or forth, log it where it belongs, and say whose it was."""
+    from rails.commands.undo import say_moved
+    from rails.core.events.changes import Undo
+    from rails.edits.checkpoints import History
+    from rails.log.writer import SessionLog
+    from rails.session.project import state_of
+
+    history = History(talk.project)
+    one = history.redo() if redo else history.undo()
+    say_moved(one, redo=redo)
+    event = Undo(one.step, tuple(str(change.path) for change in one.changes.changes), redo, one.changes.files())
+    if session and one.session == session.log.session_id:
+        session.publish(event)
+        return
+    with SessionLog.reopen(state_of(talk.project), one.session) as log:
+        log.append(event)
+
+
+def _gate(talk: Talk, session: Session | None) -> None:
+    del session
+    _verb(["gate", "--diff", "HEAD", "--project", str(talk.project)])
+
+
+def _review(talk: Talk, session: Session | None) -> None:
+    if session is None:
+        print("Nothing was said yet.")
+        return
+    _verb(["review", session.log.session_id, "--project", str(talk.project)])
+
+
+def _cost(talk: Talk, session: Session | None) -> None:
+    del talk
+    watch = getattr(session, "watch", None)
+    summary = getattr(watch, "summary", None)
+    for line in summary() if callable(summary) else ("Nothing was said yet.",):
+        print(f"  {line}")
+
+
+def _verb(words: Sequence[str]) -> None:
+    from rails.cli import main
+
+    main(words)
+
+
+_ACTIONS: Final[Mapping[str, Callable[[Talk, Session | None], None]]] = {
+    "/help": _help,
+    "/diff": _diff,
+    "/undo": _undo,
+    "/redo": _redo,
+    "/gate": _gate,
+    "/review": _review,
+    "/cost": _cost,
+}
+
+
+# -- where lines come from -------------------------------------------------------------------------
+
+
+def _lines(project: Path) -> Iterator[str]:
+    """Yield what is typed: with history and completion at a terminal, else line by line."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        while sys.stdin is not None and (line := sys.stdin.readline()):
+            yield line
+        return
+    prompt = _prompt(project)
+    while True:
+        try:
+            yield prompt.prompt("\n› ")
+        except KeyboardInterrupt:
+            print("(/quit leaves)")
+        except EOFError:
+            return
+
+
+def _prompt(project: Path) -> PromptSession[str]:
+    """Return the line with history, completion and several lines by Esc Enter."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.completion import Completer, Completion
+    from prompt_toolkit.history import FileHistory, InMemoryHistory
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+
+    from rails.core.app_dirs import config_folder
+    from rails.log.masking import Masker, of_environment
+
+    masker = Masker(b"", of_environment(os.environ))
+
+    class Masked(FileHistory):
+        """A history without secrets that only its user can read."""
+
+        def store_string(self, string: str) -> None:
+            super().store_string(masker.text(string))
+            file.chmod(0o600)
+
+    class Words(Completer):
+        """Completes commands at the beginning of a line and files of the project behind ``@``."""
+
+        def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+            del complete_event
+            text = document.text_before_cursor
+            word = text.rsplit(maxsplit=1)[-1] if text and not text[-1].isspace() else ""
+            if text.startswith("/") and " " not in text:
+                found = [(name, what) for name, what in COMMANDS.items() if name.startswith(text)]
+                yield from (Completion(name, -len(text), display_meta=what) for name, what in found)
+            elif word.startswith("@"):
+                names = [name for name in _files(project) if word[1:].lower() in name.lower()]
+                yield from (Completion(f"@{name}", -len(word)) for name in names)
+
+    keys = KeyBindings()
+
+    @keys.add("escape", "enter")
+    def _(event: KeyPressEvent) -> None:
+        event.current_buffer.insert_text("\n")
+
+    file = config_folder() / _HISTORY
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        history: FileHistory | InMemoryHistory = Masked(str(file))
+    except OSError:
+        history = InMemoryHistory()
+    return PromptSession(history=history, completer=Words(), key_bindings=keys, complete_while_typing=True)
+
+
+def _files(project: Path) -> list[str]:
+    """Return the project's files for completion, as far as the bound goes."""
+    from rails.commands.gate import known_files
+
+    return known_files(project)[:_FILES]

@@ -1,0 +1,80 @@
+"""``*** Begin Patch``: sections that add, delete, update and move files, their hunks between ``@@`` lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rails.core.builtin_tools import DELETE_FILE, MOVE_FILE
+from rails.parsing.call_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
+
+BEGIN: Final = "*** Begin Patch"
+_END: Final = "*** End Patch"
+_SECTIONS: Final = ("*** Add File:", "*** Delete File:", "*** Update File:")
+
+
+def patch_changes(text: str) -> Iterator[Outcome]:
+    """Yield what a patch asks for. One that has no end is cut off, and nothing of it is taken."""
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    first = next((n for n, line in enumerate(lines) if line.strip() == BEGIN), -1)
+    last = next((n for n, line in enumerate(lines) if line.strip() == _END), -1)
+    if first < 0 or last < first:
+        yield NotRead(max(first, 0), f"the patch has no {_END!r}; it may be cut off", "Send the whole patch again.")
+        return
+    heads = [n for n in range(first + 1, last) if lines[n].startswith(_SECTIONS)]
+    if not heads or any(line.strip() for line in lines[first + 1 : heads[0]]):
+        yield NotRead(first, "the patch names no file in its first line (*** Update File: path)")
+        return
+    for start, end in zip(heads, [*heads[1:], last], strict=True):
+        yield from _section(lines, start, end)
+
+
+def _section(lines: Sequence[str], start: int, end: int) -> Iterator[Outcome]:
+    kind, _, path = lines[start].partition(":")
+    path, body = path.strip(), lines[start + 1 : end]
+    if kind == "*** Delete File":
+        yield Proposed(DELETE_FILE.name, {"file_path": path})
+        return
+    while body and not body[-1].strip():
+        body = body[:-1]
+    if kind == "*** Add File":
+        wrong = next((n for n, line in enumerate(body) if line[:1] != "+" and line.strip()), -1)
+        if wrong >= 0:
+            yield NotRead(start + 1 + wrong, f"a line of the new file {path} does not begin with +")
+        else:
+            yield new_file(path, [line[1:] for line in body])
+        return
+    target = ""
+    if body and body[0].startswith("*** Move to:"):
+        target, body, start = body[0].partition(":")[2].strip(), body[1:], start + 1
+    yield from _hunks(path, body, start + 1)
+    if target:
+        yield Proposed(MOVE_FILE.name, {"file_path": path, "new_path": target})
+    elif not body:
+        yield NotRead(start, f"the update of {path} is empty")
+
+
+def _hunks(path: str, body: Sequence[str], first: int) -> Iterator[Outcome]:
+    rows: list[str] = []
+    for n, line in enumerate([*body, "@@"]):
+        if line.startswith("*** End of File"):
+            continue
+        if not line.startswith("@@"):
+            rows.append(line or " ")
+        elif rows:
+            yield _hunk(path, rows, first + n - len(rows))
+            rows = []
+
+
+def _hunk(path: str, rows: list[str], at: int) -> Outcome:
+    while rows[-1] == " ":
+        rows.pop()
+    odd = next((n for n, row in enumerate(rows) if row[0] not in " +-"), -1)
+    if odd >= 0:
+        return NotRead(at + odd, f"a line begins with neither a blank nor + or -: {rows[odd][:60]!r}")
+    old, new = ([row[1:] for row in rows if row[0] in f" {sign}"] for sign in "-+")
+    if old == new:
+        return NotRead(at, f"a hunk of {path} changes nothing")
+    if not any(line.strip() for line in old):
+        return NotRead(at, f"a hunk of {path} adds lines and shows none around them, so their place is not known")
+    return edit_of(path, old, new)

@@ -1,0 +1,89 @@
+"""What a pasted patch or named block comes to: a request of an edit tool, or the reason why there is none.
+
+Texts are taken as whole lines: what is replaced and what takes its place have no line end at their ends, so that the
+file keeps its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple, TypeAlias
+
+from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
+from rails.core.tool_request import Json
+
+
+class Proposed(NamedTuple):
+    """A request of the tool ``tool``."""
+
+    tool: str
+    parameters: Mapping[str, Json]
+
+
+class NotRead(NamedTuple):
+    """Why a part of a patch is not read, and what to do. ``line`` counts the lines of the block from 0."""
+
+    line: int
+    message: str
+    hint: str = "Correct the patch, or send the whole new text of the file in a fence with its name."
+
+
+Outcome: TypeAlias = Proposed | NotRead
+
+_PATH: Final = r"(?:\.{0,2}/)?(?:[\w@.+-]+/)*[\w@.+-]+"
+#: Names without an ending that are surely files.
+_BARE: Final = r"(?:Makefile|Dockerfile|Containerfile|Jenkinsfile|Procfile|Gemfile|Rakefile|LICENSE|\.\w[\w.-]*)"
+_FILE: Final = re.compile(rf"(?:{_PATH}/)?{_BARE}|{_PATH}\.[A-Za-z]\w{{0,11}}|(?:[\w@.+-]+/)+[\w@.+-]+")
+#: A line that is nothing but the name of a file.
+_HEADING: Final = re.compile(
+    r"[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+)?(?:(?:step[ \t]*)?\d{1,3}[.):][ \t]*)?(?:\*\*|__)?"
+    r"(?:(?:new |created? |updated? |modify |modified |edit )*(?:file ?(?:name|path)?|path)?[ \t]*:?[ \t]*)?"
+    r"(?:\*\*|__)?[ \t]*[`\"']?(?P<path>[^\s`\"'*]+?)[`\"']?(?:\*\*|__)?[ \t]*"
+    r"(?:\((?:new|updated?|modified|changed|created?|full|complete)[^()]*\))?[ \t]*:?(?:\*\*|__)?[ \t]*",
+    re.IGNORECASE,
+)
+_COMMENT: Final = re.compile(
+    r"[ \t]*(?:#|//|--|;|%|/\*+|<!--|\"\"\")[ \t]*(?:file ?(?:name|path)?[ \t]*:[ \t]*)?(?P<path>[^\s:*]+?)[ \t]*"
+    r"(?:\*/|-->|\"\"\")?[ \t\r]*",
+    re.IGNORECASE,
+)
+_KEYED: Final = re.compile(r"(?:title|file|file_?name|file_?path|path|name)[ \t]*=[ \t]*[\"']?([^\s\"'}]+)", re.I)
+
+
+def is_file(text: str) -> bool:
+    """Whether ``text`` looks like the path of a file."""
+    return len(text) <= 300 and _FILE.fullmatch(text) is not None
+
+
+def name_in_heading(line: str) -> str:
+    """Return the file that a line of prose names and nothing else, or ``""``."""
+    found = _HEADING.fullmatch(line[:400])
+    return found["path"] if found and is_file(found["path"]) else ""
+
+
+def name_in_comment(line: str) -> str:
+    """Return the file that a comment names and nothing else, or ``""``."""
+    found = _COMMENT.fullmatch(line[:400])
+    return found["path"] if found and is_file(found["path"]) else ""
+
+
+def name_in_info(info: str) -> str:
+    """Return the file that the info string of a fence names, or ``""``."""
+    if keyed := _KEYED.search(info):
+        return keyed[1] if is_file(keyed[1]) else ""
+    words = re.split(r"[\s:{}]+", info.strip())
+    return next((word for word in words if is_file(word)), "")
+
+
+def edit_of(path: str, old: Sequence[str], new: Sequence[str], line: int = 0) -> Proposed:
+    """Return the replacement of whole lines; ``line`` is where they stand, where that is certain."""
+    texts = "\n".join(old) + ("" if new else "\n"), "\n".join(new)
+    near: dict[str, Json] = {"near_line": line} if line else {}
+    return Proposed(EDIT_FILE.name, {"file_path": path, "old_string": texts[0], "new_string": texts[1], **near})
+
+
+def new_file(path: str, lines: Sequence[str], *, ends: bool = True) -> Proposed:
+    """Return the creation of a file that must not exist yet; ``ends``: its last line has a line end."""
+    content = "\n".join(lines) + ("\n" if ends and lines else "")
+    return Proposed(WRITE_FILE.name, {"file_path": path, "content": content, "create_only": True})

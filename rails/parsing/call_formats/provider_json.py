@@ -1,0 +1,84 @@
+"""Calls as a provider's API has them: Anthropic's ``tool_use``, OpenAI's ``tool_calls`` and ``function_call``.
+
+Alone, in a list, in a message, or in a whole response. A response that stopped before its end is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from rails.core import limits
+from rails.core.builtin_tools import EDIT_FILE, INSERT_LINES, WRITE_FILE
+from rails.core.text import one_line
+from rails.core.tool_request import Json
+from rails.data_formats.strict_json import JsonFault, explain_json_fault, parse_strict
+from rails.parsing.call_formats.begin_patch import patch_changes
+from rails.parsing.call_formats.proposed import NotRead, Outcome, Proposed
+
+#: Members that hold calls, or what holds them.
+_INSIDE: Final = ("content", "tool_calls", "message", "choices", "output", "messages")
+_CUT: Final = frozenset({"max_tokens", "length", "max_output_tokens", "content_filter"})
+#: The commands of Anthropic's text editor, and what they are here: parameter by parameter.
+_EDITOR: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = {
+    "create": (WRITE_FILE.name, {"path": "file_path", "file_text": "content"}),
+    "str_replace": (EDIT_FILE.name, {"path": "file_path", "old_str": "old_string", "new_str": "new_string"}),
+    "insert": (
+        INSERT_LINES.name,
+        {"path": "file_path", "insert_line": "line", "new_str": "text", "insert_text": "text"},
+    ),
+}
+
+
+def provider_calls(value: Json, depth: int = 0) -> Iterator[Outcome]:
+    """Yield the calls in a JSON value, in order; none where it is something else."""
+    if isinstance(value, list) and depth < limits.JSON_DEPTH:
+        for item in value:
+            yield from provider_calls(item, depth + 1)
+    elif isinstance(value, dict):
+        if depth == 0 and value.get("messages"):
+            return  # a conversation, which tells what was done
+        call = _call(value)
+        calls = [call] if call else [one for key in _INSIDE for one in provider_calls(value.get(key), depth + 1)]
+        if calls and (stop := next((value[k] for k in ("stop_reason", "finish_reason") if value.get(k) in _CUT), "")):
+            yield NotRead(0, f"the response stopped with {stop!r}, so its calls may be cut off", "Send them again.")
+            return
+        for one in calls:
+            yield from _translated(one) if isinstance(one, Proposed) and call else (one,)
+
+
+def _call(value: Mapping[str, Json]) -> Outcome | None:
+    inner, kind = value.get("function"), value.get("type")
+    if isinstance(inner, dict) and "arguments" in inner:
+        name, arguments = inner.get("name"), inner["arguments"]
+    elif kind == "tool_use" and "input" in value:
+        name, arguments = value.get("name"), value["input"]
+    elif kind == "function_call" and "arguments" in value:
+        name, arguments = value.get("name"), value["arguments"]
+    else:
+        return None
+    if isinstance(arguments, str):
+        parsed = parse_strict(arguments)
+        if isinstance(parsed, JsonFault):
+            why = explain_json_fault(arguments, parsed)
+            return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are not valid JSON: {why}")
+        arguments = parsed.value
+    if not isinstance(name, str) or not isinstance(arguments, dict):
+        return NotRead(0, f"the arguments of {one_line(str(name), 60)!r} are no object")
+    return Proposed(name, arguments)
+
+
+def _translated(call: Proposed) -> Iterator[Outcome]:
+    """Yield what the calls of two well-known tools are here; other calls as they are."""
+    command, patch = call.parameters.get("command"), call.parameters.get("input", call.parameters.get("patch"))
+    if call.tool == "apply_patch" and isinstance(patch, str):
+        yield from patch_changes(patch)
+    elif call.tool.startswith(("str_replace", "text_editor")) and isinstance(command, str) and command in _EDITOR:
+        tool, names = _EDITOR[command]
+        made = {names.get(key, key): value for key, value in call.parameters.items() if key != "command"}
+        line = made.get("line")
+        yield Proposed(
+            tool, {**made, "line": line + 1} if tool == INSERT_LINES.name and isinstance(line, int) else made
+        )
+    else:
+        yield call

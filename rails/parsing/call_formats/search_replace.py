@@ -1,0 +1,55 @@
+"""SEARCH/REPLACE blocks: ``<<<<<<< SEARCH``, ``=======``, ``>>>>>>> REPLACE``, the file's name on a line before.
+
+Also with ``------- SEARCH`` and ``+++++++ REPLACE``, and with a ``:start_line:`` and a ruler below the first mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final
+
+from rails.parsing.call_formats.proposed import NotRead, Outcome, edit_of, name_in_heading, new_file
+
+OPENING: Final = re.compile(r"[ \t]*(?:<{5,9} ?(?:SEARCH|ORIGINAL)|-{5,9} ?SEARCH)>?[ \t\r]*")
+_MIDDLE: Final = re.compile(r"={5,9}[ \t\r]*")
+_CLOSING: Final = re.compile(r"[ \t]*(?:>{5,9} ?(?:REPLACE|UPDATED)|\+{5,9} ?REPLACE)<?[ \t\r]*")
+_START_LINE: Final = re.compile(r":start_line:[ \t]*(\d{1,7})[ \t\r]*")
+#: Lines above a block in which its file is named: the name, and a fence.
+_ABOVE: Final = 3
+
+
+def block_changes(text: str, before: Sequence[str], name: str = "") -> Iterator[Outcome]:
+    """Yield what the blocks of a text ask for; ``before`` are the lines above it. A later block may share the name."""
+    lines = text.split("\n")
+    at = 0
+    while (start := next((n for n in range(at, len(lines)) if OPENING.fullmatch(lines[n])), -1)) >= 0:
+        named = _named([*before, *lines[:start]] if at == 0 else lines[at:start])
+        name = named or name
+        end = next((n for n in range(start + 1, len(lines)) if _CLOSING.fullmatch(lines[n])), -1)
+        if end < 0:
+            yield NotRead(start, "a SEARCH block has no >>>>>>> REPLACE; it may be cut off", "Send it again.")
+            return
+        yield _block([line.removesuffix("\r") for line in lines[start + 1 : end]], name, start)
+        at = end + 1
+
+
+def _named(above: Sequence[str]) -> str:
+    """Return the file that the nearest lines name."""
+    full = (line for line in reversed(above) if line.strip() and not line.lstrip().startswith(("```", "~~~")))
+    return next((found for line in islice(full, _ABOVE) if (found := name_in_heading(line))), "")
+
+
+def _block(lines: list[str], name: str, at: int) -> Outcome:
+    if not name:
+        return NotRead(at, "a SEARCH block names no file", "Put the path of the file on the line above the block.")
+    started = _START_LINE.fullmatch(lines[0]) if lines else None
+    if started:
+        lines = lines[2:] if re.fullmatch(r"-{5,9}[ \t]*", lines[1]) else lines[1:]
+    middles = [n for n, line in enumerate(lines) if _MIDDLE.fullmatch(line)]
+    if len(middles) != 1 or any(OPENING.fullmatch(line) for line in lines):
+        what = "no ======= line" if not middles else "several lines that could divide it"
+        return NotRead(at, f"a SEARCH block for {name} has {what}", "Send the change in another form.")
+    old, new = lines[: middles[0]], lines[middles[0] + 1 :]
+    return edit_of(name, old, new) if any(line.strip() for line in old) else new_file(name, new)

@@ -1,0 +1,198 @@
+"""Unified diffs: ``--- a/x``, ``+++ b/x``, ``@@ … @@``, and git's own headers.
+
+What a line begins with counts; the numbers of a hunk may be wrong or missing, as models write them. Where all numbers
+of a file fit its lines, a program made them: only then they say which of several equal places is meant, and where a
+hunk without any context goes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from rails.core.builtin_tools import DELETE_FILE, INSERT_LINES, MOVE_FILE
+from rails.core.dataclass import dataclass, field
+from rails.parsing.call_formats.proposed import NotRead, Outcome, Proposed, edit_of, new_file
+
+_NUMBERS: Final = re.compile(r"@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_GIT: Final = re.compile(r"diff --git \"?a/(?P<old>.*?)\"? \"?b/(?P<new>.*?)\"?\r?\Z")
+_NO_FILE: Final = "/dev/null"
+_NO_NEWLINE: Final = "\\"
+
+
+@dataclass(slots=True)
+class _Hunk:
+    line: int
+    numbers: tuple[int, int, int, int] | None
+    rows: list[str] = field(default_factory=list)
+
+    def side(self, sign: str) -> list[str]:
+        """Return the lines of the old side ("-") or the new one ("+")."""
+        return [row[1:] for row in self.rows if row[:1] in (" ", sign)]
+
+    def fits(self) -> bool:
+        """Whether the numbers of its header are those of its lines."""
+        sizes = (len(self.side("-")), len(self.side("+")))
+        return self.numbers is not None and self.numbers[1::2] == sizes
+
+    def ends(self, sign: str) -> bool:
+        """Whether the last line of a side has a line end."""
+        last = max((n for n, row in enumerate(self.rows) if row[:1] in (" ", sign)), default=-1)
+        return last < 0 or self.rows[last + 1 : last + 2] != [_NO_NEWLINE]
+
+
+@dataclass(slots=True)
+class _File:
+    line: int
+    old: str = ""
+    new: str = ""
+    moved: bool = False
+    fault: str = ""
+    hunks: list[_Hunk] = field(default_factory=list)
+
+
+def diff_changes(text: str, name: str = "") -> Iterator[Outcome]:
+    """Yield what a diff asks for; ``name`` is the file where the diff names none."""
+    for file in _files(text.split("\n")):
+        file.old, file.new = file.old or name, file.new or name
+        yield from _changes(file)
+
+
+def _files(lines: Sequence[str]) -> list[_File]:
+    files: list[_File] = []
+    at = 0
+    while at < len(lines):
+        line = lines[at].rstrip("\r")
+        file = files[-1] if files else None
+        if found := _GIT.fullmatch(line):
+            files.append(_File(at, found["old"], found["new"]))
+        elif line.startswith("--- ") and lines[at + 1 : at + 2] and lines[at + 1].startswith("+++ "):
+            if file is None or file.hunks or not _GIT.fullmatch(lines[file.line].rstrip("\r")):
+                file = _File(at)
+                files.append(file)
+            file.old, file.new = _names(line[4:], lines[at + 1][4:])
+            at += 1
+        elif line.startswith("@@"):
+            if file is None:
+                file = _File(at)
+                files.append(file)
+            at = _hunk(lines, at, file)
+            continue
+        elif file is not None:
+            _header(line, file)
+        at += 1
+    return files
+
+
+def _names(*sides: str) -> tuple[str, str]:
+    old, new = (side.partition("\t")[0].rstrip("\r ").strip('"') for side in sides)
+    if old.startswith("a/") and new == _NO_FILE:
+        return old[2:], new
+    if new.startswith("b/") and (old == _NO_FILE or old.startswith("a/")):
+        return old.removeprefix("a/"), new[2:]
+    return old, new
+
+
+def _header(line: str, file: _File) -> None:
+    word, _, rest = line.partition(" ")
+    if word in ("rename", "copy") and rest.startswith(("from ", "to ")):
+        side, _, path = rest.partition(" ")
+        file.moved, file.fault = True, "copies a file, which is not read" if word == "copy" else file.fault
+        file.old, file.new = (path, file.new) if side == "from" else (file.old, path)
+    elif line.startswith("new file mode"):
+        file.old = _NO_FILE
+        file.fault = "" if line.endswith("644") else f"makes a file of {line[9:]}, which is not read"
+    elif line.startswith("deleted file mode"):
+        file.new = _NO_FILE
+    elif line.startswith("new mode"):
+        file.fault = f"sets a {line}, which is not read"
+    elif line.startswith(("GIT binary patch", "Binary files")):
+        file.fault = "changes a binary file, which is not read"
+
+
+def _hunk(lines: Sequence[str], at: int, file: _File) -> int:
+    """Take one hunk, which goes on to the next header; return the line after it."""
+    found = _NUMBERS.match(lines[at])
+    numbers = tuple(1 if part is None else int(part) for part in found.groups()) if found else None
+    hunk = _Hunk(at, numbers)  # type: ignore[arg-type]
+    file.hunks.append(hunk)
+    at += 1
+    while at < len(lines) and not _begins(lines, at):
+        row = lines[at].removesuffix("\r")
+        if row and row[0] not in " +-\\":
+            if hunk.fits() or not row.strip():
+                break
+            file.fault = file.fault or f"has a line that begins with neither a blank nor + or -: {row[:60]!r}"
+        if not row and hunk.fits():
+            break
+        hunk.rows.append(row[:1] if row[:1] == _NO_NEWLINE else row or " ")
+        at += 1
+    while hunk.rows and hunk.rows[-1] == " " and not hunk.fits():
+        hunk.rows.pop()
+    return max(at, hunk.line + 1)
+
+
+def _begins(lines: Sequence[str], at: int) -> bool:
+    line = lines[at]
+    if line.startswith(("@@", "diff --git ")):
+        return True
+    return line.startswith("--- ") and lines[at + 1 : at + 2] != [] and lines[at + 1].startswith("+++ ")
+
+
+def _changes(file: _File) -> Iterator[Outcome]:
+    path = file.old if file.new == _NO_FILE else file.new
+    fault = file.fault or ("names no file" if not path else "")
+    if not fault and file.old != file.new and _NO_FILE not in (file.old, file.new) and not file.moved:
+        fault = f"names two files, {file.old} and {file.new}"
+    if fault:
+        yield NotRead(file.line, f"the diff {fault}")
+    elif file.new == _NO_FILE:
+        yield Proposed(DELETE_FILE.name, {"file_path": path})
+    elif file.old == _NO_FILE:
+        rows = [row for hunk in file.hunks for row in hunk.rows]
+        if any(row[:1] in (" ", "-") for row in rows):
+            yield NotRead(file.line, f"the diff makes {path} anew and has lines of an old one")
+        else:
+            ends = all(hunk.ends("+") for hunk in file.hunks)
+            yield new_file(path, [row[1:] for row in rows if row[:1] == "+"], ends=ends)
+    else:
+        certain = _is_certain(file.hunks)
+        for hunk in file.hunks:
+            yield _edit(file.old, hunk, certain=certain)
+        if file.moved:
+            yield Proposed(MOVE_FILE.name, {"file_path": file.old, "new_path": file.new})
+        elif not file.hunks:
+            yield NotRead(file.line, f"the diff of {path} has no hunk")
+
+
+def _is_certain(hunks: Sequence[_Hunk]) -> bool:
+    """Whether the numbers of all hunks fit their lines and each other."""
+    shift = 0
+    for hunk in hunks:
+        if hunk.numbers is None or not hunk.fits():
+            return False
+        old, removed, new, added = hunk.numbers
+        if new - old != shift + (removed == 0) - (added == 0):
+            return False
+        shift += added - removed
+    return True
+
+
+def _edit(path: str, hunk: _Hunk, *, certain: bool) -> Outcome:
+    old, new = hunk.side("-"), hunk.side("+")
+    if not any(row[:1] in ("-", "+") for row in hunk.rows):
+        return NotRead(hunk.line, "a hunk changes nothing")
+    first = hunk.numbers[0] if hunk.numbers and certain else 0
+    if not old:
+        if first or certain:
+            return Proposed(INSERT_LINES.name, {"file_path": path, "line": first + 1, "text": "\n".join(new) + "\n"})
+        return NotRead(hunk.line, "a hunk adds lines and shows none around them, so their place is not known")
+    ends = hunk.ends("-"), hunk.ends("+")
+    made = edit_of(path, old, new, first)
+    if ends[0] == ends[1]:
+        return made
+    texts = {
+        name: f"{made.parameters[name]}\n" for name, has in zip(("old_string", "new_string"), ends, strict=True) if has
+    }
+    return Proposed(made.tool, {**made.parameters, **texts})

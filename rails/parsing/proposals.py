@@ -1,0 +1,160 @@
+"""Patches, named blocks and a provider's calls in an answer that holds no tool request: what each asks for.
+
+    unified diffs, ``*** Begin Patch``, SEARCH/REPLACE   alone, or in a fence
+    whole files in fences                                with a name
+    ``tool_use`` and ``tool_calls``                      in a JSON fence, or as the whole answer
+
+Each becomes a request like any other: validated, planned by the same edit engine, checked, and shown to a human. What
+is quoted (thoughts, examples, block quotes, fences within fences) is none. A block that is only partly readable is
+refused with the line that is not, and nothing of the answer is taken then: half a patch is another patch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Final, NamedTuple
+
+from rails.core.errors import Refusal
+from rails.core.text import line_column
+from rails.core.tool_request import RawRequest
+from rails.data_formats.strict_json import ParsedJson, parse_strict
+from rails.parsing.blocks import BlockSpan
+from rails.parsing.call_formats.begin_patch import BEGIN, patch_changes
+from rails.parsing.call_formats.named_files import named_file
+from rails.parsing.call_formats.proposed import (
+    NotRead,
+    Outcome,
+    name_in_comment,
+    name_in_heading,
+    name_in_info,
+)
+from rails.parsing.call_formats.provider_json import provider_calls
+from rails.parsing.call_formats.search_replace import OPENING, block_changes
+from rails.parsing.call_formats.unified_diff import diff_changes
+from rails.parsing.results import ToolSchemas
+from rails.parsing.scanner import Scanner
+
+#: Longer answers, and more pieces of one, are not looked through.
+_CHARS: Final = 2_000_000
+_PIECES: Final = 1_000
+#: Lines above a block in which its file may be named.
+_ABOVE: Final = 4
+_SEARCH: Final = re.compile(rf"^{OPENING.pattern}$", re.M)
+_DIFF: Final = re.compile(r"^(?:@@ |@@$|diff --git |--- [^\n]+\n\+\+\+ )", re.M)
+_GIT_HEAD: Final = r"(?:diff |index |new file|deleted file|old mode|new mode|rename |similarity )[^\n]*\n"
+_DIFF_HEAD: Final = re.compile(rf"(?:^|\n)((?:{_GIT_HEAD})*--- [^\n]+\n\+\+\+ [^\n]+\n)\Z")
+#: A fence of one of these is a patch or nothing.
+_PATCH_FENCES: Final = frozenset({"diff", "patch", "udiff"})
+#: Where a list of what is read is asked for.
+FORMS: Final = (
+    "a tool request (a JSON object in a ```json fence, or an XML tool call), a unified diff, a *** Begin Patch, "
+    "SEARCH/REPLACE blocks below the file's name, a whole file in a fence with its name, or a provider's tool_use or "
+    "tool_calls as JSON"
+)
+
+
+class _Block(NamedTuple):
+    """A stretch of the answer, its form, and what it asks for."""
+
+    start: int
+    end: int
+    form: str
+    raw: str
+    outcomes: list[Outcome]
+
+
+def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refusal]:
+    """Yield a request for each change that the blocks of ``text`` ask for; only refusals where one cannot be read."""
+    if len(text) > _CHARS:
+        return
+    blocks = [block for block in _blocks(text, tools) if block.outcomes]
+    found = [_judged(text, block, outcome, tools) for block in blocks for outcome in block.outcomes]
+    refused = [one for one in found if isinstance(one, Refusal)]
+    yield from refused or found
+
+
+def _judged(text: str, block: _Block, outcome: Outcome, tools: ToolSchemas) -> RawRequest | Refusal:
+    line, _ = line_column(text, block.start)
+    if isinstance(outcome, NotRead):
+        message = f"Line {line + outcome.line}, {block.form}: {outcome.message}. Nothing of the answer was taken."
+        return Refusal("patch", message, outcome.hint, block.start, block.end)
+    if outcome.tool not in tools:
+        message = f"Line {line}, {block.form}: there is no tool {outcome.tool!r} here, which it needs."
+        return Refusal(
+            "patch", message, f"There are: {', '.join(sorted(tools)[:20]) or 'none'}.", block.start, block.end
+        )
+    return RawRequest(
+        "", outcome.tool, outcome.parameters, dialect=block.form, start=block.start, end=block.end, raw=block.raw
+    )
+
+
+def _blocks(text: str, tools: ToolSchemas) -> Iterator[_Block]:
+    if text.lstrip()[:1] in ("{", "[") and isinstance(parsed := parse_strict(text.strip()), ParsedJson):
+        yield _Block(0, len(text), "provider JSON", text, list(provider_calls(parsed.value)))
+        return
+    scanner = Scanner(tools)
+    items = list(islice([*scanner.feed(text, whole=True), *scanner.flush()], _PIECES))
+    prose = ""
+    for item in items:
+        if isinstance(item, str):
+            prose += item
+            continue
+        if scanner.strays.around(item.start) is None:
+            yield _of_span(item, prose)
+        # Blocks that follow each other may share the name above the first.
+        prose = f"{prose[-400:].rstrip()}\n\n" if item.container == "patch" else ""
+
+
+def _of_span(span: BlockSpan, prose: str) -> _Block:
+    above = [line for line in prose.split("\n")[-_ABOVE - 1 :] if line.strip()]
+    block = _Block(span.start, span.end, "", span.raw, [])
+    if span.container is not None:
+        return _patch(block, span.raw, above, _header(prose)) if span.container == "patch" else block
+    if span.kind == "xml":
+        return block
+    if not span.closed:
+        return block
+    body = _body(span)
+    whole = "\n".join(body)
+    if span.kind == "json" and isinstance(parsed := parse_strict(whole), ParsedJson):
+        calls = list(provider_calls(parsed.value))
+        if calls:
+            return block._replace(form="provider JSON", outcomes=calls)
+    patch = _patch(block, whole, above, "", span.label)
+    if patch.outcomes or span.label.split(" ")[0].lower() in _PATCH_FENCES:
+        return patch
+    last = above[-1] if above and not prose[prose.rindex(above[-1]) :].strip().startswith(">") else ""
+    return block._replace(form="named block", outcomes=list(named_file(_info(span), body, last)))
+
+
+def _info(span: BlockSpan) -> str:
+    first = span.raw.partition("\n")[0]
+    return first.strip().lstrip("`~-*+0123456789.) \t").strip()
+
+
+def _body(span: BlockSpan) -> list[str]:
+    """Return the lines between the lines of a fence, without the fence's own indentation."""
+    first, *lines = span.raw.removesuffix("\n").split("\n")
+    blanks = first[: len(first) - len(first.lstrip(" \t"))]
+    return [line.removeprefix(blanks) for line in lines[:-1]]
+
+
+def _header(prose: str) -> str:
+    """Return the lines of a diff that stand above its first hunk, which are prose to the scanner."""
+    found = _DIFF_HEAD.search(prose)
+    return found[1] if found else ""
+
+
+def _patch(block: _Block, text: str, above: Sequence[str], header: str, info: str = "") -> _Block:
+    """Return what a patch asks for; nothing where the text is none."""
+    name = name_in_info(info) or next((found for line in reversed(above) if (found := name_in_heading(line))), "")
+    if any(line.strip() == BEGIN for line in text.split("\n")):
+        return block._replace(form="*** Begin Patch", outcomes=list(patch_changes(text)))
+    if _SEARCH.search(text):
+        name = name or name_in_comment(text.lstrip("\n").partition("\n")[0])
+        return block._replace(form="SEARCH/REPLACE", outcomes=list(block_changes(text, above, name)))
+    if header or _DIFF.search(text):
+        return block._replace(form="unified diff", outcomes=list(diff_changes(header + text, name)))
+    return block

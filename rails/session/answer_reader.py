@@ -1,0 +1,67 @@
+"""Reads an answer while it comes: its requests are found, shown, and the gate begins on their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from rails.core import limits
+from rails.core.conversation import ModelAnswer
+from rails.parsing.parse import AnswerParser
+from rails.parsing.results import ParsedAnswer, ParseEvent
+from rails.session import prefetch
+from rails.session.faults import attempted
+from rails.session.feedback import RequestResult
+from rails.session.tool_calls import announce
+from rails.session.turn_context import TurnContext
+
+#: Beginnings and ends of requests that are shown while they come; nobody follows more.
+_ANNOUNCED: Final = 4 * limits.REQUESTS_PER_ANSWER
+
+
+class AnswerReader:
+    """The requests of one answer. After a fault of ours the rest is only kept, and the answer counts as unread.
+
+    ``number`` is the turn's, and begins the ids of the requests. An answer that is not ``live`` was given before:
+    nothing of it is shown while it is read.
+    """
+
+    def __init__(self, context: TurnContext, number: int, *, live: bool = True) -> None:
+        self._context = context
+        self._live = live
+        self._fault: RequestResult | None = None
+        self._announced = 0
+        self._parser = AnswerParser(
+            context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
+        )
+
+    def feed(self, text: str) -> None:
+        """Take the next piece."""
+        if self._live:
+            self._aside("the answer was shown", lambda: self._context.on_text(text))
+        if self._fault is None:
+            self._read(lambda: self._pass_on(self._parser.feed(text)))
+
+    def finish(self, answer: ModelAnswer) -> ParsedAnswer | RequestResult:
+        """Return what was found in the whole ``answer``, or what its author is told of a fault of ours."""
+        found: list[ParsedAnswer] = []
+        if self._fault is None:
+            self._read(lambda: found.append(self._parser.flush(answer.stop_reason, answer.message.calls)))
+        if self._fault is None:
+            self._read(lambda: self._pass_on(found[0].late))
+        return self._fault or found[0]
+
+    def _read(self, step: Callable[[], None]) -> None:
+        outcome = attempted(self._context.publish, (), "your answer was read", step)
+        self._fault = outcome if isinstance(outcome, RequestResult) else None
+
+    def _pass_on(self, found: Sequence[ParseEvent]) -> None:
+        self._announced += len(found)
+        if self._live and found and self._announced <= _ANNOUNCED:
+            self._aside("a request was announced", lambda: announce(self._context, found))
+            self._aside("the checks were prepared", lambda: prefetch.begin(self._context, found))
+
+    def _aside(self, doing: str, step: Callable[[], object]) -> None:
+        """Do what the answer does not depend on; what fails once is left out from then on."""
+        if isinstance(attempted(self._context.publish, (), doing, step), RequestResult):
+            self._live = False

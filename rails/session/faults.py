@@ -1,0 +1,57 @@
+"""An exception in a turn becomes an outcome: the log gets the traceback, the operator and the agent a sentence.
+
+Passed on are the errors that end or pause a session by design: the log cannot be written, the model cannot be
+reached, nobody answered in time. Every other one leaves the session standing, and it can be resumed.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from rails.core.errors import LogError, ModelError, RailsError, UnansweredError
+from rails.core.events.base import Event
+from rails.core.events.session import ErrorEvent
+from rails.core.text import one_line
+from rails.session import feedback
+from rails.session.feedback import RequestResult
+
+T = TypeVar("T")
+_PASSED_ON: Final = (LogError, ModelError, UnansweredError)
+#: Frames of a traceback that are kept, the innermost, and characters of them all.
+_FRAMES: Final = 30
+_CHARS: Final = 12_000
+
+
+def attempted(
+    publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, step: Callable[[], T]
+) -> T | RequestResult:
+    """Return what ``step`` returns, or the outcome of the exception that it raised. ``doing`` says what it is for."""
+    try:
+        return step()
+    except Exception as error:
+        return outcome_of(publish, ids, doing, error)
+
+
+def outcome_of(publish: Callable[[Event], object], ids: tuple[str, ...], doing: str, error: Exception) -> RequestResult:
+    """Publish what went wrong and return what the agent is told; raise ``error`` again where it is passed on."""
+    if isinstance(error, _PASSED_ON):
+        raise error
+    if isinstance(error, RailsError):  # the operator's matter, told in its own words
+        publish(ErrorEvent(f"Failed while {doing}.", one_line(str(error), 600)))
+        return feedback.hindered(ids, doing)
+    publish(fault_event(doing, error))
+    return feedback.internal(ids, doing)
+
+
+def fault_event(doing: str, error: BaseException) -> ErrorEvent:
+    """Return the event of a fault of ours, with its traceback."""
+    where = traceback.extract_tb(error.__traceback__)[-1:]
+    place = f" ({where[0].name}, line {where[0].lineno})" if where else ""
+    lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
+    return ErrorEvent(
+        f"AI-Rails itself failed while {doing}.",
+        f"{type(error).__name__}: {one_line(str(error), 200)}{place}. The session goes on; the log has the traceback.",
+        trace="".join(lines)[-_CHARS:],
+    )

@@ -1,0 +1,54 @@
+"""A tool that looks or runs on its road: asked about where it has to be, run, and what it gave told."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from rails.approval.decision import Decision, sign_tool
+from rails.core.dataclass import replace
+from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
+from rails.core.tool_request import ToolRequest, ToolResult
+from rails.session import feedback
+from rails.session.ask_approval import approval_request_for, ask_permit, has_to_ask, kept_back, may_read
+from rails.session.faults import attempted
+from rails.session.feedback import RequestResult
+from rails.session.turn_context import TurnContext
+from rails.tools.runners import dispatch
+
+
+def carry_out_tool(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
+    """Run a tool, after a human agreed where its definition, a rule or an echo of what the agent read wants it."""
+    account = ""
+    if has_to_ask(context, request):
+        asked = approval_request_for(context, request)
+        agreed = ask_permit(context, (request.id,), asked, sign_tool, decision)
+        if isinstance(agreed, RequestResult):
+            return agreed
+        request, account = agreed.approved.value, agreed.account
+    if request.effect == "run":
+        context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
+    outcome = _run(context, request)
+    return replace(outcome, text=f"{account}\n{outcome.text}") if account else outcome
+
+
+def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
+    definition = context.registry.get(request.tool_name)
+    assert definition is not None, "a validated request has a definition"
+    kept = kept_back(context, request)
+    run = partial(dispatch.run_request, request, definition, context.project, context.registry.runners, kept)
+    result = attempted(context.publish, (request.id,), f"{request.tool_name} ran", run)
+    if isinstance(result, RequestResult):
+        in_doubt = feedback.in_doubt((request.id,), request.tool_name).text if request.effect == "run" else ""
+        result = ToolResult(False, f"{result.text}\n{in_doubt}".rstrip())
+    ids, tool, facts, spent = (request.id,), request.tool_name, result.facts, result.duration_ms
+    context.publish(
+        ToolExecutionResult(ids=ids, ok=result.ok, text=result.text, tool=tool, facts=facts, duration_ms=spent)
+    )
+    decision = may_read(context, request, result.text)
+    if decision is not None and decision.answer != "approve":
+        return feedback.kept_back(ids, tool, decision.reason, stop=decision.answer == "abort")
+    path, digest = facts.get("path"), facts.get("sha256")
+    if isinstance(path, str) and isinstance(digest, str):
+        context.saw(path, digest)
+    context.returned.add(result.text, f"the result of {tool}" + (f" of {path}" if path else ""))
+    return feedback.result(ids, tool, result)

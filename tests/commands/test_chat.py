@@ -1,0 +1,173 @@
+"""A conversation: follow-ups in one session and log, commands between answers, leaving and coming back."""
+
+import io
+import json
+import os
+import pty
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rails.cli import main
+from rails.core.events.session import AgentEngage, HumanSteered, WorkflowEnd
+from rails.log.reader import read_lenient
+from rails.testing.server import StubServer, says
+
+PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
+POLICY = '[[rule]]\ndecision = "allow"\ntool = ["write_file", "edit_file"]\npath = "**"\n'
+
+
+def write(path, content):
+    parameters = {"file_path": path, "content": content}
+    request = {"type": "tool_request", "tool_name": "write_file", "parameters": parameters, "explanation": "x"}
+    return f"I write it.\n```json\n{json.dumps(request)}\n```\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    (tmp_path / "config/ai-rails").mkdir(parents=True)
+    (tmp_path / "config/ai-rails/policy.toml").write_text(POLICY)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def chat(project, tmp_path, monkeypatch, capsys):
+    """Say lines to a model whose answers are given; returns the exit code and what was shown."""
+
+    def talk(answers, lines, *words):
+        file = tmp_path / "recorded.jsonl"
+        file.write_text("".join(f"{json.dumps({'role': 'assistant', 'content': one})}\n" for one in answers))
+        monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        code = main(["chat", "--model", f"recorded:{file}", "--approve", "policy", "--plain", *words])
+        return code, capsys.readouterr().out
+
+    return talk
+
+
+def log_of(project):
+    logs = sorted((project / ".rails/sessions").glob("*/log.jsonl"))
+    assert len(logs) == 1
+    return [record.event for record in read_lenient(logs[0])[0]]
+
+
+def test_a_follow_up_goes_on_in_the_same_session_with_all_that_was_said(chat, project):
+    code, shown = chat(["Hello.", write("a.txt", "one\n"), "Done it.", "Bye."], ["hi", "write a.txt", "thanks"])
+    assert code == 0
+    assert (project / "a.txt").read_text() == "one\n"
+    assert "Bye." in shown
+    events = log_of(project)
+    assert [one.text for one in events if isinstance(one, HumanSteered)] == ["write a.txt", "thanks"]
+    assert sum(isinstance(one, AgentEngage) for one in events) == 1
+    assert not any(isinstance(one, WorkflowEnd) for one in events)
+    assert "ai-rails chat --resume" in shown
+
+
+def test_a_conversation_is_taken_up_again_where_it_stood(chat, project):
+    answers = ["Hello.", "Second.", "Third."]
+    chat(answers, ["hi", "/quit"])
+    code, shown = chat(answers, ["more", "and more"], "--resume")
+    assert code == 0
+    assert "Second." in shown
+    assert "Third." in shown
+    assert len([one for one in log_of(project) if isinstance(one, HumanSteered)]) == 2
+
+
+def test_the_model_gets_the_same_messages_after_coming_back_as_without_leaving(project, monkeypatch, capsys):
+    def said(*rounds):
+        with StubServer([says(f"Answer {number}.") for number in range(4)]) as server:
+            monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-" + "0" * 24)
+            model = ["--model", "anthropic:stub", "--base-url", server.url, "--approve", "policy", "--plain"]
+            for number, lines in enumerate(rounds):
+                monkeypatch.setattr("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+                main(["chat", *model, *(["--resume"] if number else [])])
+        capsys.readouterr()
+        return [[(one["role"], json.dumps(one["content"])) for one in r.body["messages"]] for r in server.requests]
+
+    def plain(requests):
+        return json.loads(json.dumps(requests).replace('\\"cache_control\\": {\\"type\\": \\"ephemeral\\"}', ""))
+
+    at_once = said(["first", "second", "third"])
+    in_two = said(["first", "/quit"], ["second", "third"])
+    assert len(at_once) == len(in_two) == 3
+    assert plain(at_once[-1]) == plain(in_two[-1])
+
+
+def test_undo_takes_back_the_last_step_and_redo_does_it_again(chat, project):
+    answers = [write("a.txt", "one\n"), "Done."]
+    code, shown = chat(answers, ["write", "/undo", "/diff", "/redo", "/diff"])
+    assert code == 0
+    assert "removed a.txt" in shown
+    assert "This session has changed nothing." in shown
+    assert "+one" in shown
+    assert (project / "a.txt").read_text() == "one\n"
+
+
+def test_undo_with_nothing_to_undo_is_a_sentence_and_the_conversation_goes_on(chat):
+    code, shown = chat(["Hello.", "Again."], ["hi", "/undo", "go on"])
+    assert code == 0
+    assert "nothing to undo" in shown
+    assert "Again." in shown
+
+
+@pytest.mark.parametrize("line", ["/help", "/nonsense", "/cost", "/review", "/model", "/agent"])
+def test_every_command_is_answered_and_nothing_of_it_goes_to_the_model(chat, project, line):
+    code, shown = chat(["Hello.", "Again."], ["hi", line, "go on"])
+    assert code == 0
+    assert "Again." in shown
+    assert [one.text for one in log_of(project) if isinstance(one, HumanSteered)] == ["go on"]
+
+
+def test_clear_begins_a_session_anew(chat, project):
+    chat(["Hello.", "Again."], ["hi", "/clear", "hello"])
+    assert len(list((project / ".rails/sessions").iterdir())) == 2
+
+
+def test_another_agent_begins_a_session_of_its_own(chat, project):
+    _, shown = chat(["Hello.", "Again."], ["hi", "/agent reviewer", "hello"])
+    assert "code-review: hello" in shown
+    assert len(list((project / ".rails/sessions").iterdir())) == 2
+
+
+def test_a_question_in_which_all_was_refused_says_so_and_the_next_one_is_heard(chat, project):
+    code, shown = chat([write("../x", "one\n"), "I could not.", "Fine."], ["write", "then leave it"])
+    assert code == 0
+    assert "Fine." in shown
+
+
+def test_no_words_at_all_start_nothing(chat, project):
+    code, _ = chat([], [])
+    assert code == 0
+    assert not (project / ".rails").exists()
+
+
+def test_ai_rails_alone_talks_at_a_terminal_and_helps_elsewhere(project, tmp_path):
+    assert subprocess.run([PROGRAM], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 2
+    theirs, ours = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1"}
+    process = subprocess.Popen([PROGRAM], stdin=ours, stdout=ours, stderr=ours, env=environment, start_new_session=True)
+    os.close(ours)
+    shown, until = b"", time.monotonic() + 60
+    try:
+        os.set_blocking(theirs, False)
+        typed = False
+        while process.poll() is None and time.monotonic() < until:
+            try:
+                shown += os.read(theirs, 65536)
+            except (BlockingIOError, OSError):
+                time.sleep(0.02)
+            if b"\xe2\x80\xba" in shown and not typed:
+                os.write(theirs, b"/quit\r")
+                typed = True
+        assert b"Say what to do" in shown
+        assert process.wait(10) == 0
+    finally:
+        process.kill()
+        process.wait()
+        os.close(theirs)

@@ -1,0 +1,136 @@
+"""Ctrl-C leaves a clean screen and the way to go on, at any moment, and what is resumed remembers how it began."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from rails.testing import StubServer, says
+
+WRITE = '```json\n{"tool": "write_file", "path": "hello.txt", "content": "hello\\n"}\n```\n'
+
+
+@pytest.fixture
+def environment(tmp_path):
+    (tmp_path / "config").mkdir()
+    (tmp_path / "project").mkdir()
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    ours = {"AI_RAILS_CONFIG_DIR": str(tmp_path / "config"), "AI_RAILS_LANG": "en", "ANTHROPIC_API_KEY": "k"}
+    return {**kept, **ours, "TERM": "xterm-256color", "COLUMNS": "100"}
+
+
+class Terminal:
+    """The command on a pseudo-terminal, in a session of its own, so that a typed Ctrl-C reaches it as a signal."""
+
+    def __init__(self, project, environment, *words):
+        self.master, slave = pty.openpty()
+        command = [sys.executable, "-m", "rails", *words]
+        code = "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+        code += "os.execv(sys.argv[1], sys.argv[1:])"
+        starter = [sys.executable, "-c", code, *command]
+        self.process = subprocess.Popen(starter, cwd=project, env=environment, stdin=slave, stdout=slave, stderr=slave)
+        os.close(slave)
+        self.seen = ""
+
+    def until(self, words, seconds=60):
+        end = time.monotonic() + seconds
+        while words not in self.seen:
+            assert time.monotonic() < end, f"{words!r} did not appear: {self.seen[-800:]!r}"
+            self._read(0.1)
+
+    def _read(self, seconds):
+        if select.select([self.master], [], [], seconds)[0]:
+            try:
+                self.seen += os.read(self.master, 65536).decode("utf-8", "replace")
+            except OSError:  # the other end is closed
+                return False
+        return True
+
+    def end(self):
+        end = time.monotonic() + 60
+        while self.process.poll() is None and time.monotonic() < end:
+            self._read(0.05)
+        while select.select([self.master], [], [], 0)[0] and self._read(0):
+            pass
+        os.close(self.master)
+        return self.process.wait(timeout=10)
+
+
+@pytest.mark.parametrize("moment", ["answering", "asking"])
+def test_control_c_ends_with_a_summary_and_the_command_to_go_on(tmp_path, environment, moment):
+    project = tmp_path / "project"
+    slow = {"chunk_chars": 12, "pause_s": 0.2} if moment == "answering" else {}
+    replies = [says(f"I begin.\n\nNow\n{'and then ' * 500 if slow else WRITE}", **slow)]
+    with StubServer(replies) as stub:
+        words = ("run", "write hello", "--model", "anthropic:claude-test", "--base-url", stub.url)
+        terminal = Terminal(project, environment, *words)
+        terminal.until("I begin." if moment == "answering" else "then Enter: ")
+        os.write(terminal.master, b"\x03")
+        assert terminal.end() == 130
+    assert "Traceback" not in terminal.seen
+    for words in ("stopped by Ctrl-C", "summary", "go on:", "ai-rails run --resume ", "\x1b[?25h"):
+        assert words in terminal.seen, words
+    assert "undo it:" not in terminal.seen
+    assert not (project / "hello.txt").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_session_that_a_signal_ends_says_how_to_go_on(tmp_path, environment, number):
+    project = tmp_path / "project"
+    with StubServer([says("I begin.\n\nNow\n" + "and then " * 500, chunk_chars=12, pause_s=0.2)]) as stub:
+        words = ("run", "write hello", "--model", "anthropic:claude-test", "--base-url", stub.url)
+        terminal = Terminal(project, environment, *words)
+        terminal.until("I begin.")
+        terminal.process.send_signal(number)
+        assert terminal.end() == 128 + number
+    assert "Traceback" not in terminal.seen
+    for words in (f"stopped by {number.name}", "go on:", "ai-rails run --resume "):
+        assert words in terminal.seen, words
+
+
+def began(project, environment, url):
+    """A session that was interrupted by a kill, with a model and a server named."""
+    words = ("run", "x", "--model", "anthropic:claude-test", "--base-url", url, "--correction", "model")
+    return subprocess.Popen(
+        [sys.executable, "-m", "rails", *words],
+        cwd=project, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def resumed(project, environment, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "rails", "run", "--resume", *words, "--approve", "policy"],
+        cwd=project, env=environment, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("whose", ["mine", "somebody else's"])
+def test_resume_goes_to_the_same_server_if_this_user_chose_it(tmp_path, environment, whose):
+    project = tmp_path / "project"
+    with StubServer([says("never sent", hang_s=60), says("Done.")]) as stub, StubServer([says("Done.")]) as usual:
+        process = began(project, environment, stub.url)
+        deadline = time.monotonic() + 60
+        while not stub.requests and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait(timeout=30)
+        if whose != "mine":  # the log comes with a checkout
+            (tmp_path / "config" / "answers.key").write_bytes(b"x" * 32)
+            environment["ANTHROPIC_BASE_URL"] = usual.url
+        done = resumed(project, environment)
+        asked = len(stub.requests)
+    log = next((project / ".rails" / "sessions").iterdir()) / "log.jsonl"
+    limits = json.loads(log.read_text().splitlines()[0])["details"]["limits"]
+    assert (limits["model"], limits["base_url"]) == ("anthropic:claude-test", stub.url)
+    if whose == "mine":
+        assert f"--model anthropic:claude-test --base-url {stub.url} --correction model" in done.stdout
+        assert (asked, done.returncode) == (2, 0), done.stdout
+    else:
+        assert "does not show that you chose them" in done.stdout
+        assert asked == 1

@@ -1,0 +1,119 @@
+"""Answers as people paste them from a chat: patches, named blocks, a provider's JSON. Read, or refused by name."""
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from rails.core.errors import Refusal
+from rails.core.tool_request import RawRequest
+from rails.edits.plan import plan
+from rails.parsing.parse import AnswerParser, parse, with_proposals
+from rails.session.project import registry_of
+from rails.tools.validate import validate
+
+from .helpers import save
+
+CASES = Path(__file__).parent.parent / "cases" / "pasted"
+FILES = json.loads((CASES / "project.json").read_text(encoding="utf-8"))
+EXPECTED = json.loads((CASES / "expected.json").read_text(encoding="utf-8"))
+#: What somebody who pastes is told where nothing is found.
+NOTHING = "What is read"
+PROPOSED = {"unified diff", "*** Begin Patch", "SEARCH/REPLACE", "named block", "provider JSON"}
+
+
+@cache
+def registry():
+    """The tools that ship; no project adds any here."""
+    return registry_of(CASES)
+
+
+@pytest.fixture
+def project(tmp_path):
+    for name, text in FILES.items():
+        save(tmp_path, name, text)
+    return tmp_path
+
+
+def result(project, text, size=0):
+    """The files that an answer changes, by path; or everything that is said against it."""
+    reader = AnswerParser(registry().shapes(), report_unread_calls=True)
+    for start in range(0, len(text), size or len(text)):
+        reader.feed(text[start : start + (size or len(text))])
+    found = reader.flush("end_turn")
+    said = [refusal.message for refusal in found.refusals]
+    requests = []
+    for raw in found.requests:
+        judged = validate(raw, registry(), "coder")
+        if isinstance(judged, tuple):
+            said += [refusal.message for refusal in judged]
+        else:
+            requests.append(judged)
+    planned = plan(requests, project)
+    said += [refusal.message for refusal in planned.refusals]
+    if said or not requests:
+        return " ".join(said) or NOTHING
+    return {str(one.path): None if one.after is None else one.after.decode() for one in planned.changes.changes}
+
+
+def case(name):
+    return (CASES / f"{name}.md").read_bytes().decode()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_pasted_answer_is_read_as_it_was_meant_or_refused_by_name(project, name):
+    wanted = EXPECTED[name]
+    said = result(project, case(name))
+    if "files" in wanted:
+        assert said == wanted["files"]
+    else:
+        assert isinstance(said, str), said
+        assert wanted["refused"] in said
+
+
+def test_every_case_has_an_expectation_and_most_forms_are_read():
+    assert {path.stem for path in CASES.glob("*.md")} == set(EXPECTED)
+    assert len(EXPECTED) >= 60
+    assert sum("files" in one for one in EXPECTED.values()) >= 50
+
+
+@pytest.mark.parametrize(
+    "name", ["diff-two-files", "diff-two-hunks", "diff-two-fences", "search-two", "file-two", "patch-all-kinds"]
+)
+@pytest.mark.parametrize("size", [1, 7])
+def test_how_an_answer_was_cut_into_chunks_does_not_matter(project, name, size):
+    assert result(project, case(name), size) == EXPECTED[name]["files"]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_whole_text_gives_the_same_requests_as_a_stream(name):
+    shapes, text = registry().shapes(), case(name)
+    reader = AnswerParser(shapes, report_unread_calls=True)
+    reader.feed(text)
+    streamed = reader.flush("end_turn")
+    whole = with_proposals(parse(text, shapes), text, shapes)
+    assert whole.requests == streamed.requests
+
+
+@pytest.mark.parametrize("name", [name for name in EXPECTED if "files" in EXPECTED[name]])
+def test_nothing_is_taken_out_of_an_answer_that_was_cut(name):
+    text = case(name)
+    for end in range(0, len(text), max(1, len(text) // 10)):
+        reader = AnswerParser(registry().shapes(), report_unread_calls=True)
+        reader.feed(text[:end])
+        assert not {one.dialect for one in reader.flush("max_tokens").requests} & PROPOSED
+
+
+def test_a_patch_in_an_answer_with_a_tool_request_is_not_taken():
+    reader = AnswerParser(registry().shapes(), report_unread_calls=True)
+    reader.feed(case("diff-git") + '\n```json\n{"tool": "read_file", "file_path": "notes.txt"}\n```\n')
+    assert [request.tool_name for request in reader.flush("end_turn").requests] == ["read_file"]
+
+
+def test_what_is_read_names_its_form_and_its_place():
+    shapes, text = registry().shapes(), case("diff-two-files")
+    found = with_proposals(parse(text, shapes), text, shapes)
+    assert [one.dialect for one in found.requests] == ["unified diff"] * 2
+    assert all(text[one.start : one.end].startswith("```diff") for one in found.requests)
+    assert all(isinstance(one, RawRequest) and not isinstance(one, Refusal) for one in found.requests)

@@ -1,0 +1,49 @@
+"""A thousand calls of a hook while the warm gate is killed between and under them: no wrong answer, no orphan."""
+
+import os
+import random
+import signal
+import threading
+import time
+
+from rails.integrations.daemon.client import answer_call
+from rails.integrations.hooks.examples import CLEAN, MISTAKE, example
+from tests.integrations.conftest import project  # noqa: F401 - a fixture
+from tests.integrations.test_daemon import gates, runtime  # noqa: F401 - a fixture
+
+CALLS = int(os.environ.get("AI_RAILS_HOOK_CALLS", "1000"))
+
+
+def test_a_thousand_calls_with_kills_are_answered_right(project, runtime):  # noqa: F811
+    chance, wrong, done = random.Random(7), [], threading.Event()
+    kills = said = 0
+
+    def kill():
+        nonlocal kills
+        while not done.wait(chance.uniform(0.05, 0.6)):
+            for process in gates(runtime):
+                os.kill(process, signal.SIGKILL)
+                kills += 1
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    until = time.monotonic() + 900
+    try:
+        for number in range(CALLS):
+            assert time.monotonic() < until, f"{number} calls in a quarter of an hour"
+            bad = chance.random() < 0.5
+            data = example("claude-code", project, MISTAKE if bad else CLEAN, file=f"f{number % 50}.py")
+            answer = answer_call("claude-code", data, dict(os.environ))
+            denied = '"permissionDecision":"deny"' in answer.out
+            if "could not judge" in answer.out and not denied:
+                said += 1  # as configured: let through, told, and judged at the end of the answer
+            elif answer.code or denied != bad:
+                wrong.append((number, bad, answer.out[:300], answer.err[:300]))
+    finally:
+        done.set()
+        killer.join(10)
+    print(f"{CALLS} calls, {kills} kills, {said} said to be unjudged, {len(wrong)} wrong")
+    assert wrong == []
+    assert said <= CALLS // 50
+    assert kills > CALLS // 100
+    assert len(gates(runtime)) <= 1

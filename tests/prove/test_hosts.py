@@ -1,0 +1,220 @@
+"""The real hosts, headless, with a scripted model on loopback: a broken edit is refused before it is on the disk.
+
+Claude Code and Codex come from npm, pinned, into a folder of their own; without npm the tests fail and say so. Each
+host gets a home of its own, telemetry and updates are switched off, and the only server it is told of is the stub.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from rails.core.events.changes import GateVerdict
+from rails.edits.checkpoints import History
+from rails.log.reader import read_lenient
+from rails.testing.server import StubServer, call, says
+
+PACKAGES = {"claude-code": "@anthropic-ai/claude-code@2.1.330", "codex": "@openai/codex@0.169.0"}
+BINARY = {"claude-code": "claude", "codex": "codex"}
+PROGRAM = str(Path(sys.executable).with_name("ai-rails"))
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_TELEMETRY": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "IS_SANDBOX": "1",
+}
+
+
+class Model(StubServer):
+    """The scripted model; what a host asks besides (titles, token counts) gets a word and takes no reply."""
+
+    def next_reply(self, request):
+        if "count_tokens" in request.path or not request.body.get("tools"):
+            return says("ok")
+        return super().next_reply(request)
+
+    def told(self):
+        """Everything that the model was told, as one text."""
+        return json.dumps([request.body for request in self.requests])
+
+
+@pytest.fixture(scope="session")
+def hosts(tmp_path_factory):
+    """Install the hosts once."""
+    folder = Path(os.environ.get("AI_RAILS_HOSTS") or tmp_path_factory.mktemp("hosts"))
+    missing = [
+        package for host, package in PACKAGES.items() if not (folder / "node_modules/.bin" / BINARY[host]).exists()
+    ]
+    if missing:
+        npm = shutil.which("npm")
+        assert npm, "npm is missing: the real hosts were NOT tried"
+        install = [npm, "install", "--no-audit", "--no-fund", "--silent", "--prefix", str(folder), *missing]
+        subprocess.run(install, check=True, timeout=600)
+    return folder / "node_modules/.bin"
+
+
+class Run:
+    """One project with our hooks in a host's settings, and one headless run of the host in it."""
+
+    def __init__(self, host, hosts, tmp_path):
+        self.host, self.hosts = host, hosts
+        self.project, self.home = tmp_path / "project", tmp_path / "home"
+        self.runtime = Path(tempfile.mkdtemp(prefix="ar", dir="/tmp"))
+        for folder in (self.project, self.home):
+            folder.mkdir()
+        (self.project / "ruff.toml").write_text("line-length = 100\n")
+        (self.project / "a.py").write_text("a = 1\nb = 2\n")
+        (self.home / ".gitconfig").write_text("[user]\n\tname = x\n\temail = x@x.invalid\n")
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "XDG_RUNTIME_DIR": str(self.runtime)}
+        self.environment |= {"CODEX_HOME": str(self.home / ".codex"), "STUB_KEY": "x", **QUIET}
+        for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+            subprocess.run(["git", *words], cwd=self.project, env=self.environment, check=True)
+        self.ours("hook", "install", host, "--user", *(["--rewrite"] if host == "codex" else []))
+
+    def ours(self, *words):
+        ran = subprocess.run(
+            [PROGRAM, *words],
+            cwd=self.project,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        return ran.stdout
+
+    def go(self, *replies, more=()):
+        """Run the host until its model says that it is done; returns the model."""
+        with Model(replies) as model:
+            if self.host == "codex":
+                words = self.codex(model.url)
+            else:
+                self.environment |= {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": "sk-test"}
+                words = ["-p", "go", "--permission-mode", "acceptEdits", "--allowedTools", "Bash"]
+                words += ["--output-format", "stream-json", "--verbose"]
+            binary = str(self.hosts / BINARY[self.host])
+            subprocess.run(
+                [binary, *words, *more],
+                cwd=self.project,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=170,
+                check=True,
+            )
+        return model
+
+    def codex(self, url):
+        provider = f'[model_providers.stub]\nname = "stub"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
+        head = 'model = "gpt-5.5"\nmodel_provider = "stub"\n[analytics]\nenabled = false\n'
+        (self.home / ".codex/config.toml").write_text(f'{head}{provider}env_key = "STUB_KEY"\n')
+        words = ["exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+        return [*words, "-s", "danger-full-access", "-C", str(self.project), "go"]
+
+    def write(self, name, content, number):
+        """A reply that writes a new file."""
+        if self.host == "codex":
+            lines = "".join(f"+{line}\n" for line in content.splitlines())
+            patch = f"*** Begin Patch\n*** Add File: {name}\n{lines}*** End Patch\n"
+            return call("apply_patch", patch, call_id=f"custom_{number}")
+        arguments = {"file_path": str(self.project / name), "content": content}
+        return call("Write", json.dumps(arguments), call_id=f"toolu_{number}")
+
+    def shell(self, command, number):
+        """A reply that runs a command."""
+        if self.host == "codex":
+            return call("exec_command", json.dumps({"cmd": command}), call_id=f"call_{number}")
+        return call("Bash", json.dumps({"command": command, "description": "x"}), call_id=f"toolu_{number}")
+
+    def edit(self, old, new, number):
+        """A reply that edits a.py."""
+        if self.host == "codex":
+            patch = f"*** Begin Patch\n*** Update File: a.py\n@@\n-{old}\n+{new}\n*** End Patch\n"
+            return call("apply_patch", patch, call_id=f"custom_{number}")
+        arguments = {"file_path": str(self.project / "a.py"), "old_string": old, "new_string": new}
+        return call("Edit", json.dumps(arguments), call_id=f"toolu_{number}")
+
+    def verdicts(self):
+        logs = sorted((self.project / ".rails/sessions").glob(f"{self.host}-*/log.jsonl"))
+        found = [one.event for log in logs for one in read_lenient(log)[0]]
+        return [event.verdict.status for event in found if isinstance(event, GateVerdict)]
+
+    def close(self):
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if str(self.runtime).encode() in (entry / "environ").read_bytes():
+                        os.kill(int(entry.name), signal.SIGKILL)
+                except (OSError, ProcessLookupError):
+                    continue
+        shutil.rmtree(self.runtime, ignore_errors=True)
+
+
+@pytest.fixture(params=["claude-code", "codex"])
+def run(request, hosts, tmp_path):
+    made = Run(request.param, hosts, tmp_path)
+    yield made
+    made.close()
+
+
+def test_a_broken_edit_is_refused_before_it_is_on_the_disk_corrected_and_found_in_review(run):
+    model = run.go(run.write("b.py", "x = undefined\n", 1), run.write("b.py", "x = 1\n", 2), says("done"))
+    assert (run.project / "b.py").read_text() == "x = 1\n"
+    assert "b.py:1:5 F821" in model.told()
+    assert run.verdicts()[:2] == ["fail", "pass"]
+    session = next((run.project / ".rails/sessions").iterdir()).name
+    shown = run.ours("review", session)
+    assert "F821" in shown
+    assert "stopped by the checks" in shown
+
+
+def test_a_clean_edit_goes_through(run):
+    run.go(run.edit("b = 2", "b = 3", 1), says("done"))
+    assert (run.project / "a.py").read_text() == "a = 1\nb = 3\n"
+
+
+def test_formatting_goes_through_and_the_model_is_told(run):
+    model = run.go(run.write("b.py", "x  =  1\n", 1), says("done"))
+    assert (run.project / "b.py").read_text() == "x = 1\n"
+    assert "changed your text before it was written" in model.told()
+
+
+def test_what_the_shell_wrote_is_caught_at_the_latest_at_the_end(run):
+    replies = (
+        run.shell("echo 'y = undefined' > c.py", 1),
+        says("done"),
+        run.shell("echo 'y = 1' > c.py", 2),
+        says("done"),
+    )
+    model = run.go(*replies)
+    assert "c.py:1:5 F821" in model.told()
+    assert (run.project / "c.py").read_text() == "y = 1\n"
+
+
+def test_four_edits_in_a_row_are_each_judged(run):
+    replies = [run.write(f"f{number}.py", f"x = {number}\n", number) for number in range(4)]
+    run.go(*replies, says("done"))
+    assert run.verdicts().count("pass") >= 4
+
+
+def test_what_the_host_wrote_can_be_undone(run):
+    run.go(run.edit("b = 2", "b = 3", 1), says("done"))
+    History(run.project).undo()
+    assert (run.project / "a.py").read_text() == "a = 1\nb = 2\n"
+
+
+def test_without_our_program_the_edit_goes_through_and_nothing_breaks(run):
+    run.environment["PATH"] = "/usr/bin:/bin"
+    settings = run.home / (".codex/hooks.json" if run.host == "codex" else ".claude/settings.json")
+    settings.write_text(settings.read_text().replace(PROGRAM, "/nonexistent/ai-rails"))
+    node = Path(shutil.which("node")).parent
+    run.environment["PATH"] += f":{node}"
+    run.go(run.write("b.py", "x = undefined\n", 1), says("done"), says("done"))
+    assert (run.project / "b.py").exists()

@@ -1,0 +1,75 @@
+"""Only whole answers are carried out, and one answer costs a bounded number of requests, records and characters."""
+
+import json
+
+import pytest
+
+from rails.core import limits
+from rails.core.conversation import Message, ModelAnswer, NativeCall, TextPart, Usage
+
+
+def request(tool, **parameters):
+    body = {"type": "tool_request", "tool_name": tool, "parameters": parameters, "explanation": "because"}
+    return f"```json\n{json.dumps(body)}\n```\n"
+
+
+def stopped(stop, *parts):
+    pieces = tuple(TextPart(part) if isinstance(part, str) else part for part in parts)
+    return ModelAnswer(Message("assistant", pieces), stop, Usage(), "scripted")
+
+
+WRITE = request("write_file", file_path="b.txt", content="new\n")
+READ = request("read_file", file_path="a.txt")
+NATIVE = NativeCall("c1", "write_file", '{"file_path": "b.txt", "content": "new"}')
+
+
+@pytest.mark.parametrize("stop", ["max_tokens", "cut", "refusal", "pause_turn"])
+@pytest.mark.parametrize("parts", [(WRITE,), (READ,), (READ + WRITE,), (WRITE + "```json\n{"), (WRITE, NATIVE)])
+def test_whole_requests_of_an_answer_that_broke_off_are_held_back(work, stop, parts):
+    (work.project / "a.txt").write_text("one\n", "utf-8")
+    done = work(stopped(stop, *parts), "I see.", approvals=["approve"])
+    assert not (work.project / "b.txt").exists()
+    assert done.events("TOOL_EXECUTION_RESULT") == []
+    assert done.events("APPROVAL_REQUESTED") == []
+    assert f"ended with '{stop}'" in done.told[0]
+    assert "Send them again" in done.told[0]
+    assert done.ending.outcome == "nothing_done"
+
+
+@pytest.mark.parametrize("stop", ["end_turn", "tool_use", "stop_sequence"])
+def test_an_answer_that_ended_as_answers_do_is_carried_out(work, stop):
+    done = work(stopped(stop, WRITE), "Done.", approvals=["approve"])
+    assert (work.project / "b.txt").read_text("utf-8") == "new\n"
+    assert done.ending.outcome == "done"
+
+
+BAD = (
+    '```json\n{"type": "tool_request", "tool_name": "write_file", "parameters": {"file_path": "x" "content": 1}}\n```\n'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        READ * 2_000,
+        WRITE * 2_000,
+        BAD * 2_000,
+        request("nothing_like_this", x=1) * 2_000,
+        '```json\n{"a": 1}\n```\n' * 2_000,
+        (READ + BAD) * 1_000,
+    ],
+    ids=["reads", "writes", "broken", "unknown tools", "no requests", "mixed"],
+)
+def test_an_answer_of_thousands_of_blocks_is_bounded(work, text):
+    (work.project / "a.txt").write_text("word " * 4_000, "utf-8")
+    done = work(text, "I see.", approvals=["approve"] * 3)
+    assert len(done.records) < 12 * limits.REQUESTS_PER_ANSWER
+    assert len(done.events("TOOL_EXECUTION_RESULT")) <= limits.REQUESTS_PER_ANSWER
+    assert all(len(text) < limits.ANSWER_FEEDBACK_CHARS * 1.4 for text in done.told)
+
+
+def test_results_that_do_not_fit_in_one_message_are_cut_and_say_so(work):
+    (work.project / "a.txt").write_text("word " * 4_000, "utf-8")
+    done = work(READ * 45, "I see.")
+    assert "asked for too much at once" in done.told[0]
+    assert len(done.told[0]) < limits.ANSWER_FEEDBACK_CHARS * 1.1
