@@ -29,7 +29,7 @@ VERBS: Final[Mapping[str, str]] = {
     "serve": "the sessions as a page in the browser, on this machine only",
     "why": "which edit made a line, and who approved it",
     "tools": "list, show, check, start, trust, try, import and offer tools",
-    "n8n": "workflows of n8n: rules, node catalogue, picture, diff",
+    "n8n": "workflows of n8n: rules, node catalogue, picture, diff, dry run",
     "grants": "list the grants in force, or revoke one",
     "policy": "check your policy file and try it on past sessions",
     "config": "show every setting, its value and where it comes from",

@@ -1,4 +1,4 @@
-"""``ai-rails n8n``: the rules for workflows, the catalogue they are judged by, pictures and differences."""
+"""``ai-rails n8n``: the rules for workflows, the catalogue they are judged by, pictures, differences, dry runs."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ def options(parser: argparse.ArgumentParser) -> None:
         "Actions: rules, catalogue [info], catalogue build SOURCE (your n8n: an export:nodes file, a folder or "
         ".tgz files), names SOURCE [-o FILE.json] (the list that AI-Rails ships, rebuilt), "
         "draw FLOW.json [--before OLD.json] [-o FILE.svg], draw --project [FOLDER] [-o FILE.svg] (who calls whom), "
-        "diff OLD.json NEW.json, account read URL [-o .rails.toml] (what your n8n has, through its API).",
+        "diff OLD.json NEW.json, account read URL [-o .rails.toml] (what your n8n has, through its API), "
+        "try FLOW.json [--data SAMPLE.json] (a dry run without n8n: which way items go, what nodes put out).",
     )
-    about_flows = ("rules", "catalogue", "names", "draw", "diff", "account")
+    about_flows = ("rules", "catalogue", "names", "draw", "diff", "account", "try")
     parser.add_argument("action", nargs="?", choices=about_flows, default="rules", help="what to do (default: rules)")
     parser.add_argument("words", nargs="*", help="files, or info and build, as the action needs them")
     parser.add_argument("--build", metavar="SOURCE", help="with catalogue: the same as catalogue build SOURCE")
@@ -43,12 +44,30 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="with draw, names and account: where (default: FLOW.svg, the screen; - is the screen)",
     )
+    _add_try_options(parser)
     parser.add_argument("--json", action="store_true", help="the result as JSON")
 
 
+def _add_try_options(parser: argparse.ArgumentParser) -> None:
+    """Add what ``try`` takes beside the workflow's file."""
+    parser.add_argument("--data", metavar="FILE", help="with try: items for the start, or {node: items} (JSON)")
+    parser.add_argument("--start", metavar="NODE", default="", help="with try: begin at this node (default: a trigger)")
+    parser.add_argument("--now", metavar="DATE", help="with try: the time that it is in the run (ISO 8601)")
+    parser.add_argument(
+        "--timezone", default="", metavar="ZONE", help="with try: the time zone (default: the workflow's)"
+    )
+    parser.add_argument(
+        "--run-code", action="store_true", help="with try: run Code nodes with Node, which is asked about first"
+    )
+
+
 def run(options: argparse.Namespace) -> int:
-    """List the rules, build or show the catalogue, rebuild the shipped names, draw a workflow, or compare two."""
+    """List the rules, build or show the catalogue, rebuild the shipped names, draw, compare or try workflows."""
     words: list[str] = options.words
+    if options.action == "try":
+        from rails.commands import n8n_try
+
+        return n8n_try.try_flow(options, words)
     if options.action == "draw":
         return _draw(options, words)
     if options.action == "diff":

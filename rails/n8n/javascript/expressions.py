@@ -147,10 +147,11 @@ def node_references(code: str) -> Iterator[Reference]:
         if match["quote"] == "`" and "${" in raw:
             continue
         harmless = parsed is not None and parsed.may_not_fail(match.start())
-        yield Reference(_unescape(raw), match.start(group), match.end(group), harmless)
+        yield Reference(string_value(raw), match.start(group), match.end(group), harmless)
 
 
-def _unescape(raw: str) -> str:
+def string_value(raw: str) -> str:
+    """Return a text as JavaScript reads it between quotes."""
     if "\\" not in raw:
         return raw
     return _ESCAPE.sub(_character, raw)

@@ -1,0 +1,255 @@
+"""n8n's filter of version 2 nodes (If, Filter, Switch) and the conditions of version 1, decided on evaluated values."""
+
+from __future__ import annotations
+
+import json
+import operator
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from rails.n8n.try_run import values
+from rails.n8n.try_run.builtins import read_json_text
+from rails.n8n.try_run.dates import DateTime
+from rails.n8n.try_run.durations import ZONE, zone
+from rails.n8n.try_run.js_date import JsDate
+from rails.n8n.try_run.patterns import RegExp
+from rails.n8n.try_run.values import (
+    UNDEFINED,
+    NodeFault,
+    NotModelled,
+    Thrown,
+    Value,
+    is_numeric,
+    same,
+    to_number,
+    to_text,
+)
+
+
+def holds(given: Value, index: int) -> bool:
+    """Return whether an evaluated filter is true for the item ``index``. Raises NodeFault where n8n does."""
+    if not isinstance(given, dict) or not isinstance(given.get("conditions"), list):
+        return True
+    options = {"caseSensitive": True, "typeValidation": "strict", "version": 1, **(given.get("options") or {})}
+    results = (_condition(one, options, number, index) for number, one in enumerate(given["conditions"]))
+    return any(results) if given.get("combinator") == "or" else all(results)
+
+
+def _condition(one: Mapping[str, Value], options: Mapping[str, Value], number: int, index: int) -> bool:
+    sign = one.get("operator") or {}
+    kind, name = sign.get("type"), sign.get("operation")
+    place = f"[condition {number}, item {index}]"
+    strict, version = options["typeValidation"] == "strict", options["version"]
+    left = _typed(one.get("leftValue", UNDEFINED), kind, strict, version, place)
+    right_kind = sign.get("rightType") or kind
+    single = bool(sign.get("singleValue"))
+    right = UNDEFINED if single else _typed(one.get("rightValue", UNDEFINED), right_kind, strict, version, place)
+    exists = left not in values.NOTHING and left == left  # noqa: PLR0124 - NaN is not itself
+    if name in {"exists", "notExists"}:
+        return exists is (name == "exists")
+    if kind == "string":
+        return _string(left, right, str(name), ignore_case=not options["caseSensitive"])
+    if kind == "array":
+        return _array(
+            left if isinstance(left, list) else [], right, str(name), ignore_case=not options["caseSensitive"]
+        )
+    if name in {"empty", "notEmpty"}:
+        empty = not exists or (kind == "object" and not left)
+        return empty is (name == "empty")
+    if kind == "boolean" and name in {"true", "false"}:
+        return values.truthy(left) is (name == "true")
+    return _ordered(str(kind), left, right, str(name))
+
+
+def _string(left: Value, right: Value, name: str, *, ignore_case: bool) -> bool:
+    first, second = ("" if one in values.NOTHING else to_text(one) for one in (left, right))
+    if ignore_case:
+        first = first.lower()
+        second = second if name in {"regex", "notRegex"} else second.lower()
+    positive = name[3].lower() + name[4:] if name.startswith("not") else name
+    if positive == "regex":
+        pattern, flags = second, ""
+        if second.startswith("/") and second.rfind("/") > 0:
+            pattern, flags = second[1 : second.rfind("/")], second[second.rfind("/") + 1 :]
+        found = RegExp(pattern, flags).exec(first) is not None
+    elif positive in _TEXTS:
+        found = _TEXTS[positive](first, second)
+    else:
+        return False
+    return found is not name.startswith("not")
+
+
+_TEXTS: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "contains": lambda a, b: b in a,
+    "empty": lambda a, _: a == "",
+    "endsWith": lambda a, b: a.endswith(b),
+    "equals": lambda a, b: a == b,
+    "startsWith": lambda a, b: a.startswith(b),
+}
+_ORDER: Final[Mapping[str, Callable[[float, float], bool]]] = {
+    "after": operator.gt,
+    "afterOrEquals": operator.ge,
+    "before": operator.lt,
+    "beforeOrEquals": operator.le,
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+}
+_LENGTHS: Final = {"lengthEquals": operator.eq, "lengthNotEquals": operator.ne, "lengthGt": operator.gt,
+                   "lengthLt": operator.lt, "lengthGte": operator.ge, "lengthLte": operator.le}  # fmt: skip
+
+
+def _array(left: list[Value], right: Value, name: str, *, ignore_case: bool) -> bool:
+    if name in {"contains", "notContains"}:
+        found = any(same(one, right) for one in left)
+        if ignore_case and isinstance(right, str):
+            found = any(isinstance(one, str) and one.lower() == right.lower() for one in left)
+        return found is (name == "contains")
+    if name in {"empty", "notEmpty"}:
+        return (not left) is (name == "empty")
+    return bool(_LENGTHS[name](len(left), right)) if name in _LENGTHS and is_numeric(right) else False
+
+
+def _ordered(kind: str, left: Value, right: Value, name: str) -> bool:
+    if kind == "dateTime":
+        if left in values.NOTHING or right in values.NOTHING:
+            return False
+        left, right = left.millis(), right.millis()
+    if name in {"equals", "notEquals"}:
+        return same(left, right) is (name == "equals")
+    if name not in _ORDER or kind not in {"number", "dateTime"}:
+        return False
+    return _ORDER[name](to_number(left), to_number(right))
+
+
+def _typed(value: Value, kind: Value, strict: bool, version: float, place: str) -> Value:
+    """Return a value as a comparison of its type takes it. Raises NodeFault where it cannot."""
+    if value in values.NOTHING or kind == "any":
+        return value
+    try:
+        if kind == "boolean" and not strict:
+            return _boolean(value) if version >= 2 else values.truthy(value)
+        if kind == "number" and version >= 3 and (value == [] or (isinstance(value, str) and not value.strip())):
+            return None
+        return converted(value, str(kind), strict=strict)
+    except (ValueError, Thrown):
+        found = values.type_of(value)
+        if kind == "boolean" and not strict:
+            return values.truthy(value)
+        if strict:
+            said = f"Wrong type: '{to_text(value)}' is {_a(found)} but was expecting {_a(str(kind))} {place}"
+        else:
+            said = f"Conversion error: the {found} '{to_text(value)}' can't be converted to {_a(str(kind))} {place}"
+        raise NodeFault(said) from None
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[:1] in 'aeiou' else 'a'} {noun}"
+
+
+def converted(value: Value, kind: str, *, strict: bool = False) -> Value:
+    """Return a value as a field of a type holds it. Raises ValueError for one that cannot be."""
+    if strict and not _IS.get(kind, lambda _: True)(value):
+        raise ValueError(kind)
+    if kind == "string":
+        return values.stringified(value) if isinstance(value, dict | list) else to_text(value)
+    if kind == "number":
+        number = to_number(value)
+        if number != number:  # noqa: PLR0124 - NaN is not itself
+            raise ValueError(kind)
+        return number
+    if kind == "boolean":
+        return _boolean(value)
+    if kind == "dateTime":
+        return _date(value)
+    if kind in {"array", "object"}:
+        return _parsed(value, list if kind == "array" else dict)
+    if kind == "binary":
+        raise NotModelled("binary data")
+    return value
+
+
+_IS: Final[Mapping[str, Callable[[Value], bool]]] = {
+    "string": lambda value: isinstance(value, str),
+    "number": is_numeric,
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict | list),
+}
+
+
+def _boolean(value: Value) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.lower() in {"true", "false"}:
+        return value.lower() == "true"
+    if not (isinstance(value, str) and not value.strip()) and to_number(value) in (0, 1):
+        return to_number(value) == 1
+    raise ValueError(value)
+
+
+def _date(value: Value) -> DateTime:
+    if isinstance(value, DateTime):
+        return value
+    tz = zone(ZONE.get())
+    found = value.date if isinstance(value, JsDate) else DateTime.read(to_text(value), tz, keep=True)
+    if found.at is None:
+        found = JsDate.read(DateTime.of_millis(0, tz), to_text(value)).date
+    if found.at is None:
+        raise ValueError(value)
+    return found
+
+
+def _parsed(value: Value, wanted: type) -> Value:
+    if isinstance(value, wanted):
+        return value
+    text = to_text(value)
+    for one in (text, text.replace("'", '"')) if wanted is list else (text,):
+        try:
+            made = read_json_text(one)
+        except Thrown:
+            continue
+        if isinstance(made, wanted):
+            return made
+    raise ValueError(value)
+
+
+def old_conditions_hold(given: Value, combined: str) -> bool:
+    """Return whether evaluated conditions of version 1 are true."""
+    groups = given.items() if isinstance(given, dict) else ()
+    results = [_old(kind, one) for kind, rows in groups for one in (rows if isinstance(rows, list) else ())]
+    return any(results) if combined in {"any", "OR"} else all(results)
+
+
+_OLD: Final[Mapping[str, Callable[[Value, Value], bool]]] = {
+    "contains": lambda a, b: to_text(b) in to_text(a),
+    "notContains": lambda a, b: to_text(b) not in to_text(a),
+    "endsWith": lambda a, b: to_text(a).endswith(to_text(b)),
+    "notEndsWith": lambda a, b: not to_text(a).endswith(to_text(b)),
+    "startsWith": lambda a, b: to_text(a).startswith(to_text(b)),
+    "notStartsWith": lambda a, b: not to_text(a).startswith(to_text(b)),
+    "equal": same,
+    "notEqual": lambda a, b: not same(a, b),
+    "isEmpty": lambda a, _: a in (None, UNDEFINED, ""),
+    "isNotEmpty": lambda a, _: a not in (None, UNDEFINED, ""),
+    "larger": lambda a, b: values.compare(a, b, operator.gt),
+    "largerEqual": lambda a, b: values.compare(a, b, operator.ge),
+    "smaller": lambda a, b: values.compare(a, b, operator.lt),
+    "smallerEqual": lambda a, b: values.compare(a, b, operator.le),
+    "after": lambda a, b: a > b,
+    "before": lambda a, b: a < b,
+    "regex": lambda a, b: RegExp(b).exec(to_text(a)) is not None,
+    "notRegex": lambda a, b: RegExp(b).exec(to_text(a)) is None,
+}
+_OLD_DEFAULT: Final = {"number": "smaller", "dateTime": "after"}
+
+
+def _old(kind: str, one: Mapping[str, Value]) -> bool:
+    name = str(one.get("operation") or _OLD_DEFAULT.get(kind, "equal"))
+    left, right = one.get("value1", ""), one.get("value2", "")
+    if kind == "dateTime" and name in {"after", "before"}:
+        left, right = (converted(side, "dateTime").millis() for side in (left, right))
+    if name not in _OLD:
+        raise NotModelled(f"the operation {json.dumps(name)} of version 1")
+    return _OLD[name](left, right)

@@ -1,0 +1,298 @@
+"""JavaScript's values in Python: what they are, how they compare, and how they become texts and numbers.
+
+``null`` is ``None``, objects are ``dict``, arrays ``list``, numbers ``int`` where they are whole and ``float`` else.
+A text's places count characters, where JavaScript counts UTF-16 units: behind an emoji they differ.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any, Final, TypeAlias
+
+#: Any value of JavaScript. The name says that no part of ours knows more of it.
+Value: TypeAlias = Any
+
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|Infinity)", re.ASCII)
+_BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
+_SAFE: Final = 2**53
+#: The longest text or list that a dry run makes.
+MOST_CHARS: Final = 5_000_000
+
+
+class Undefined:
+    """JavaScript's ``undefined``."""
+
+    kind = "undefined"
+
+    def __repr__(self) -> str:
+        return "undefined"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+UNDEFINED: Final = Undefined()
+NOTHING: Final = (None, UNDEFINED)
+
+
+class NotModelled(Exception):
+    """Something of n8n's or JavaScript's that the dry run does not do; the text names it."""
+
+
+class OverBudget(Exception):
+    """A bound of the dry run was reached; the text says which."""
+
+
+class Thrown(Exception):
+    """A value that JavaScript code has thrown."""
+
+    def __init__(self, value: Value) -> None:
+        super().__init__(message_of(value))
+        self.value = value
+
+
+class NodeFault(Exception):
+    """An error that n8n itself raises in a node or an expression, which expressions do not swallow."""
+
+
+def error(message: str, name: str = "TypeError") -> Thrown:
+    """Return what JavaScript throws where it finds a fault itself."""
+    return Thrown({"name": name, "message": message})
+
+
+def message_of(value: Value) -> str:
+    """Return the message of a thrown value."""
+    return to_text(value["message"]) if isinstance(value, dict) and "message" in value else to_text(value)
+
+
+def whole(number: float) -> int | float:
+    """Return a number in the form in which we keep it."""
+    if isinstance(number, int):
+        return number if abs(number) <= _SAFE else whole(float(number))
+    return int(number) if math.isfinite(number) and number == int(number) and abs(number) <= _SAFE else number
+
+
+def is_numeric(value: Value) -> bool:
+    """Whether a value is a number."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def kind(value: Value) -> str:
+    """Return the name under which a value's methods are known."""
+    if isinstance(value, bool) or value is None:
+        return "null" if value is None else "boolean"
+    for type_, name in ((str, "string"), (int, "number"), (float, "number"), (list, "array"), (dict, "object")):
+        if isinstance(value, type_):
+            return name
+    return str(getattr(value, "kind", "function"))
+
+
+def type_of(value: Value) -> str:
+    """Return what ``typeof`` says."""
+    if value is UNDEFINED:
+        return "undefined"
+    found = "object" if value is None else kind(value)
+    return found if found in {"string", "number", "boolean", "function"} else "object"
+
+
+def truthy(value: Value) -> bool:
+    """Whether a value counts as true."""
+    if isinstance(value, float) and math.isnan(value):
+        return False
+    return (
+        value not in (None, "")
+        and value is not UNDEFINED
+        and value is not False
+        and not (value == 0 and is_numeric(value))
+    )
+
+
+def to_number(value: Value) -> int | float:
+    """Return ``Number(value)``."""
+    if isinstance(value, bool):
+        return int(value)
+    if is_numeric(value):
+        return value  # type: ignore[no-any-return]
+    if value is None:
+        return 0
+    if isinstance(value, list):
+        return to_number(to_text(value))
+    if isinstance(value, str):
+        return _read_number(value.strip())
+    millis = getattr(value, "millis", None)
+    return whole(millis()) if callable(millis) else math.nan
+
+
+def _read_number(text: str) -> int | float:
+    base = _BASES.get(text[:2].lower())
+    if base:
+        try:
+            return whole(int(text[2:], base))
+        except ValueError:
+            return math.nan
+    if not text:
+        return 0
+    return whole(float(text.replace("Infinity", "inf"))) if _NUMBER.fullmatch(text) else math.nan
+
+
+def number_text(number: float) -> str:
+    """Return a number as JavaScript writes it."""
+    if isinstance(number, int):
+        return str(number)
+    if not math.isfinite(number):
+        return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
+    if abs(number) >= 1e21 or (number and abs(number) < 1e-6):
+        return re.sub(r"e([+-])0*(\d)", r"e\1\2", repr(number)).replace(".0e", "e")
+    written = repr(number)
+    if "e" in written:
+        written = f"{Decimal(written):f}"
+    return written.removesuffix(".0")
+
+
+def to_text(value: Value) -> str:
+    """Return ``String(value)``."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if is_numeric(value):
+        return number_text(value)
+    if value is None or value is UNDEFINED:
+        return "null" if value is None else "undefined"
+    if isinstance(value, list):
+        return ",".join("" if one in NOTHING else to_text(one) for one in value)
+    if isinstance(value, dict):
+        if set(value) == {"name", "message"}:
+            return f"{value['name']}: {value['message']}"
+        return "[object Object]"
+    return str(value)
+
+
+def property_key(value: Value) -> str:
+    """Return a value as the name of a property."""
+    return value if isinstance(value, str) else to_text(value)
+
+
+def same(left: Value, right: Value) -> bool:
+    """Return ``left === right``."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if is_numeric(left) and is_numeric(right):
+        return bool(left == right)
+    if isinstance(left, str) and isinstance(right, str):
+        return left == right
+    return left is right
+
+
+def loosely_same(left: Value, right: Value) -> bool:
+    """Return ``left == right``."""
+    if left in NOTHING or right in NOTHING:
+        return left in NOTHING and right in NOTHING
+    simple = (str, int, float, list)
+    if type_of(left) == type_of(right) or not isinstance(left, simple) or not isinstance(right, simple):
+        return same(left, right)
+    if isinstance(left, list) and isinstance(right, str):
+        return to_text(left) == right
+    if isinstance(right, list) and isinstance(left, str):
+        return left == to_text(right)
+    return to_number(left) == to_number(right)
+
+
+def compare(left: Value, right: Value, test: Callable[[Any, Any], bool]) -> bool:
+    """Return a comparison by order: texts by letters, anything else as numbers."""
+    if isinstance(left, str) and isinstance(right, str):
+        return test(left, right)
+    return test(to_number(left), to_number(right))
+
+
+def json_value(value: Value) -> Value:
+    """Return a value as JSON keeps it: dates as texts; functions, ``undefined`` in objects left out."""
+    if isinstance(value, dict):
+        return {key: json_value(one) for key, one in value.items() if one is not UNDEFINED and kind(one) != "function"}
+    if isinstance(value, list):
+        return [None if one is UNDEFINED or kind(one) == "function" else json_value(one) for one in value]
+    if isinstance(value, float):
+        large = math.isfinite(value) and 1e15 < abs(value) < 1e21
+        return int(Decimal(repr(value))) if large else value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if value is UNDEFINED:
+        return UNDEFINED
+    return value.in_json() if hasattr(value, "in_json") else {}
+
+
+def stringified(value: Value, indent: int | None = None) -> Value:
+    """Return ``JSON.stringify(value)``."""
+    ready = json_value(value)
+    if ready is UNDEFINED or kind(value) == "function":
+        return UNDEFINED
+    if indent:
+        return _numbers(json.dumps(ready, ensure_ascii=False, indent=min(indent, 10)))
+    return _numbers(json.dumps(ready, ensure_ascii=False, separators=(",", ":")))
+
+
+def _numbers(written: str) -> str:
+    return re.sub(r"(?<=[:\[, ])(-?\d+(?:\.\d+)?)e([+-])0*(\d+)(?=[,\]}\s]|$)", r"\1e\2\3", written)
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Whether two JSON values are the same in all their parts."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    millis = getattr(left, "millis", None), getattr(right, "millis", None)
+    return bool(millis[0]() == millis[1]()) if all(millis) else same(left, right)  # type: ignore[misc]
+
+
+def get_path(value: Value, path: str) -> Value:
+    """Return what a path of dots and brackets leads to, ``undefined`` where it ends: ``a.b[0].c``."""
+    if isinstance(value, dict) and path in value:
+        return value[path]
+    for part in path_parts(path):
+        if isinstance(value, dict):
+            value = value.get(part, UNDEFINED)
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return UNDEFINED
+    return value
+
+
+def path_parts(path: str) -> list[str]:
+    """Return the parts of a path of dots and brackets."""
+    return [one[0] or one[1] or one[2] for one in re.findall(r"\[['\"](.*?)['\"]\]|\[(\d+)\]|([^.\[\]]+)", path)]
+
+
+def set_path(target: dict[str, Value], path: str, value: Value) -> None:
+    """Set what a path leads to; what is missing on the way is made: an array where a number follows."""
+    parts = path_parts(path) or [path]
+    here: Value = target
+    for part, following in zip(parts, [*parts[1:], None], strict=True):
+        empty: Value = [] if following is not None and following.isdigit() else {}
+        if isinstance(here, list) and part.isdigit() and int(part) < 10_000:
+            here.extend([None] * (int(part) + 1 - len(here)))
+            here[int(part)] = value if following is None else _inner(here[int(part)], empty)
+            here = here[int(part)]
+        elif isinstance(here, dict):
+            here[part] = value if following is None else _inner(here.get(part), empty)
+            here = here[part]
+        else:
+            return
+
+
+def _inner(found: Value, empty: Value) -> Value:
+    return found if isinstance(found, dict | list) else empty
+
+
+def unset_path(target: Value, path: str) -> None:
+    """Take away what a path leads to."""
+    parts = path_parts(path) or [path]
+    for part in parts[:-1]:
+        target = get_path(target, part)
+    if isinstance(target, dict):
+        target.pop(parts[-1], None)

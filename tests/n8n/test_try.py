@@ -1,0 +1,259 @@
+"""A dry run: where it stops, what bounds it, what it names as not modelled, and that nothing breaks it."""
+
+import itertools
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from n8n_workflows import node, to, workflow
+
+from rails.core.errors import UsageError
+from rails.n8n import model
+from rails.n8n.try_run import report, values
+from rails.n8n.try_run.engine import Limits, TrySetting, try_workflow
+
+BASE = "n8n-nodes-base"
+
+
+def flow(*nodes, more=(), **settings_):
+    """A chain from a manual trigger called Start, and what else is connected: (source, output, target, input)."""
+    nodes = [node("Start", f"{BASE}.manualTrigger"), *nodes]
+    wires = more or [(a["name"], 0, b["name"], 0) for a, b in itertools.pairwise(nodes)]
+    connections = {}
+    for source, output, target, number in wires:
+        slots = connections.setdefault(source, {"main": []})["main"]
+        slots.extend([] for _ in range(output + 1 - len(slots)))
+        slots[output].append(to(target, index=number))
+    return workflow(*nodes, connections=connections, settings={"executionOrder": "v1", **settings_})
+
+
+def code(name, written, **more):
+    return node(name, f"{BASE}.code", 2, parameters={"jsCode": written, **more})
+
+
+def set_to(name, value):
+    one = {"id": "1", "name": "v", "type": "string", "value": value}
+    return node(name, f"{BASE}.set", 3.4, parameters={"assignments": {"assignments": [one]}, "options": {}})
+
+
+def tried(value, data=None, **more):
+    return try_workflow(model.build(value), TrySetting(data=data or {}, **more))
+
+
+def states(result):
+    return [(run.node, run.state) for run in result.runs]
+
+
+def put_out(result, name):
+    (run,) = [run for run in result.runs if run.node == name]
+    return [[values.json_value(item.json) for item in items] for items in run.outputs]
+
+
+def test_a_node_that_reaches_outside_is_a_stop_with_its_evaluated_parameters_for_each_item():
+    http = node("Http", f"{BASE}.httpRequest", 4.2, parameters={"url": "=https://example.com/{{ $json.id }}", "x": "y"})
+    result = tried(flow(http, set_to("After", "x")), {"Start": [{"id": 1}, {"id": 2}]})
+    (stop,) = [run for run in result.runs if run.state == "stop"]
+    assert stop.parameters == [{"url": f"https://example.com/{n}", "x": "y"} for n in (1, 2)]
+    assert result.not_reached == ["After"]
+    assert not result.failed
+
+
+def test_sample_data_stands_in_for_a_node_that_reaches_outside_and_before_pinned_data():
+    value = flow(node("Http", f"{BASE}.httpRequest", 4.2), set_to("After", "={{ $json.t }}"))
+    value["pinData"] = {"Http": [{"json": {"t": "pinned"}}]}
+    assert put_out(tried(value), "After") == [[{"v": "pinned"}]]
+    assert put_out(tried(value, {"Http": [{"t": "sample"}]}), "After") == [[{"v": "sample"}]]
+
+
+def test_what_is_not_modelled_is_named_with_its_node_and_the_rest_goes_on():
+    value = flow(
+        set_to("Odd", "={{ $json.a.removeMarkdown() }}"),
+        set_to("Fine", "b"),
+        more=[("Start", 0, "Odd", 0), ("Start", 0, "Fine", 0)],
+    )
+    result = tried(value, {"Start": [{"a": "x"}]})
+    (odd,) = [run for run in result.runs if run.state == "not modelled"]
+    assert (odd.node, odd.said) == ("Odd", "the method .removeMarkdown() of a value of type string")
+    assert put_out(result, "Fine") == [[{"v": "b"}]]
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("return require('fs')", "require is not defined"),
+        ("return process.env", "process is not defined"),
+        ("return fetch('x')", "fetch is not defined"),
+        ("return this.helpers", "Cannot read properties"),
+        ("class A {}; return []", "class declaration"),
+        ("return [{json: {a: 10n}}]", "BigInt"),
+        ("return 5", "array of objects"),
+        ("return [", "invalid syntax"),
+    ],
+)
+def test_code_reaches_nothing_of_this_machine_and_what_it_cannot_do_is_said(written, said):
+    (run,) = [run for run in tried(flow(code("Code", written))).runs if run.node == "Code"]
+    assert run.state in {"failed", "not modelled"}
+    assert said in run.said
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "while (true) {}",
+        "for (;;) { }",
+        "const f = () => f(); f()",
+        "let s = 'x'; while (true) s += s",
+        "let a = [1]; while (true) a = [...a, ...a]",
+        "'x'.repeat(1e9)",
+        "Array(1e12)",
+        "[1].map(function f(x) { return [x].map(f) })",
+        "let o = {}; for (;;) { o = {o} }",
+    ],
+)
+def test_code_that_would_not_end_ends_at_a_bound(written):
+    result = tried(flow(code("Code", f"{written}; return []")), limits=Limits(steps=30_000))
+    assert "bound" in result.ended
+    assert result.failed
+
+
+def test_loops_items_runs_and_seconds_are_bounded():
+    loop = flow(set_to("A", "x"), set_to("B", "y"), more=[("Start", 0, "A", 0), ("A", 0, "B", 0), ("B", 0, "A", 0)])
+    assert "loop" in tried(loop, limits=Limits(runs=50)).ended
+    many = flow(code("Code", "return Array.from({length: 500}, (_, i) => ({json: {i}}))"))
+    assert "100 items" in tried(many, limits=Limits(items=100)).ended
+    assert "seconds" in tried(loop, limits=Limits(runs=10**9, seconds=0.0)).ended
+
+
+def test_code_can_be_given_a_runner():
+    asked = []
+
+    def runner(written, given):
+        asked.append((written, given["items"], given["index"]))
+        return [{"json": {"from": "runner"}}]
+
+    result = tried(flow(code("Code", "return anything at all")), {"Start": [{"a": 1}]}, code_runner=runner)
+    assert put_out(result, "Code") == [[{"from": "runner"}]]
+    assert asked == [("return anything at all", [{"json": {"a": 1}, "pairedItem": {"item": 0}}], None)]
+
+
+def test_the_report_says_which_branch_each_item_takes_and_that_it_is_not_n8n():
+    condition = {"leftValue": "={{ $json.n }}", "rightValue": 1, "operator": {"type": "number", "operation": "gt"}}
+    parameters = {"conditions": {"combinator": "and", "conditions": [condition]}}
+    value = model.build(flow(node("If", f"{BASE}.if", 2.2, parameters=parameters)))
+    result = try_workflow(value, TrySetting(data={"Start": [{"n": 1}, {"n": 2}, {"n": 3}]}))
+    lines = list(report.text_lines(result, value, "flow.json"))
+    assert "not n8n itself" in lines[0]
+    assert "     true: 2 items (of the input: 1, 2)" in lines
+    assert "     false: 1 item (of the input: 0)" in lines
+    said = report.try_json(result, value)
+    assert said["is_n8n"] is False
+    assert [one["name"] for one in said["runs"][1]["outputs"]] == ["true", "false"]
+    assert said["runs"][1]["outputs"][0]["items"][0]["from"] == [{"node": "Start", "run": 0, "output": 0, "item": 1}]
+
+
+def test_a_workflow_calls_another_of_the_project_and_one_that_is_missing_is_named():
+    call = node("Call", f"{BASE}.executeWorkflow", 1.1, parameters={"workflowId": {"__rl": True, "value": "sub"}})
+    sub = flow(set_to("Sub", "={{ $json.a + 1 }}"))
+    sub["nodes"][0]["type"] = f"{BASE}.executeWorkflowTrigger"
+    loaded = {"sub": model.build(sub)}
+    assert put_out(tried(flow(call), {"Start": [{"a": 1}]}, load=loaded.get), "Call") == [[{"v": "2"}]]
+    (_, missing) = tried(flow(call)).runs
+    assert (missing.state, missing.said) == ("not modelled", 'the workflow "sub", which is in no file here')
+
+
+def test_a_workflow_that_calls_itself_ends():
+    call = node("Call", f"{BASE}.executeWorkflow", 1.1, parameters={"workflowId": {"__rl": True, "value": "me"}})
+    value = model.build(flow(call))
+    result = try_workflow(value, TrySetting(load=lambda _: value))
+    assert "call each other" in " ".join([result.ended, *(run.said for run in result.runs)])
+
+
+def test_a_start_that_is_not_there_is_said_with_the_nearest_name():
+    with pytest.raises(UsageError, match='Did you mean "Start"'):
+        try_workflow(model.build(flow()), TrySetting(), start="Strat")
+    with pytest.raises(UsageError, match="no node"):
+        try_workflow(model.build(workflow()), TrySetting())
+
+
+CODE = st.text("abc$json.[](){}=>'`?:+-*/!&|<>0123456789 ,\n", max_size=40)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+NAMES = st.sampled_from(
+    [
+        "conditions",
+        "combinator",
+        "leftValue",
+        "rightValue",
+        "operator",
+        "type",
+        "operation",
+        "rules",
+        "values",
+        "options",
+        "mode",
+        "output",
+        "assignments",
+        "name",
+        "value",
+        "fields",
+        "fieldToSplitOut",
+        "include",
+        "aggregate",
+        "fieldsToAggregate",
+        "sortFieldsUi",
+        "sortField",
+        "fieldName",
+        "maxItems",
+        "keep",
+        "fieldsToSummarize",
+        "field",
+        "aggregation",
+        "fieldsToSplitBy",
+        "compare",
+        "fieldsToCompare",
+        "batchSize",
+        "date",
+        "format",
+        "units",
+        "startDate",
+        "endDate",
+        "part",
+        "magnitude",
+        "duration",
+        "timeUnit",
+        "keys",
+        "key",
+        "currentKey",
+        "newKey",
+        "jsonOutput",
+        "jsCode",
+        "combineBy",
+        "joinMode",
+        "fieldsToMatchString",
+        "clashHandling",
+        "numberInputs",
+        "useDataOfInput",
+        "v",
+    ]
+)
+JSON = st.recursive(
+    SCALARS | st.just("={{ $json.v }}"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(written=CODE, value=JSON)
+def test_any_expression_on_any_data_has_an_end(written, value):
+    result = tried(flow(set_to("Set", f"={{{{ {written} }}}} {{{{ $json.v }}}}")), {"Start": [{"v": value}]})
+    json.dumps(report.try_json(result, model.build(flow(set_to("Set", "")))))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kind=st.sampled_from(["if", "switch", "set", "merge", "splitOut", "aggregate", "sort", "limit", "summarize",
+                             "removeDuplicates", "splitInBatches", "dateTime", "renameKeys", "filter", "code"]),
+       version=st.sampled_from([1, 2, 3, 3.4]), parameters=JSON, value=JSON)  # fmt: skip
+def test_any_parameters_of_any_node_have_an_end(kind, version, parameters, value):
+    made = node("Node", f"{BASE}.{kind}", version, parameters=parameters if isinstance(parameters, dict) else {})
+    result = tried(flow(made), {"Start": [{"v": value}, {"w": 1}]})
+    assert [run.node for run in result.runs][:1] == ["Start"]
