@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Final
 from rails.commands import common
 from rails.commands.options import add_project
 from rails.core import limits
+from rails.core import paths as workspace
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
-from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, UsageError
+from rails.core.errors import EXIT_BROKEN, EXIT_FINDINGS, EXIT_OK, Refusal, UsageError
 from rails.core.text import one_line, printable
 from rails.gate.languages.python.ruff_client import head_start
 from rails.gate.ledger import read_ledger
