@@ -29,7 +29,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent.parent), str(HERE)]
 
-from n8n_mutations import FAULTS, HARMLESS  # noqa: E402 - the file beside this one
+from n8n_mutations import AT_PUBLISH, FAULTS, HARMLESS  # noqa: E402 - the file beside this one
 
 # -- measuring -----------------------------------------------------------------------------------------
 
@@ -43,14 +43,19 @@ def templates(packages):
         yield json.loads(plain or gzip.decompress(base64.b64decode(packed)))
 
 
-def oracle(flows, options):
-    command = ["node", str(HERE / "n8n_oracle.js"), str(options.modules), str(options.packages)]
+def oracle(flows, options, *words):
+    command = ["node", str(HERE / "n8n_oracle.js"), str(options.modules), str(options.packages), *words]
     made = subprocess.run(command, input=json.dumps(flows), capture_output=True, text=True, check=True)
     answer = json.loads(made.stdout)
     return [{tuple(one) for one in verdict} for verdict in answer["verdicts"]], answer["ms"]
 
 
-def ours(flows):
+def published(flows, options):
+    """Return what n8n's checks say when each workflow is published."""
+    return oracle(flows, options, "publish")[0]
+
+
+def ours(flows, profile="import"):
     from rails.gate.checks.n8n import check_workflow
 
     found, times = [], []
@@ -58,7 +63,7 @@ def ours(flows):
         data = json.dumps(flow, indent=2).encode()
         # Processor time: what else the machine does is not the check's.
         started = time.process_time()
-        found.append(list(check_workflow(data, "flow.json")))
+        found.append(list(check_workflow(data, "flow.json", profile)))
         times.append((time.process_time() - started) * 1e3)
     return found, sorted(times)
 
@@ -110,7 +115,17 @@ def measure(options):
     hard = [{fault for fault in verdict if fault[0] != "dropped"} for verdict in verdicts]
     clean = [i for i, faults in enumerate(hard) if not faults]
     print(f"{len(flows)} workflows; n8n's code finds nothing wrong in {len(clean)}")
-    print("errors on those (false alarms):", share(sum(bool(errors(found[i])) for i in clean), len(clean)))
+    print("errors on those:               ", share(sum(bool(errors(found[i])) for i in clean), len(clean)))
+    kept = [i for i in clean if not verdicts[i]]
+    alarms = [i for i in kept if errors(found[i])]
+    print("  of which nothing is discarded (false alarms):", share(len(alarms), len(kept)))
+    for index in alarms:
+        print(
+            "   ",
+            index,
+            *sorted({f"{f.rule} {f.message}" for f in found[index] if f.severity == "error"})[:2],
+            sep="  ",
+        )
     broken = [i for i in range(len(flows)) if hard[i]]
     print("errors on the others (found):  ", share(sum(bool(errors(found[i])) for i in broken), len(broken)))
     quick = f"median {statistics.median(times):.1f} ms, p95 {at(times, 0.95):.1f} ms"
@@ -123,6 +138,44 @@ def measure(options):
         print(f"n8n-mcp, time: median {statistics.median(peer_times):.1f} ms, p95 {at(peer_times, 0.95):.1f} ms")
     chosen = rng.sample(clean, min(options.bases, len(clean)))
     compare([flows[i] for i in chosen if len(flows[i]["nodes"]) > 2], options, rng)
+    compare_at_publish([flows[i] for i in rng.sample(kept, min(options.bases, len(kept)))], options, rng)
+
+
+def compare_at_publish(flows, options, rng):
+    """Print how errors at publish compare with what n8n's checks say then."""
+    flows = [with_credentials(flow, said) for flow, said in zip(flows, published(flows, options), strict=True)]
+    bases = [flow for flow, said in zip(flows, published(flows, options), strict=True) if not said]
+    found = ours(bases, "publish")[0]
+    wrong = [sorted({f"{f.rule} {f.message}" for f in one if f.severity == "error"}) for one in found]
+    print(f"\nat publish: {len(bases)} workflows that n8n's checks let pass, with their credentials")
+    print("errors on those:", share(sum(map(bool, wrong)), len(bases)))
+    told = collections.Counter(message.partition(" ")[0] for messages in wrong for message in messages[:1])
+    print("  by rule:", dict(told))
+    bases = [flow for flow, messages in zip(bases, wrong, strict=True) if not messages]
+    made = list(mutants(bases, AT_PUBLISH, options.per_kind, rng))
+    flows = [flow for _, _, flow in made]
+    rows = collections.defaultdict(collections.Counter)
+    for (kind, _, _), said, findings in zip(made, published(flows, options), ours(flows, "publish")[0], strict=True):
+        rows[kind].update(made=1, n8n=bool(said), ours=bool(errors(findings)), both=bool(said and errors(findings)))
+    print(f"{'fault at publish':28} made  n8n says  we say  of n8n's")
+    for kind, row in rows.items():
+        of = 100 * row["both"] / max(row["n8n"], 1)
+        print(f"{kind:28} {row['made']:4d} {row['n8n']:9d} {row['ours']:7d} {of:7.1f} %")
+    total = sum(rows.values(), collections.Counter())
+    print("recall at publish:", share(total["both"], total["n8n"]))
+    print("errors where n8n publishes:", share(total["ours"] - total["both"], total["made"] - total["n8n"]))
+
+
+def with_credentials(flow, said):
+    """Return a workflow in which each node has the credentials that n8n misses."""
+    made = copy.deepcopy(flow)
+    for kind, name in said:
+        words = kind.split()
+        for node in made["nodes"] if words[0] == "credential" else ():
+            if node["name"] == name:
+                given = node.get("credentials") if isinstance(node.get("credentials"), dict) else {}
+                node["credentials"] = {**given, words[2]: {"id": "1", "name": "Mine"}}
+    return made
 
 
 def at(times, part):

@@ -21,6 +21,15 @@ def harmless(function):
     return function
 
 
+#: Faults that stop publishing, not import; the bases have all credentials that they need.
+AT_PUBLISH = {}
+
+
+def at_publish(function):
+    AT_PUBLISH[function.__name__] = function
+    return function
+
+
 def pick(rng, items):
     items = list(items)
     return rng.choice(items) if items else None
@@ -851,3 +860,93 @@ def locator_as_text(flow, rng):
     if not chosen:
         return False
     chosen[0][chosen[1]] = chosen[0][chosen[1]]["value"]
+
+
+# -- at publish ------------------------------------------------------------------------------------------------
+
+
+def credentials(flow):
+    return [
+        (n["credentials"], k)
+        for n in active(flow)
+        for k in n.get("credentials") or {}
+        if isinstance(n["credentials"], dict)
+    ]
+
+
+def credential_made(change):
+    def mutate(flow, rng):
+        found = pick(rng, credentials(flow))
+        if not found:
+            return False
+        change(*found)
+        return None
+
+    return mutate
+
+
+def of_another_type(given, kind):
+    given["someOtherApi"] = given.pop(kind)
+
+
+for name, change in {
+    "credential_removed": lambda given, kind: given.pop(kind),
+    "credential_null": lambda given, kind: given.update({kind: None}),
+    "credential_id_empty": lambda given, kind: given.update({kind: {"id": "", "name": "x"}}),
+    "credential_id_null": lambda given, kind: given.update({kind: {"id": None, "name": "x"}}),
+    "credential_id_missing": lambda given, kind: given.update({kind: {"name": "x"}}),
+    "credential_as_text": lambda given, kind: given.update({kind: "My account"}),
+    "credential_of_another_type": of_another_type,
+}.items():
+    AT_PUBLISH[name] = credential_made(change)
+
+
+@at_publish
+def all_credentials_removed(flow, rng):
+    node = pick(rng, [n for n in active(flow) if n.get("credentials")])
+    if not node:
+        return False
+    del node["credentials"]
+
+
+@at_publish
+def authentication_changed(flow, rng):
+    node = pick(rng, [n for n in active(flow) if isinstance((n.get("parameters") or {}).get("authentication"), str)])
+    if not node:
+        return False
+    others = {
+        "oAuth2": "accessToken",
+        "accessToken": "oAuth2",
+        "serviceAccount": "oAuth2",
+        "predefinedCredentialType": "none",
+    }
+    node["parameters"]["authentication"] = others.get(node["parameters"]["authentication"], "oAuth2")
+
+
+def is_start(node):
+    return node["type"].lower().endswith(("trigger", ".webhook", ".cron", ".interval"))
+
+
+@at_publish
+def started_by_hand_only(flow, rng):
+    for node in flow["nodes"]:
+        if is_start(node):
+            node |= {"type": "n8n-nodes-base.manualTrigger", "typeVersion": 1, "parameters": {}}
+
+
+@at_publish
+def triggers_disabled(flow, rng):
+    for node in flow["nodes"]:
+        if is_start(node):
+            node["disabled"] = True
+
+
+@at_publish
+def webhook_twice(flow, rng):
+    for number, path in enumerate(("x-77", "/x-77/")):
+        flow["nodes"].append({"id": f"77-{number}", "name": f"Hook 77 {number}", "type": "n8n-nodes-base.webhook", "typeVersion": 2,
+                              "position": [0, 0], "parameters": {"path": path, "httpMethod": "POST"}})  # fmt: skip
+
+
+for name in ("required_emptied", "locator_emptied", "type_misspelt", "version_unknown", "duplicate_id"):
+    AT_PUBLISH[name] = FAULTS[name]

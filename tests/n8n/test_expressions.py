@@ -176,3 +176,16 @@ def test_in_a_node_that_never_runs_errors_are_warnings():
     value["nodes"].append(node("Alone", parameters={"x": "={{ $('Gone') }}", "y": "={{ 1 + }}"}))
     assert errors(value) == []
     assert {"N8N060", "N8N061", "N8N037"} <= set(rules(value))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "const $ = load(html); return $('title').text()",
+        "const $$ = load(html); return `${$$('title').text()}`",
+        "return rows.map(($) => $('title'))",
+        "function f($) { return $('title') }",
+    ],
+)
+def test_a_dollar_of_the_code_s_own_names_no_node(code):
+    assert list(expressions.node_references(code)) == []

@@ -84,14 +84,20 @@ def test_every_expression_has_the_value_that_it_has_in_n8n():
     assert {code: found for code in EXPRESSIONS if (found := difference_of_expression(code))} == {}
 
 
-def difference_of_expression(code):
+def workflow_of(code):
+    """A workflow whose node Set has the value of an expression in the field v."""
     assignment = {"id": "1", "name": "v", "type": "array", "value": f"={{{{ {code} }}}}"}
-    start = {"name": "Start", "type": "n8n-nodes-base.manualTrigger", "parameters": {}}
-    set_node = {"name": "Set", "type": "n8n-nodes-base.set", "typeVersion": 3.4, "onError": "continueRegularOutput"}
-    set_node["parameters"] = {"assignments": {"assignments": [assignment]}, "options": {"ignoreConversionErrors": True}}
+    start = {"id": "0", "name": "Start", "type": "n8n-nodes-base.manualTrigger", "typeVersion": 1, "position": [0, 0]}
+    node = {"id": "1", "name": "Set", "type": "n8n-nodes-base.set", "typeVersion": 3.4, "position": [200, 0]}
+    node |= {"onError": "continueRegularOutput"}
+    node["parameters"] = {"assignments": {"assignments": [assignment]}, "options": {"ignoreConversionErrors": True}}
     wires = {"Start": {"main": [[{"node": "Set", "type": "main", "index": 0}]]}}
-    workflow = {"name": "w", "nodes": [start, set_node], "connections": wires, "settings": {"executionOrder": "v1"}}
-    said, result = tried(workflow, {"Start": [ITEM]})
+    nodes = [start | {"parameters": {}}, node]
+    return {"name": "w", "nodes": nodes, "connections": wires, "settings": {"executionOrder": "v1"}}
+
+
+def difference_of_expression(code):
+    said, result = tried(workflow_of(code), {"Start": [ITEM]})
     if code in NOT_MODELLED:
         return "" if NOT_MODELLED[code] in missing(result) else "it is modelled now"
     return said["Set"] if said["Set"] != [[[EXPRESSIONS[code]]]] else ""

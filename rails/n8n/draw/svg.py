@@ -13,6 +13,8 @@ from rails.n8n.draw.icons import Icon
 from rails.n8n.nodes.ports import AI_PORTS
 
 _LABEL_CHARS: Final = 19
+#: Sub-nodes stand close to each other; their drawing says what kind they are.
+_SUB_CHARS: Final = 14
 _LINE: Final = 20
 #: How far below a box its name and type reach.
 _NAME_ROOM: Final = 76
@@ -58,16 +60,19 @@ def pins(box: NodeBox) -> Iterator[str]:
 
 def labels(box: NodeBox, name: str, node_type: str) -> Iterator[str]:
     """Yield a node's name and type: inside a wide one, else below."""
-    short = node_type.rpartition(".")[2] + (" · off" if box.node.off else "")
+    short = (node_type if node_type.startswith("→") else node_type.rpartition(".")[2]) + (
+        " · off" if box.node.off else ""
+    )
     if box.below:
         width = int((box.width - 92) / 9)
         y = box.y + box.height / 2 - (14 if len(name) > width else 6)
         yield from rows("flow-name flow-in", box.x + 84, y, wrapped(name, width, 2))
         return
     middle, y = box.x + box.width / 2, box.y + box.height + 22
-    lines = wrapped(name, _LABEL_CHARS, 2)
+    lines = wrapped(name, _SUB_CHARS if box.is_sub else _LABEL_CHARS, 2)
     yield from rows("flow-name", middle, y, lines)
-    if short.lower() != name.replace(" ", "").lower():
+    is_told = short.lower() == name.replace(" ", "").lower() or (box.is_sub and not node_type.startswith("→"))
+    if not is_told:
         yield from rows("flow-type", middle, y + _LINE * len(lines) - 2, [cut(short, 26)])
 
 

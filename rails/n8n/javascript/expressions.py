@@ -19,9 +19,11 @@ from rails.n8n.javascript.syntax import JavaScriptFault, ParsedScript
 _PLAIN: Final = re.compile(r"\s*(?:\$json|\$input|\$node|\$now|\$today|\$env|\$vars|\$binary|\$workflow|\$execution)"
                            r"(?:\??\.[A-Za-z_]\w*|\[\d+\]|\(\))*\s*")  # fmt: skip
 _REFERENCE: Final = re.compile(
-    r"""\$(?:(?P<call>items)?\s*\(|node\s*(?P<bracket>\[)|node\s*\.\s*(?P<dot>[A-Za-z_$][\w$]*))"""
+    r"""(?<![\w$.])\$(?:(?P<call>items)?\s*\(|node\s*(?P<bracket>\[)|node\s*\.\s*(?P<dot>[A-Za-z_$][\w$]*))"""
     r"""(?(dot)|\s*(?P<quote>['"`])(?P<name>(?:[^'"`\\\n]|\\.|(?!(?P=quote))['"`])*)(?P=quote)\s*[\],)])"""
 )
+#: Code that gives ``$`` a meaning of its own, as those who read HTML do.
+_OWN_DOLLAR: Final = re.compile(r"\b(?:const|let|var|function)\s+\$\s*[=(,;]|\(\s*\$\s*[,)]")
 _VARIABLE: Final = re.compile(r"(?<![\w$.])\$[A-Za-z_]\w*")
 #: Names that are looked at in one piece of code: each costs a look at the whole piece.
 _MOST_NAMES: Final = 1_000
@@ -132,15 +134,18 @@ def syntax_fault(code: str, *, alone: bool = False) -> JavaScriptFault | None:
 def node_references(code: str) -> Iterator[Reference]:
     """Yield the nodes that ``code`` names by a literal: ``$('A')``, ``$items('A')``, ``$node['A']``, ``$node.A``.
 
-    Names in comments and strings, and template texts with ``${…}``, are left out.
+    Names in comments and strings, template texts with ``${…}``, and calls of a ``$`` of the code's own are left out.
     """
     if "$" not in code:
         return
+    owned = _OWN_DOLLAR.search(code) is not None
     parsed: ParsedScript | None = None
     for match in islice(_REFERENCE.finditer(code), _MOST_NAMES):
         if parsed is None and syntax.available():
             parsed = syntax.parse_javascript(code)
         if parsed is not None and not parsed.is_name(match.start(), match.start() + 1):
+            continue
+        if owned and match.group().startswith(("$(", "$ ")):
             continue
         group = "dot" if match["dot"] else "name"
         raw = match[group]

@@ -19,7 +19,14 @@ from rails.n8n.rules.required import Lack, lacks
 _OF_THE_EDITOR: Final = frozenset({"", "requestOptions", "notice", "descriptionType", "toolDescription"})
 _EDITOR_ENDINGS: Final = ("notice", "warning", "callout", "hint", "banner")
 #: Values that n8n no longer lists but still runs, by node type and parameter.
-_STILL_RUN: Final = frozenset({("n8n-nodes-base.code", "language"), ("@n8n/n8n-nodes-langchain.toolCode", "language")})
+_STILL_RUN: Final = frozenset(
+    {
+        ("n8n-nodes-base.code", "language"),
+        ("@n8n/n8n-nodes-langchain.toolCode", "language"),
+        ("n8n-nodes-base.form", "fieldType"),  # the type of an HTML input
+        ("n8n-nodes-base.formTrigger", "fieldType"),
+    }
+)
 
 #: Groups of conditions before there were filters (If and Filter, version 1).
 _OLD_FILTER: Final = ("string", "number", "boolean", "dateTime")

@@ -64,10 +64,10 @@ class _Nodes:
 class Evaluator:
     """Evaluates the parameters of one dry run's nodes."""
 
-    def __init__(self, history: RunSoFar, now: DateTime, steps: int) -> None:
+    def __init__(self, history: RunSoFar, now: DateTime, steps: int, until: float) -> None:
         self._history, self._now = history, now
         names = builtins.global_names(lambda: now) | dict(extensions.FUNCTIONS)
-        self._engine = Interpreter(names, methods.member, extensions.absent, steps)
+        self._engine = Interpreter(names, methods.member, extensions.absent, steps, until)
 
     def resolve(self, value: Value, names: Mapping[str, Value]) -> Value:
         """Return a parameter with the expressions in it evaluated, and dates as texts."""

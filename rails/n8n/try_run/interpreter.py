@@ -1,6 +1,6 @@
 """JavaScript run in Python over the tree that the rules read: bounded_list, with nothing of the machine in reach.
 
-Why not Node's ``vm``: it is no boundary, needs Node and a person's consent, and knows neither luxon nor n8n's
+Why not CodePart's ``vm``: it is no boundary, needs CodePart and a person's consent, and knows neither luxon nor n8n's
 methods. Here a step is counted for every part of the code, so that each loop ends; what is missing raises
 :class:`~rails.n8n.try_run.values.NotModelled` with its name. ``await`` waits for nothing, since nothing is ever late.
 """
@@ -8,15 +8,14 @@ methods. Here a step is counted for every part of the code, so that each loop en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from time import process_time
+from typing import Final
 
-from rails.n8n.javascript import expressions, syntax
+from rails.n8n.javascript import expressions
 from rails.n8n.try_run import values
+from rails.n8n.try_run.code_tree import CodePart, code_tree
 from rails.n8n.try_run.operators import int32, operate
 from rails.n8n.try_run.values import UNDEFINED, NotModelled, OverBudget, Thrown, Value
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 _STEPS: Final = 2_000_000
 
@@ -62,7 +61,7 @@ class Closure:
 
     kind = "function"
 
-    def __init__(self, engine: Interpreter, node: Node, scope: Scope, this: Value) -> None:
+    def __init__(self, engine: Interpreter, node: CodePart, scope: Scope, this: Value) -> None:
         self._engine, self._node, self._scope, self._this = engine, node, scope, this
 
     def __call__(self, *given: Value) -> Value:
@@ -70,7 +69,7 @@ class Closure:
         return self.invoke(given, UNDEFINED)
 
     def __str__(self) -> str:
-        return _text(self._node)
+        return self._node.text
 
     def invoke(self, given: Sequence[Value], this: Value) -> Value:
         """Call with ``this``, which an arrow function has from where it stands."""
@@ -79,19 +78,19 @@ class Closure:
         scope = Scope({"this": self._this if is_arrow else this}, self._scope)
         if not is_arrow:
             scope.names["arguments"] = list(given)
-            if node.type == "function_expression" and node.child_by_field_name("name") is not None:
-                scope.names[_text(node.child_by_field_name("name"))] = self
-        parameters = node.child_by_field_name("parameters") or node.child_by_field_name("parameter")
+            if node.type == "function_expression" and node.get("name") is not None:
+                scope.names[node.text_of("name")] = self
+        parameters = node.get("parameters") or node.get("parameter")
         if parameters is not None:
-            named = [parameters] if parameters.type == "identifier" else _parts(parameters)
+            named = [parameters] if parameters.type == "identifier" else parameters.parts
             engine.bind_list(named, list(given), scope)
-        body = node.child_by_field_name("body")
+        body = node.get("body")
         if body is None:
             return UNDEFINED
         if body.type != "statement_block":
             return engine.value(body, scope)
         try:
-            engine.block(_parts(body), Scope({}, scope))
+            engine.block(body.parts, Scope({}, scope))
         except _Return as returned:
             return returned.value
         return UNDEFINED
@@ -123,29 +122,30 @@ class Interpreter:
         member: Callable[[Value, str], Value],
         absent: Callable[[str, Value], Value] | None = None,
         steps: int = _STEPS,
+        until: float = float("inf"),
     ) -> None:
         self.globals = Scope(dict(names))
         self._member, self._absent = member, absent
-        self._left = steps
+        self._left, self._until = steps, until
 
     def expression(self, code: str, names: Mapping[str, Value]) -> Value:
         """Return the value of one expression, as it stands between ``{{`` and ``}}``."""
         text = f"({code})" if code.lstrip().startswith("{") else code
         if expressions.syntax_fault(code, alone=True) is not None:
             raise values.NodeFault("invalid syntax")
-        tree = self._tree(text)
-        statement = next((one for one in _parts(tree) if one.type == "expression_statement"), None)
+        tree = code_tree(text)
+        statement = next((one for one in tree.parts if one.type == "expression_statement"), None)
         if statement is None:
             return UNDEFINED
-        return self._guarded(lambda: self.value(_parts(statement)[0], Scope(dict(names), self.globals)))
+        return self._guarded(lambda: self.value(statement.parts[0], Scope(dict(names), self.globals)))
 
     def program(self, code: str, names: Mapping[str, Value]) -> Value:
         """Return what a piece of code gives back that stands in a function of its own."""
-        tree = self._tree(code)
+        tree = code_tree(code)
 
         def run() -> Value:
             try:
-                self.block(_parts(tree), Scope(dict(names), self.globals))
+                self.block(tree.parts, Scope(dict(names), self.globals))
             except _Return as returned:
                 return returned.value
             return UNDEFINED
@@ -158,32 +158,26 @@ class Interpreter:
         except RecursionError:
             raise OverBudget("functions that call themselves this deeply") from None
 
-    def _tree(self, code: str) -> Node:
-        if not syntax.available():
-            raise NotModelled("JavaScript: the packages tree-sitter and tree-sitter-javascript are not installed")
-        parsed = syntax.parse_javascript(code)
-        if parsed is None or parsed.fault is not None:
-            raise values.NodeFault(f"invalid syntax: {parsed.fault.message if parsed and parsed.fault else 'too long'}")
-        return parsed.tree.root_node
-
     def count(self, steps: int = 1) -> None:
         """Count steps. Raises OverBudget when none are left."""
         self._left -= steps
         if self._left < 0:
             raise OverBudget("the steps that JavaScript may take")
+        if not self._left & 63 and process_time() >= self._until:
+            raise OverBudget("the seconds of computing")
 
     # -- statements ---------------------------------------------------------------------------------
 
-    def block(self, statements: Iterable[Node], scope: Scope) -> None:
+    def block(self, statements: Iterable[CodePart], scope: Scope) -> None:
         """Run statements; functions are known before the first of them."""
         todo = list(statements)
         for node in todo:
             if node.type in {"function_declaration", "generator_function_declaration"}:
-                scope.names[_text(node.child_by_field_name("name"))] = Closure(self, node, scope, UNDEFINED)
+                scope.names[node.text_of("name")] = Closure(self, node, scope, UNDEFINED)
         for node in todo:
             self.statement(node, scope)
 
-    def statement(self, node: Node, scope: Scope) -> None:
+    def statement(self, node: CodePart, scope: Scope) -> None:
         """Run one statement."""
         self.count()
         work = _STATEMENTS.get(node.type)
@@ -191,33 +185,33 @@ class Interpreter:
             raise NotModelled(f"JavaScript's {node.type.replace('_', ' ')}")
         work(self, node, scope)
 
-    def _expression_statement(self, node: Node, scope: Scope) -> None:
-        for part in _parts(node):
+    def _expression_statement(self, node: CodePart, scope: Scope) -> None:
+        for part in node.parts:
             self.value(part, scope)
 
-    def _block(self, node: Node, scope: Scope) -> None:
-        self.block(_parts(node), Scope({}, scope))
+    def _block(self, node: CodePart, scope: Scope) -> None:
+        self.block(node.parts, Scope({}, scope))
 
-    def _declare(self, node: Node, scope: Scope) -> None:
-        for one in _parts(node):
-            written = one.child_by_field_name("value")
-            self.bind(_field(one, "name"), UNDEFINED if written is None else self.value(written, scope), scope)
+    def _declare(self, node: CodePart, scope: Scope) -> None:
+        for one in node.parts:
+            written = one.get("value")
+            self.bind(one.field("name"), UNDEFINED if written is None else self.value(written, scope), scope)
 
-    def _if(self, node: Node, scope: Scope) -> None:
-        branch = "consequence" if values.truthy(self.value(_field(node, "condition"), scope)) else "alternative"
-        chosen = node.child_by_field_name(branch)
+    def _if(self, node: CodePart, scope: Scope) -> None:
+        branch = "consequence" if values.truthy(self.value(node.field("condition"), scope)) else "alternative"
+        chosen = node.get(branch)
         if chosen is not None:
-            for part in _parts(chosen) if chosen.type == "else_clause" else [chosen]:
+            for part in chosen.parts if chosen.type == "else_clause" else [chosen]:
                 self.statement(part, scope)
 
-    def _while(self, node: Node, scope: Scope) -> None:
+    def _while(self, node: CodePart, scope: Scope) -> None:
         first = node.type == "do_statement"
-        while first or values.truthy(self.value(_field(node, "condition"), scope)):
+        while first or values.truthy(self.value(node.field("condition"), scope)):
             first = False
-            if not self._once(_field(node, "body"), scope):
+            if not self._once(node.field("body"), scope):
                 break
 
-    def _once(self, body: Node, scope: Scope) -> bool:
+    def _once(self, body: CodePart, scope: Scope) -> bool:
         try:
             self.statement(body, scope)
         except _Break:
@@ -226,30 +220,30 @@ class Interpreter:
             pass
         return True
 
-    def _for(self, node: Node, scope: Scope) -> None:
+    def _for(self, node: CodePart, scope: Scope) -> None:
         inner = Scope({}, scope)
-        begin, condition, increment = (node.child_by_field_name(k) for k in ("initializer", "condition", "increment"))
+        begin, condition, increment = (node.get(k) for k in ("initializer", "condition", "increment"))
         if begin is not None and begin.type != "empty_statement":
             self.statement(begin, inner) if begin.type in _STATEMENTS else self.value(begin, inner)
         while True:
             if condition is not None and condition.type != "empty_statement":
-                tested = _parts(condition)[0] if condition.type == "expression_statement" else condition
+                tested = condition.parts[0] if condition.type == "expression_statement" else condition
                 if not values.truthy(self.value(tested, inner)):
                     return
-            if not self._once(_field(node, "body"), inner):
+            if not self._once(node.field("body"), inner):
                 return
             names = dict(inner.names)
             inner = Scope(names, scope)  # each turn has its own, which functions made in it keep
             if increment is not None:
                 self.value(increment, inner)
 
-    def _for_in(self, node: Node, scope: Scope) -> None:
-        given = self.value(_field(node, "right"), scope)
-        is_of = _text(node.child_by_field_name("operator")) == "of"
+    def _for_in(self, node: CodePart, scope: Scope) -> None:
+        given = self.value(node.field("right"), scope)
+        is_of = node.text_of("operator") == "of"
         for one in list(self.iterate(given) if is_of else self._keys(given)):
             inner = Scope({}, scope)
-            self.bind(_field(node, "left"), one, inner)
-            if not self._once(_field(node, "body"), inner):
+            self.bind(node.field("left"), one, inner)
+            if not self._once(node.field("body"), inner):
                 return
 
     def _keys(self, given: Value) -> Iterator[Value]:
@@ -257,105 +251,105 @@ class Interpreter:
             map(str, range(len(given))) if isinstance(given, list | str) else given if isinstance(given, dict) else ()
         )
 
-    def _switch(self, node: Node, scope: Scope) -> None:
-        given, inner = self.value(_field(node, "value"), scope), Scope({}, scope)
-        cases = _parts(_field(node, "body"))
+    def _switch(self, node: CodePart, scope: Scope) -> None:
+        given, inner = self.value(node.field("value"), scope), Scope({}, scope)
+        cases = node.field("body").parts
         found = next(
             (n for n, one in enumerate(cases) if one.type == "switch_case"
-             and values.same(given, self.value(_field(one, "value"), inner))),
+             and values.same(given, self.value(one.field("value"), inner))),
             next((n for n, one in enumerate(cases) if one.type == "switch_default"), len(cases)),
         )  # fmt: skip
         try:
             for one in cases[found:]:
-                label = one.child_by_field_name("value")
-                self.block([part for part in _parts(one) if part != label], inner)
+                label = one.get("value")
+                self.block([part for part in one.parts if part != label], inner)
         except _Break:
             return
 
-    def _return(self, node: Node, scope: Scope) -> None:
-        parts = _parts(node)
+    def _return(self, node: CodePart, scope: Scope) -> None:
+        parts = node.parts
         raise _Return(self.value(parts[0], scope) if parts else UNDEFINED)
 
-    def _throw(self, node: Node, scope: Scope) -> None:
-        raise Thrown(self.value(_parts(node)[0], scope))
+    def _throw(self, node: CodePart, scope: Scope) -> None:
+        raise Thrown(self.value(node.parts[0], scope))
 
-    def _try(self, node: Node, scope: Scope) -> None:
-        handler, last = node.child_by_field_name("handler"), node.child_by_field_name("finalizer")
+    def _try(self, node: CodePart, scope: Scope) -> None:
+        handler, last = node.get("handler"), node.get("finalizer")
         try:
-            self.statement(_field(node, "body"), scope)
+            self.statement(node.field("body"), scope)
         except Thrown as thrown:
             if handler is not None:
                 inner = Scope({}, scope)
-                name = handler.child_by_field_name("parameter")
+                name = handler.get("parameter")
                 if name is not None:
                     self.bind(name, thrown.value, inner)
-                self._block(_field(handler, "body"), inner)
+                self._block(handler.field("body"), inner)
         finally:
             if last is not None:
-                self._block(_field(last, "body"), scope)
+                self._block(last.field("body"), scope)
 
-    def _jump(self, node: Node, scope: Scope) -> None:
+    def _jump(self, node: CodePart, scope: Scope) -> None:
         del scope
-        if node.child_by_field_name("label") is not None:
+        if node.get("label") is not None:
             raise NotModelled("a jump to a label")
         raise _Break if node.type == "break_statement" else _Continue
 
     # -- binding ------------------------------------------------------------------------------------
 
-    def bind(self, pattern: Node, given: Value, scope: Scope) -> None:
+    def bind(self, pattern: CodePart, given: Value, scope: Scope) -> None:
         """Give the names of a pattern their values in ``scope``."""
         if pattern.type in {"identifier", "shorthand_property_identifier_pattern"}:
-            scope.names[_text(pattern)] = given
+            scope.names[pattern.text] = given
         elif pattern.type in {"assignment_pattern", "object_assignment_pattern"}:
-            used = self.value(_field(pattern, "right"), scope) if given is UNDEFINED else given
-            self.bind(_field(pattern, "left"), used, scope)
+            used = self.value(pattern.field("right"), scope) if given is UNDEFINED else given
+            self.bind(pattern.field("left"), used, scope)
         elif pattern.type == "array_pattern":
-            self.bind_list(_slots(pattern), list(self.iterate(given)), scope)
+            self.bind_list(pattern.slots(), list(self.iterate(given)), scope)
         elif pattern.type == "object_pattern":
             self._bind_object(pattern, given, scope)
         else:
             raise NotModelled(f"JavaScript's {pattern.type.replace('_', ' ')}")
 
-    def bind_list(self, patterns: Sequence[Node | None], given: list[Value], scope: Scope) -> None:
+    def bind_list(self, patterns: Sequence[CodePart | None], given: list[Value], scope: Scope) -> None:
         """Give the names of patterns in a row their values; the last may take the rest."""
         for index, pattern in enumerate(patterns):
             if pattern is None:
                 continue
             if pattern.type == "rest_pattern":
-                self.bind(_parts(pattern)[0], given[index:], scope)
+                self.bind(pattern.parts[0], given[index:], scope)
             else:
                 self.bind(pattern, given[index] if index < len(given) else UNDEFINED, scope)
 
-    def _bind_object(self, pattern: Node, given: Value, scope: Scope) -> None:
+    def _bind_object(self, pattern: CodePart, given: Value, scope: Scope) -> None:
         if given in values.NOTHING:
             raise values.error(f"Cannot destructure '{values.to_text(given)}' as it is {values.to_text(given)}.")
         taken: set[str] = set()
-        for part in _parts(pattern):
+        for part in pattern.parts:
             if part.type == "rest_pattern":
                 rest = {key: one for key, one in given.items() if key not in taken} if isinstance(given, dict) else {}
-                self.bind(_parts(part)[0], rest, scope)
+                self.bind(part.parts[0], rest, scope)
                 continue
-            inner = _field(part, "value") if part.type == "pair_pattern" else part
-            named = _field(part, "key") if part.type == "pair_pattern" else part
-            key = self._key(named.child_by_field_name("left") or named, scope)
+            inner = part.field("value") if part.type == "pair_pattern" else part
+            named = part.field("key") if part.type == "pair_pattern" else part
+            key = self._key(named.get("left") or named, scope)
             taken.add(key)
             self.bind(inner, self.member(given, key), scope)
 
-    def _key(self, node: Node, scope: Scope) -> str:
+    def _key(self, node: CodePart, scope: Scope) -> str:
         if node.type == "computed_property_name":
-            return values.property_key(self.value(_parts(node)[0], scope))
-        return values.property_key(self.value(node, scope)) if node.type in {"string", "number"} else _text(node)
+            return values.property_key(self.value(node.parts[0], scope))
+        return values.property_key(self.value(node, scope)) if node.type in {"string", "number"} else node.text
 
     # -- expressions --------------------------------------------------------------------------------
 
-    def value(self, node: Node, scope: Scope) -> Value:
+    def value(self, node: CodePart, scope: Scope) -> Value:
         """Return the value of an expression."""
         try:
             return self._link(node, scope)
         except _ShortCircuit:
             return UNDEFINED
 
-    def _link(self, node: Node, scope: Scope) -> Value:
+    def _link(self, node: CodePart, scope: Scope) -> Value:
         """Return the value of a part of a chain, which ``?.`` may end as a whole."""
         self.count()
         work = _VALUES.get(node.type)
@@ -363,11 +357,11 @@ class Interpreter:
             raise NotModelled(f"JavaScript's {node.type.replace('_', ' ')}")
         return work(self, node, scope)
 
-    def _inner(self, node: Node, scope: Scope) -> Value:
-        return self.value(_parts(node)[0], scope)
+    def _inner(self, node: CodePart, scope: Scope) -> Value:
+        return self.value(node.parts[0], scope)
 
-    def _identifier(self, node: Node, scope: Scope) -> Value:
-        name = _text(node)
+    def _identifier(self, node: CodePart, scope: Scope) -> Value:
+        name = node.text
         found = scope.find(name)
         if found is None:
             if name in expressions.VARIABLES:
@@ -375,44 +369,44 @@ class Interpreter:
             raise values.error(f"{name} is not defined", "ReferenceError")
         return found[name]
 
-    def _string(self, node: Node, scope: Scope) -> Value:
+    def _string(self, node: CodePart, scope: Scope) -> Value:
         del scope
-        return "".join(_piece(part) for part in _parts(node))
+        return "".join(part.piece() for part in node.parts)
 
-    def _template(self, node: Node, scope: Scope) -> Value:
+    def _template(self, node: CodePart, scope: Scope) -> Value:
         inner = (
-            values.to_text(self._inner(one, scope)) if one.type == "template_substitution" else _piece(one)
-            for one in _parts(node)
+            values.to_text(self._inner(one, scope)) if one.type == "template_substitution" else one.piece()
+            for one in node.parts
         )
         return "".join(inner)
 
-    def _array(self, node: Node, scope: Scope) -> Value:
-        slots = _slots(node)
+    def _array(self, node: CodePart, scope: Scope) -> Value:
+        slots = node.slots()
         return list(self._spread((one for one in slots if one is not None), scope)) if None not in slots else [
             UNDEFINED if one is None else self.value(one, scope) for one in slots
         ]  # fmt: skip
 
-    def _spread(self, nodes: Iterable[Node], scope: Scope) -> Iterator[Value]:
+    def _spread(self, nodes: Iterable[CodePart], scope: Scope) -> Iterator[Value]:
         for one in nodes:
             if one.type == "spread_element":
-                yield from self.iterate(self.value(_parts(one)[0], scope))
+                yield from self.iterate(self.value(one.parts[0], scope))
             else:
                 yield self.value(one, scope)
 
-    def _object(self, node: Node, scope: Scope) -> Value:
+    def _object(self, node: CodePart, scope: Scope) -> Value:
         made: dict[str, Value] = {}
-        for part in _parts(node):
+        for part in node.parts:
             if part.type == "spread_element":
-                given = self.value(_parts(part)[0], scope)
+                given = self.value(part.parts[0], scope)
                 pairs = given.items() if isinstance(given, dict) else ((str(n), one) for n, one in enumerate(given)) \
                     if isinstance(given, list | str) else ()  # fmt: skip
                 made.update(pairs)
             elif part.type == "shorthand_property_identifier":
-                made[_text(part)] = self._identifier(part, scope)
+                made[part.text] = self._identifier(part, scope)
             elif part.type == "pair":
-                made[self._key(_field(part, "key"), scope)] = self.value(_field(part, "value"), scope)
+                made[self._key(part.field("key"), scope)] = self.value(part.field("value"), scope)
             elif part.type == "method_definition" and part.children[0].type not in {"get", "set"}:
-                made[self._key(_field(part, "name"), scope)] = Closure(self, part, scope, UNDEFINED)
+                made[self._key(part.field("name"), scope)] = Closure(self, part, scope, UNDEFINED)
             else:
                 raise NotModelled(f"JavaScript's {part.type.replace('_', ' ')} in an object")
         return made
@@ -431,21 +425,21 @@ class Interpreter:
             raise values.error(f"Cannot read properties of {values.to_text(of)} (reading '{key}')")
         return self._member(of, key)
 
-    def _object_of(self, node: Node, scope: Scope) -> Value:
-        of = self._link(_field(node, "object"), scope)
-        if of in values.NOTHING and node.child_by_field_name("optional_chain") is not None:
+    def _object_of(self, node: CodePart, scope: Scope) -> Value:
+        of = self._link(node.field("object"), scope)
+        if of in values.NOTHING and node.get("optional_chain") is not None:
             raise _ShortCircuit
         return of
 
-    def _get(self, node: Node, scope: Scope) -> Value:
+    def _get(self, node: CodePart, scope: Scope) -> Value:
         return self.member(self._object_of(node, scope), self._name(node, scope))
 
-    def _name(self, node: Node, scope: Scope) -> str:
-        named = node.child_by_field_name("property")
-        return _text(named) if named is not None else values.property_key(self.value(_field(node, "index"), scope))
+    def _name(self, node: CodePart, scope: Scope) -> str:
+        named = node.get("property")
+        return named.text if named is not None else values.property_key(self.value(node.field("index"), scope))
 
-    def _call(self, node: Node, scope: Scope) -> Value:
-        called, arguments = _field(node, "function"), _field(node, "arguments")
+    def _call(self, node: CodePart, scope: Scope) -> Value:
+        called, arguments = node.field("function"), node.field("arguments")
         this: Value = UNDEFINED
         if called.type in {"member_expression", "subscript_expression"}:
             this, name = self._object_of(called, scope), self._name(called, scope)
@@ -454,25 +448,25 @@ class Interpreter:
             function = self.member(this, name)
         else:
             function = self._link(called, scope)
-        if node.child_by_field_name("optional_chain") is not None and function in values.NOTHING:
+        if node.get("optional_chain") is not None and function in values.NOTHING:
             raise _ShortCircuit
         if arguments.type == "template_string":
             raise NotModelled("a tagged template")
         if not callable(function):
-            raise values.error(f"{_text(called)[:60]} is not a function")
-        return call_function(function, *self._spread(_parts(arguments), scope), this=this)
+            raise values.error(f"{called.text[:60]} is not a function")
+        return call_function(function, *self._spread(arguments.parts, scope), this=this)
 
-    def _new(self, node: Node, scope: Scope) -> Value:
-        made = self.value(_field(node, "constructor"), scope)
+    def _new(self, node: CodePart, scope: Scope) -> Value:
+        made = self.value(node.field("constructor"), scope)
         make = getattr(made, "construct", None)
         if make is None:
-            raise NotModelled(f"new {_text(_field(node, 'constructor'))[:40]}")
-        arguments = node.child_by_field_name("arguments")
-        return make(*self._spread(_parts(arguments) if arguments is not None else (), scope))
+            raise NotModelled(f"new {node.field('constructor').text[:40]}")
+        arguments = node.get("arguments")
+        return make(*self._spread(arguments.parts if arguments is not None else (), scope))
 
-    def _unary(self, node: Node, scope: Scope) -> Value:
-        sign, argument = _text(node.child_by_field_name("operator")), _field(node, "argument")
-        if sign == "typeof" and argument.type == "identifier" and scope.find(_text(argument)) is None:
+    def _unary(self, node: CodePart, scope: Scope) -> Value:
+        sign, argument = node.text_of("operator"), node.field("argument")
+        if sign == "typeof" and argument.type == "identifier" and scope.find(argument.text) is None:
             return "undefined"
         if sign == "delete":
             return self._delete(argument, scope)
@@ -484,48 +478,48 @@ class Interpreter:
         number = values.to_number(given)
         return ~int32(number) if sign == "~" else -number if sign == "-" else number
 
-    def _delete(self, node: Node, scope: Scope) -> bool:
+    def _delete(self, node: CodePart, scope: Scope) -> bool:
         if node.type in {"member_expression", "subscript_expression"}:
             of = self._object_of(node, scope)
             if isinstance(of, dict):
                 of.pop(self._name(node, scope), None)
         return True
 
-    def _binary(self, node: Node, scope: Scope) -> Value:
-        sign = _text(node.child_by_field_name("operator"))
-        left = self.value(_field(node, "left"), scope)
+    def _binary(self, node: CodePart, scope: Scope) -> Value:
+        sign = node.text_of("operator")
+        left = self.value(node.field("left"), scope)
         if sign in _SHORT:
-            return left if _SHORT[sign](left) else self.value(_field(node, "right"), scope)
-        return operate(sign, left, self.value(_field(node, "right"), scope))
+            return left if _SHORT[sign](left) else self.value(node.field("right"), scope)
+        return operate(sign, left, self.value(node.field("right"), scope))
 
-    def _ternary(self, node: Node, scope: Scope) -> Value:
-        chosen = "consequence" if values.truthy(self.value(_field(node, "condition"), scope)) else "alternative"
-        return self.value(_field(node, chosen), scope)
+    def _ternary(self, node: CodePart, scope: Scope) -> Value:
+        chosen = "consequence" if values.truthy(self.value(node.field("condition"), scope)) else "alternative"
+        return self.value(node.field(chosen), scope)
 
-    def _assign(self, node: Node, scope: Scope) -> Value:
-        target, sign = _field(node, "left"), _text(node.child_by_field_name("operator")).removesuffix("=")
+    def _assign(self, node: CodePart, scope: Scope) -> Value:
+        target, sign = node.field("left"), node.text_of("operator").removesuffix("=")
         if sign in _SHORT:
             left = self.value(target, scope)
-            return left if _SHORT[sign](left) else self._put(target, self.value(_field(node, "right"), scope), scope)
-        given = self.value(_field(node, "right"), scope)
+            return left if _SHORT[sign](left) else self._put(target, self.value(node.field("right"), scope), scope)
+        given = self.value(node.field("right"), scope)
         if node.type == "augmented_assignment_expression":
             given = operate(sign, self.value(target, scope), given)
         return self._put(target, given, scope)
 
-    def _update(self, node: Node, scope: Scope) -> Value:
-        target = _field(node, "argument")
+    def _update(self, node: CodePart, scope: Scope) -> Value:
+        target = node.field("argument")
         before = values.to_number(self.value(target, scope))
-        sign = _text(node.child_by_field_name("operator"))
+        sign = node.text_of("operator")
         after = values.whole(before + (1 if sign == "++" else -1))
         self._put(target, after, scope)
         return after if node.children[0].type == sign else before
 
-    def _put(self, target: Node, given: Value, scope: Scope) -> Value:
+    def _put(self, target: CodePart, given: Value, scope: Scope) -> Value:
         if target.type == "identifier":
-            names = scope.find(_text(target))
-            (self.globals.names if names is None else names)[_text(target)] = given
+            names = scope.find(target.text)
+            (self.globals.names if names is None else names)[target.text] = given
         elif target.type in {"member_expression", "subscript_expression"}:
-            self._put_member(self.value(_field(target, "object"), scope), self._name(target, scope), given)
+            self._put_member(self.value(target.field("object"), scope), self._name(target, scope), given)
         elif target.type in {"array_pattern", "object_pattern", "array", "object"}:
             raise NotModelled("an assignment to a pattern")
         return given
@@ -541,59 +535,23 @@ class Interpreter:
         elif of in values.NOTHING:
             raise values.error(f"Cannot set properties of {values.to_text(of)} (setting '{key}')")
 
-    def _function(self, node: Node, scope: Scope) -> Value:
+    def _function(self, node: CodePart, scope: Scope) -> Value:
         return Closure(self, node, scope, (scope.find("this") or {}).get("this", UNDEFINED))
 
-    def _sequence(self, node: Node, scope: Scope) -> Value:
-        return [self.value(part, scope) for part in _parts(node)][-1]
+    def _sequence(self, node: CodePart, scope: Scope) -> Value:
+        return [self.value(part, scope) for part in node.parts][-1]
 
-    def _number(self, node: Node, scope: Scope) -> Value:
+    def _number(self, node: CodePart, scope: Scope) -> Value:
         del scope
-        written = _text(node).replace("_", "")
+        written = node.text.replace("_", "")
         if written.endswith("n"):
             raise NotModelled("a BigInt")
         return values.to_number(written)
 
-    def _regex(self, node: Node, scope: Scope) -> Value:
+    def _regex(self, node: CodePart, scope: Scope) -> Value:
         made: Callable[..., Value] = (self.globals.find("RegExp") or {})["RegExp"].construct
         del scope
-        return made(_text(_field(node, "pattern")), _text(node.child_by_field_name("flags")))
-
-
-def _parts(node: Node) -> list[Node]:
-    return [child for child in node.named_children if child.type not in {"comment", "html_comment"}]
-
-
-def _slots(pattern: Node) -> list[Node | None]:
-    """Return the places of an array pattern; one that is left out is ``None``."""
-    slots: list[Node | None] = []
-    filled = False
-    for child in pattern.children[1:-1]:
-        if child.type == ",":
-            slots += [] if filled else [None]
-            filled = False
-        elif child.type != "comment":
-            slots.append(child)
-            filled = True
-    return slots
-
-
-def _field(node: Node, name: str) -> Node:
-    found = node.child_by_field_name(name)
-    if found is None:
-        raise NotModelled(f"JavaScript's {node.type.replace('_', ' ')} without a {name}")
-    return found
-
-
-def _text(node: Node | None) -> str:
-    return (node.text or b"").decode(errors="replace") if node is not None else ""
-
-
-def _piece(node: Node) -> str:
-    written = _text(node)
-    if node.type != "escape_sequence":
-        return written
-    return "" if written[1:2] in {"\n", "\r"} else expressions.string_value(written)
+        return made(node.field("pattern").text, node.text_of("flags"))
 
 
 #: Whether the left side is the answer, so that the right one is not run.
@@ -602,7 +560,7 @@ _SHORT: Final[Mapping[str, Callable[[Value], bool]]] = {
     "||": values.truthy,
     "??": lambda left: left not in values.NOTHING,
 }
-_STATEMENTS: Final[Mapping[str, Callable[[Interpreter, Node, Scope], None]]] = {
+_STATEMENTS: Final[Mapping[str, Callable[[Interpreter, CodePart, Scope], None]]] = {
     "break_statement": Interpreter._jump,
     "continue_statement": Interpreter._jump,
     "do_statement": Interpreter._while,
@@ -621,7 +579,7 @@ _STATEMENTS: Final[Mapping[str, Callable[[Interpreter, Node, Scope], None]]] = {
     "variable_declaration": Interpreter._declare,
     "while_statement": Interpreter._while,
 }
-_VALUES: Final[Mapping[str, Callable[[Interpreter, Node, Scope], Value]]] = {
+_VALUES: Final[Mapping[str, Callable[[Interpreter, CodePart, Scope], Value]]] = {
     "array": Interpreter._array,
     "arrow_function": Interpreter._function,
     "assignment_expression": Interpreter._assign,

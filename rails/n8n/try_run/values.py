@@ -20,7 +20,7 @@ _NUMBER: Final = re.compile(r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-
 _BASES: Final = {"0x": 16, "0o": 8, "0b": 2}
 _SAFE: Final = 2**53
 #: The longest text or list that a dry run makes.
-MOST_CHARS: Final = 5_000_000
+MOST_CHARS: Final = 1_000_000
 
 
 class Undefined:
