@@ -18,7 +18,7 @@ from rails.gate.support.parse_hints import marker_blocks, wrapping_fence
 #: Files whose meaning is prose: a fence in them is content.
 _PROSE: Final = frozenset({".md", ".markdown", ".mdx", ".rst", ".adoc", ".txt"})
 #: Text without a syntax that a check could look at. Of every other kind the verdict says that nothing parsed it.
-_PLAIN: Final = _PROSE | {".text", ".log", ".csv", ".tsv", ".diff", ".patch", ".lock", ".example", ".sample"}
+_PLAIN: Final = _PROSE | {".text", ".log", ".csv", ".tsv", ".diff", ".patch", ".lock", ".env", ".example", ".sample"}
 _PLAIN_NAMES: Final = frozenset(
     (
         *("license", "licence", "copying", "notice", "authors", "contributors", "changelog", "changes", "readme"),
