@@ -428,7 +428,10 @@ def test_check_says_what_a_tool_needs_and_does_not_find(rails, project):
 def test_a_tool_is_tried_with_parameters_from_the_command_line(rails, project):
     rails("tools", "new", "count_words", code=0)
     (project / "two.txt").write_text("1\n2\n", "utf-8")
-    assert "2 two.txt" in rails("tools", "test", "count_words", '{"file_path": "two.txt"}', code=0).stdout
+    words = ("tools", "test", "count_words")
+    refused = rails(*words, '{"file_path": "two.txt"}', code=2).stderr
+    assert "nobody has accepted it. Accept it: ai-rails tools trust count_words" in refused
+    assert "2 two.txt" in rails(*words, '{"file_path": "two.txt"}', "--untrusted", code=0).stdout
     assert "Did you mean `file_path`?" in rails("tools", "test", "count_words", '{"path": "two.txt"}', code=1).stdout
     assert "not JSON" in rails("tools", "test", "count_words", "{path}", code=2).stderr
 
@@ -532,7 +535,7 @@ def test_a_tool_is_tried_with_its_own_examples(rails, project):
     (project / "mcp_definitions").mkdir()
     (project / "mcp_definitions" / "count_lines.json").write_text(json.dumps(definition), "utf-8")
     (project / "a.txt").write_text("one\ntwo\n", "utf-8")
-    assert "2 a.txt" in rails("tools", "test", "count_lines", code=0).stdout
+    assert "2 a.txt" in rails("tools", "test", "count_lines", "--untrusted", code=0).stdout
     assert "whole file" in rails("tools", "trust", code=1).stdout
     listed = '{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n'
     assert "read_file" in rails("tools", "serve", text=listed, code=0).stdout

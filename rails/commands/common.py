@@ -87,8 +87,6 @@ def approver_of(
     keyboard = _keyboard()
     if keyboard or web:
         minutes = getattr(options, "answer_within", None)
-        if minutes is not None and not minutes > 0:
-            raise UsageError(f"--answer-within takes minutes above 0, not {minutes:g}. Nothing was started.")
         fallback = ApprovalQueue(
             judge=gate.judge,
             grants=grants,
@@ -217,9 +215,8 @@ def read_jsonl(name: str) -> Iterator[tuple[Json, str]]:
             item = json.loads(line)
             yield item["id"], str(item["text"])
         except (ValueError, TypeError, KeyError) as error:
-            raise UsageError(
-                f'Line {number} is not {{"id": …, "text": …}}: {error!r}. Nothing more was read.'
-            ) from error
+            why = f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
+            raise UsageError(f'Line {number} is not {{"id": …, "text": …}}: {why}. Nothing more was read.') from error
 
 
 def print_json(value: Mapping[str, Json] | Json, *, indent: int | None = 2) -> None:

@@ -80,6 +80,8 @@ def _search(state: Path, line: str, limit: int) -> int:
     for hit in hits:
         record = hit.record
         print(f"{hit.place}  {record.timestamp[:19]}  {record.event_type:24}  {one_line(record.message, 100)}")
+    if not hits:
+        print("Nothing found.", file=sys.stderr)
     return EXIT_OK if hits else EXIT_FINDINGS
 
 

@@ -77,6 +77,9 @@ def cast_of(options: argparse.Namespace, agents: Mapping[str, Agent]) -> Cast:
         if not equals or not role.strip() or not spec.strip():
             raise UsageError(f"--model-for takes AGENT=MODEL, not {one_line(words)!r}. Nothing was started.")
         chosen[named(agents, role.strip()).name] = spec.strip()
+    if options.base_url and not options.base_url.startswith(("http://", "https://")):
+        url = one_line(options.base_url)
+        raise UsageError(f"--base-url takes an address with http:// or https://, not {url!r}. Nothing was started.")
     return Cast(agents, chosen, options.model or "", options.base_url, options.stronger_model or "")
 
 

@@ -6,11 +6,12 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Final
+from typing import Final, NoReturn
 
 from rails import __version__
+from rails.core.errors import EXIT_USAGE
 
 DESCRIPTION: Final = """\
 Let a model write code in your repository, and trust none of what it writes.
@@ -56,6 +57,25 @@ files:
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with a command line in a sentence, and what to do."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the usage and what is wrong, and end with the code of a wrong command line."""
+        head, _, wrong = message.partition("unrecognized arguments: ")
+        if wrong and not head:
+            message = f"It takes no {wrong}{self._meant(wrong.split(' ')[0])}"
+        self.print_usage(sys.stderr)
+        more = f"{self.prog} --help explains what there is."
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}. Nothing was started. {more}\n")
+
+    def _meant(self, word: str) -> str:
+        from rails.core.likeness import most_alike
+
+        near = most_alike(word, self._option_string_actions) if word.startswith("-") else None
+        return f"; {near} is the nearest that there is" if near else ""
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Help as wide as the terminal; argparse asks for its width anew at every option."""
 
@@ -75,25 +95,44 @@ def _columns() -> int:
     return 80
 
 
-def top_parser(verbs: Mapping[str, str]) -> argparse.ArgumentParser:
+def top_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentParser:
     """Return the parser of a command line without a verb: help, the version, or what is wrong with the first word."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="ai-rails",
-        description=DESCRIPTION,
+        usage="ai-rails [-h] [--version] command ...",
+        description="\n".join([DESCRIPTION, *_listed(groups)]),
         epilog=EPILOG,
         formatter_class=_Help,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"ai-rails {__version__}")
-    listed = parser.add_subparsers(metavar="command", title="commands", prog="ai-rails")
-    for name, summary in verbs.items():
-        listed.add_parser(name, help=summary)
+    parser.add_argument("command", nargs="?", type=_verb_of(groups), help=argparse.SUPPRESS)
     return parser
+
+
+def _listed(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Yield the verbs with what each does, by what they are for."""
+    for title, verbs in groups.items():
+        yield f"{title}:"
+        yield from (f"  {name:<10}  {summary}" for name, summary in verbs.items())
+        yield ""
+
+
+def _verb_of(groups: Mapping[str, Mapping[str, str]]) -> Callable[[str], str]:
+    """Return what says of a word that is no verb which one was meant."""
+
+    def verb(word: str) -> str:
+        from rails.core.likeness import most_alike
+
+        near = most_alike(word, [name for verbs in groups.values() for name in verbs])
+        raise argparse.ArgumentTypeError(f"there is no {word!r}{f'; did you mean {near}?' if near else ''}")
+
+    return verb
 
 
 def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser], None]) -> argparse.ArgumentParser:
     """Return the parser of the words after the verb ``name``; ``add`` puts the verb's own options into it."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"ai-rails {name}",
         description=f"{summary[0].upper()}{summary[1:]}.",
         formatter_class=_Help,
@@ -101,6 +140,34 @@ def verb_parser(name: str, summary: str, add: Callable[[argparse.ArgumentParser]
     )
     add(parser)
     return parser
+
+
+# -- kinds of values ------------------------------------------------------------------------------
+
+
+def from_one(text: str) -> int:
+    """Read a whole number from 1."""
+    if not (text.isascii() and text.isdigit() and int(text)):
+        raise argparse.ArgumentTypeError(f"a whole number from 1 is wanted, not {text!r}")
+    return int(text)
+
+
+def above_zero(text: str) -> float:
+    """Read a number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"a number above 0 is wanted, not {text!r}")
+    return value
+
+
+def port_number(text: str) -> int:
+    """Read the number of a port; 0 is a free one."""
+    if not (text.isascii() and text.isdigit() and int(text) <= 65_535):
+        raise argparse.ArgumentTypeError(f"a port is a whole number from 0 to 65535, not {text!r}")
+    return int(text)
 
 
 # -- what several verbs share -------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from rails.commands import common
 from rails.commands.log import chosen_session
-from rails.commands.options import add_description, add_project
+from rails.commands.options import add_description, add_project, port_number
 from rails.config.prices import PRICES_NAME
 from rails.core.errors import EXIT_BROKEN, EXIT_OK, LogError
 from rails.core.json_text import to_json
@@ -53,7 +53,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--filter", default="", metavar="LINE", help="only sessions that this line asks for")
     parser.add_argument("--plain", action="store_true", help="plain text, also where Textual is installed")
     parser.add_argument("--web", action="store_true", help="in the browser, as ai-rails serve does")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="with --web: which port (default: a free one)")
+    parser.add_argument(
+        "--port", type=port_number, default=0, metavar="N", help="with --web: which port (default: a free one)"
+    )
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     parser.add_argument("--markdown", action="store_true", help="the result as Markdown, for an issue or a request")
     parser.add_argument("--html", metavar="FILE", help="write it as one self-contained page")
@@ -78,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
         return _report(options, state)
     if _wants_app(options):
         return _app(state, options.session and _summary(state, options.session).session_id)
-    if not options.session and not options.html:
+    if not (options.session or options.html or options.markdown):
         return _list(options, state)
     return _one(options, state)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from rails.commands.options import add_approval, add_correction, add_dialects, add_project
+from rails.commands.options import above_zero, add_approval, add_correction, add_dialects, add_project, from_one
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -40,19 +40,21 @@ def options(parser: argparse.ArgumentParser) -> None:
         help="when attempts run out: stop, begin afresh once, then a stronger model (default: model, unattended off)",
     )
     parser.add_argument(
-        "--max-attempts", type=int, metavar="N", help="failed attempts in a row (default: the agent's, 3)"
+        "--max-attempts", type=from_one, metavar="N", help="failed attempts in a row (default: the agent's, 3)"
     )
-    parser.add_argument("--max-turns", type=int, metavar="N", help="turns of an agent (default: the agent's, 25)")
-    parser.add_argument("--max-tokens", type=int, metavar="N", help="tokens of the whole run (default: no bound)")
-    parser.add_argument("--max-minutes", type=float, metavar="N", help="minutes of the whole run (default: no bound)")
-    parser.add_argument("--max-cost", type=float, metavar="N", help="money for the whole run, by your prices.toml")
+    parser.add_argument("--max-turns", type=from_one, metavar="N", help="turns of an agent (default: the agent's, 25)")
+    parser.add_argument("--max-tokens", type=from_one, metavar="N", help="tokens of the whole run (default: no bound)")
+    parser.add_argument(
+        "--max-minutes", type=above_zero, metavar="N", help="minutes of the whole run (default: no bound)"
+    )
+    parser.add_argument("--max-cost", type=above_zero, metavar="N", help="money for the whole run, by your prices.toml")
     parser.add_argument(
         "--resume", nargs="?", const="", metavar="SESSION", help="go on with a session (default: the last)"
     )
     parser.add_argument("--web", action="store_true", help="also show the run in the browser, and take decisions there")
     parser.add_argument(
         "--answer-within",
-        type=float,
+        type=above_zero,
         metavar="MINUTES",
         help="pause the run when nobody answers in time (default: wait)",
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rails.commands import common
-from rails.commands.options import add_project
+from rails.commands.options import add_project, port_number
 from rails.core.app_dirs import config_folder
 from rails.core.errors import EXIT_OK, LogError, UsageError
 from rails.session.project import state_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="which port (default: a free one)")
+    parser.add_argument("--port", type=port_number, default=0, metavar="N", help="which port (default: a free one)")
     add_project(parser)
 
 

@@ -44,6 +44,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--role", default="coder", help="with serve: whose tools are offered (default: coder)")
     parser.add_argument("--files-only", action="store_true", help="with check: not whether what they need is there")
+    parser.add_argument(
+        "--untrusted", action="store_true", help="with test: run what comes from the project without a question"
+    )
     parser.add_argument("--json", action="store_true", help="the result as JSON")
     add_project(parser)
 
@@ -143,6 +146,8 @@ def _trust(options: argparse.Namespace, project: Path) -> int:
         accept_definition(item.definition, trust)
         print(f"{item.definition.tool_name} is trusted as it is now.")
     if not waiting:
+        if options.name:
+            _named(options, registry_of(project))
         print("Nothing waits to be trusted.")
     return EXIT_OK
 
@@ -170,10 +175,26 @@ def _test(options: argparse.Namespace, project: Path) -> int:
             print(printable("\n".join(str(refusal) for refusal in request)))
             code = EXIT_FINDINGS
             continue
+        if number == 1 and not _may_run(definition, options):
+            return EXIT_FINDINGS
         result = dispatch.run_request(request, definition, project, registry.runners)
         print(f"example {number}: {'ok' if result.ok else 'failed'}\n{printable(result.text)}")
         code = code if result.ok else EXIT_FINDINGS
     return code
+
+
+def _may_run(definition: Definition, options: argparse.Namespace) -> bool:
+    """Whether the tool may run: a shipped or accepted one, or once somebody has read what it would start."""
+    if definition.trusted or options.untrusted:
+        return True
+    accept = f"Accept it: ai-rails tools trust {definition.tool_name}. Or run it once with --untrusted."
+    if not sys.stdin.isatty():
+        raise UsageError(f"{definition.tool_name} comes from the project, and nobody has accepted it. {accept}")
+    print(printable(describe(definition)))
+    if input('Type the whole word "run" to run it once: ').strip() == "run":
+        return True
+    print(f"It was not run. {accept}")
+    return False
 
 
 def _parameters(text: str) -> Mapping[str, Json]:

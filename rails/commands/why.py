@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     """Print the line's history; exit 1 when no session has touched it."""
     project = common.project_of(options)
     name, colon, number = options.place.rpartition(":")
-    if not colon or not number.isdigit() or not int(number):
+    if not (colon and name) or not number.isdigit() or not int(number):
         raise UsageError(f"Name a file and a line, for example src/app.py:12, not {one_line(options.place)!r}.")
     file = (Path.cwd() / name).resolve()
     if not file.is_file() or not file.is_relative_to(project):

@@ -58,7 +58,7 @@ def repository(project: Path) -> tuple[Path, Path]:
         if entry.is_file():
             target = entry.read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
             return folder, (folder / target).resolve()
-    raise UsageError(f"{project} is not in a git repository, so there is no revision to compare with.")
+    raise UsageError(f"{project} is not in a git repository, so there is nothing to compare with: git init makes one.")
 
 
 def _objects(out: bytes, count: int) -> list[bytes | None]:

@@ -42,7 +42,7 @@ def test_bash_completes_verbs_options_values_and_actions(script):
     assert completed(file, "ai-rails ") == list(VERBS)
     assert completed(file, "ai-rails re") == ["redo", "review"]
     assert completed(file, "ai-rails --v") == ["--version"]
-    assert completed(file, "ai-rails gate --st") == ["--staged", "--strict"]
+    assert completed(file, "ai-rails gate --str") == ["--strict"]
     assert completed(file, "ai-rails run --approve ") == ["ask", "policy"]
     assert completed(file, "ai-rails run --escalate s") == ["squash"]
     assert completed(file, "ai-rails tools t") == ["trust", "test"]

@@ -1,0 +1,212 @@
+"""Every wrong use is answered by a sentence that says what is wrong: no traceback, nothing started, nothing written."""
+
+import io
+import shlex
+import sys
+
+import pytest
+
+from rails.cli import main
+
+#: A command line, and words of the sentence that it is answered with.
+TABLE = """
+nonsense | there is no 'nonsense'
+reveiw | did you mean review?
+--verison | --version is the nearest
+run | What shall the agent do? For example
+run x --model nonsense | Unknown model 'nonsense': write it as
+run x --model foo:bar | Unknown model 'foo:bar'
+run x --model anthropic: | has no name: write it as
+run x --model recorded:missing.jsonl | The recording missing.jsonl cannot be read
+run x --model recorded:bad.json | bad.json:1: not a recorded answer
+run x --model recorded:folder | Is a directory
+run x --model recorded:binary | is not UTF-8 text
+run x --model anthropic:m | ANTHROPIC_API_KEY is not set
+run x --agent nobody | There is no agent 'nobody'. Known agents
+run x --then nobody | There is no agent 'nobody'
+run x --then = | --then takes agents
+run x --then coder= | --then takes agents
+run x --plan missing | There is no plan 'missing'
+run x --plan folder | There is no plan in
+run x --model-for coder | --model-for takes AGENT=MODEL
+run x --model-for =openai:x | --model-for takes AGENT=MODEL
+run x --model-for nobody=openai:x | There is no agent 'nobody'
+run x --max-turns 0 | a whole number from 1 is wanted, not '0'
+run x --max-turns -1 | a whole number from 1 is wanted, not '-1'
+run x --max-turns many | a whole number from 1 is wanted, not 'many'
+run x --max-turns 1.5 | a whole number from 1 is wanted
+run x --max-attempts 0 | a whole number from 1 is wanted
+run x --max-tokens -5 | a whole number from 1 is wanted
+run x --max-minutes -1 | a number above 0 is wanted, not '-1'
+run x --max-minutes nan | a number above 0 is wanted
+run x --max-minutes inf | a number above 0 is wanted
+run x --max-minutes soon | a number above 0 is wanted, not 'soon'
+run x --max-cost -1 | a number above 0 is wanted
+run x --max-cost | expected one argument
+run x --answer-within 0 | a number above 0 is wanted
+run x --base-url nonsense | takes an address with http:// or https://
+run x --base-url ftp://x --model openai:x | http:// or https://
+run x --project missing | missing is not a folder. Name the project
+run x --project ok.py | ok.py is not a folder
+run x --events xml | choose from
+run x --approve maybe | choose from
+run x --correction all | choose from
+run x --escalate up | choose from
+run x --handoff maybe | choose from
+run x --modle y | --model is the nearest
+run x y z | It takes no y z
+run --resume | There is no session in
+run --resume nope | There is no session in
+apply missing.md | missing.md is not a file. Name a saved answer
+apply folder | folder is not a file
+apply ok.py --agent nobody | There is no agent 'nobody'
+apply ok.py --jsonl | Line 1 is not
+apply bad.json --jsonl | Line 1 is not
+apply ok.py --dialect klingon | There is no dialect 'klingon'
+apply ok.py --dry | --dry-run is the nearest
+gate missing.py | missing.py does not exist
+gate folder/missing | folder/missing does not exist
+gate --diff main | is not in a git repository, so there is nothing to compare with
+gate --diff a..b | is not in a git repository
+gate ok.py --diff | expected one argument
+gate --format xml | --format takes one of text, json
+gate --fromat json | --format is the nearest
+gate /etc/passwd | is outside the project
+gate ../outside.py | is outside the project
+gate --profile x | use import, api, publish, strict
+new | required
+new bad/name x | 'bad/name' is not a name. Use letters
+new .. x | '..' is not a name
+feature | required
+feature ../x y | is not a name
+takeover | required
+takeover missing x | is not a folder, so there is nothing to take over
+undo nope | There is nothing to undo in session 'nope'
+undo | There is nothing to undo in
+undo x y z | It takes no y z
+undo --project missing | missing is not a folder
+redo | There is nothing to redo in
+redo nope | There is nothing to redo in session 'nope'
+demo --keep ok.py | exists already. Name a folder that does not
+demo --keep folder | exists already
+parse missing.md | missing.md is not a file
+parse folder | folder is not a file
+parse ok.py --dialect klingon | There is no dialect 'klingon'
+review nope | There is no session here
+review --compare | expected one argument
+review --by month | choose from
+review --port x --web | a port is a whole number from 0 to 65535
+review --port 99999 --web | a port is a whole number from 0 to 65535, not '99999'
+review --verify nope | There is no session here
+review --filter is:wrong | is:wrong is nothing a session can be
+log | required
+log nonsense | choose from
+log search | What shall be searched? For example
+log search x | There is no session here
+log verify nope | There is no session here
+log export nope --format xml | There is no session here
+serve --port 80000 | a port is a whole number from 0 to 65535, not '80000'
+serve --port -1 | a port is a whole number from 0 to 65535
+serve --port x | a port is a whole number from 0 to 65535
+serve --host 0.0.0.0 | It takes no --host 0.0.0.0
+serve | There is no session here. Start one with ai-rails run
+why | required
+why ok.py | Name a file and a line, for example src/app.py:12
+why ok.py:0 | Name a file and a line
+why ok.py:x | Name a file and a line
+why :3 | Name a file and a line
+why missing.py:1 | missing.py is not a file of the project
+tools nonsense | choose from
+tools show | A name is needed, for example
+tools show nope | There is no tool 'nope'. Known tools
+tools new | A name is needed
+tools new ../x | is not a tool name. Use 1 to 64 letters
+tools trust nope | There is no tool 'nope'
+tools test | A name is needed
+tools test nope | There is no tool 'nope'
+tools test read_file { | The parameters are not JSON
+tools test read_file [] | have to be a JSON object
+tools test edit_file {} | try it with ai-rails apply --dry-run
+tools import missing.json | missing.json is not a file
+tools import bad.json | bad.json:1: the file is not JSON
+tools import folder | folder is not a file
+n8n nonsense | choose from
+n8n draw missing.json | missing.json cannot be read
+n8n draw bad.json | is no n8n workflow in JSON
+n8n diff missing.json | Write: ai-rails n8n diff OLD.json NEW.json
+grants nope | choose from
+grants revoke | Which grant? For example
+grants revoke x | No run in this project has a grant 'x'
+policy nope | It takes no nope
+config nope | choose from
+agents nope | There is no agent 'nope'. Known agents
+hook | required
+hook nope | choose from
+completion | required
+completion csh | choose from
+completion bash extra | It takes no extra
+"""
+USES = [tuple(part.strip() for part in line.split(" | ")) for line in TABLE.strip().splitlines()]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    project = tmp_path / "project"
+    (project / "folder").mkdir(parents=True)
+    (project / "bad.json").write_text("{")
+    (project / "ok.py").write_text("x = 1\n")
+    (project / "binary").write_bytes(b"\xff\x00")
+    (tmp_path / "config").mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("AI_RAILS_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("AI_RAILS_LANG", "en")
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "AI_RAILS_MODEL", "AI_RAILS_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    return project
+
+
+def left_behind(project):
+    return sorted(str(path.relative_to(project)) for path in project.rglob("*") if ".rails" not in path.parts)
+
+
+def called(words):
+    try:
+        return main(words)
+    except SystemExit as end:
+        return end.code
+
+
+def test_there_are_a_hundred_wrong_uses_and_more():
+    assert len({use for use, _ in USES}) == len(USES) >= 100
+
+
+@pytest.mark.parametrize(("use", "said"), USES, ids=[use for use, _ in USES])
+def test_a_wrong_use_is_answered_by_a_sentence(folder, capsys, use, said):
+    before = left_behind(folder)
+    words = use.split(" ") if "{" in use or "[" in use else shlex.split(use)
+    code = called(words)
+    told = capsys.readouterr()
+    text = told.err + told.out
+    assert code in (1, 2, 3), text
+    assert said in " ".join(text.split()), text
+    assert "Traceback" not in text
+    assert "a fault of AI-Rails itself" not in text
+    assert left_behind(folder) == before
+
+
+def test_what_cannot_be_written_is_named(folder, capsys):
+    log = folder / ".rails" / "sessions"
+    assert called(["apply", "ok.py"]) == 1
+    assert log.is_dir()
+    assert called(["review", "--html", "folder"]) == 3
+    assert "ai-rails: folder: Is a directory. Nothing more was done." in capsys.readouterr().err
+
+
+def test_a_fault_of_ours_is_a_sentence_too_and_shows_its_place_on_request(folder, capsys, monkeypatch):
+    monkeypatch.setattr("rails.commands.undo.run", lambda options: 1 // 0)
+    assert called(["undo"]) == 3
+    assert "a fault of AI-Rails itself (ZeroDivisionError" in capsys.readouterr().err
+    monkeypatch.setenv("AI_RAILS_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        called(["undo"])
