@@ -394,6 +394,17 @@ def test_gate_fix_writes_what_is_safe(rails, project):
     ) == '"""Ugly."""\n\nimport os\nimport sys\n\nprint(os.name, sys.path)\n'
 
 
+def test_what_gate_fix_wrote_is_undone_and_done_again_like_any_step(rails, project):
+    before = '"""Ugly."""\n\nimport os\n\nprint( os.name )\n'
+    (project / "ugly.py").write_text(before, "utf-8")
+    rails("gate", "--fix", "ugly.py", code=0)
+    fixed = (project / "ugly.py").read_text("utf-8")
+    assert "gate-fix" in rails("undo", code=0).stdout
+    assert (project / "ugly.py").read_text("utf-8") == before
+    rails("redo", code=0)
+    assert (project / "ugly.py").read_text("utf-8") == fixed != before
+
+
 def test_tools_and_agents_and_doctor_say_what_there_is(rails):
     assert "write_file" in rails("tools", code=0).stdout
     assert "old_string" in rails("tools", "show", "edit_file", code=0).stdout

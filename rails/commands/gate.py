@@ -216,17 +216,21 @@ def _trust(project: Path) -> None:
 
 
 def _write(project: Path, verdict: Verdict) -> None:
-    """Write the safe fixes and formatting, as many files at a time as one change may have.
+    """Write the safe fixes and formatting, as many files at a time as one change may have, each part a step to undo.
 
     Whoever types --fix has agreed to them.
     """
     if verdict.proposal:
         from rails.approval.decision import Decision, request_for_changes, sign_changes
         from rails.edits.apply import apply
+        from rails.edits.checkpoint_commits import FIX_SESSION, StepFacts
 
         for part in _parts(verdict.proposal):
             asked = request_for_changes("fix", "gate", (), replace(verdict, proposal=part))
-            apply(sign_changes(asked, Decision("approve", "", "--fix on the command line")), project)
+            signed = sign_changes(asked, Decision("approve", "", "--fix on the command line"))
+            done = apply(signed, project, step=StepFacts(FIX_SESSION, f"gate --fix ({len(part.changes)} files)"))
+            if done.unrecorded:
+                print(f"gate: fixed, and it cannot be undone yet: {done.unrecorded}", file=sys.stderr)
 
 
 def _parts(changes: ChangeSet) -> Iterator[ChangeSet]:

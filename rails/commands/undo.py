@@ -10,6 +10,7 @@ from rails.core.errors import EXIT_OK, UsageError
 from rails.core.events.changes import Undo
 from rails.core.text import one_line
 from rails.edits.apply import recover
+from rails.edits.checkpoint_commits import FIX_SESSION
 from rails.edits.checkpoints import History, Undone, in_effect
 from rails.log.writer import SessionLog
 from rails.session.project import state_of
@@ -36,8 +37,9 @@ def move(options: argparse.Namespace, *, redo: bool) -> int:
     for one in _moved(History(project), options, redo=redo):
         say_moved(one, redo=redo)
         paths = tuple(str(change.path) for change in one.changes.changes)
-        with SessionLog.reopen(state_of(project), one.session) as log:
-            log.append(Undo(one.step, paths, redo, one.changes.files()))
+        if one.session != FIX_SESSION:  # which has no log
+            with SessionLog.reopen(state_of(project), one.session) as log:
+                log.append(Undo(one.step, paths, redo, one.changes.files()))
     return EXIT_OK
 
 

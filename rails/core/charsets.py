@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from rails.core.text import MAY_NAME_ENCODING
+
 _MARKS: Final = (
     (codecs.BOM_UTF32_LE, "utf-32-le"),
     (codecs.BOM_UTF32_BE, "utf-32-be"),
@@ -86,7 +88,7 @@ def _sixteen(data: bytes) -> Iterator[str]:
 
 def _by_bytes(data: bytes) -> Iterator[str]:
     """Yield the one encoding that the file names, or in which it reads as people write."""
-    if _NAMED.search(data[:_HEAD]):
+    if MAY_NAME_ENCODING(data[:_HEAD]) and _NAMED.search(data[:_HEAD]):
         yield from filter(None, [declared(data)])
         return
     fitting = [name for name, fits in _EASTERN if (text := _text(data, name)) is not None and fits(_foreign(text))]

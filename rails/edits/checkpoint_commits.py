@@ -30,6 +30,10 @@ FORMAT: Final = "--format=%H%n%ct%n%B"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
+#: Whose the steps of ``gate --fix`` are, which belong to no session.
+FIX_SESSION: Final = "gate-fix"
+
+
 @dataclass(frozen=True, slots=True)
 class StepFacts:
     """What the history is told of a change set: whose it is, its title, and which step it takes back or does again."""

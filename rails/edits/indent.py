@@ -16,6 +16,10 @@ from rails.edits.text_view import indent
 OPENERS = (":", "{", "(", "[", ">")  # a line that ends so is followed by one level more
 
 
+#: Widths of a level that people choose.
+_USUAL = frozenset({"\t", "  ", "    ", "        "})
+
+
 @dataclass(frozen=True, slots=True)
 class IndentMap:
     """Search indentation to file indentation, and the step of each for depths the map has not seen.
@@ -23,6 +27,7 @@ class IndentMap:
     ``shifted``: the search is the file's text moved sideways as a whole, so what is deeper in one is as
     much deeper in the other. ``bare``: the first line was sent without its indentation, which is this one;
     all other lines have theirs. ``file_blanks``: the characters that the file indents with.
+    ``slips``: the indentation of a line that was copied wrongly, and what it is in the file.
     """
 
     known: dict[str, str]
@@ -31,6 +36,7 @@ class IndentMap:
     shifted: bool
     bare: str | None = None
     file_blanks: str = " \t"
+    slips: tuple[str, str] = ("", "")
 
     def translate(self, blanks: str, *, first: bool = False) -> str | None:
         """Return the file's indentation for ``blanks``, or ``None`` where there is no safe answer.
@@ -41,6 +47,8 @@ class IndentMap:
             return self.bare
         if blanks in self.known:
             return self.known[blanks]
+        if blanks and blanks == self.slips[0]:
+            return self.slips[1]
         if self.bare is not None and not blanks.startswith((self.bare, *self.known)):
             return None  # as deep as the first line, or where it stands?
         if shorter := [known for known in self.known if blanks.startswith(known)]:
@@ -69,8 +77,15 @@ class IndentMap:
         return self._by_depth(blanks)
 
     def _is_level(self, blanks: str) -> bool:
-        """Whether it is no part of a level, where the levels of both sides are not shown to be the same."""
-        return len(self.known) > 1 or len(blanks) >= len(self.search_unit)
+        """Whether it is a level of both sides, where one depth alone does not show that theirs are the same."""
+        if len(self.known) > 1:
+            return True
+        return len(blanks) >= len(self.search_unit) and not self._differs()
+
+    def _differs(self) -> bool:
+        """Whether both sides write a level in a usual width, and not in the same."""
+        units = {self.search_unit, self.file_unit}
+        return len(units) > 1 and units <= _USUAL
 
     def _steps(self) -> dict[str, str]:
         """Return the differences between neighbouring known depths; those that contradict are left out."""
@@ -135,17 +150,33 @@ def slipped(search: Sequence[str], found: Sequence[str]) -> int | None:
     It cannot where it makes a line deeper than the one above that opens nothing: then it is a slip of copying. Else
     the block may have been nested otherwise.
     """
-    differ = [n for n, (a, b) in enumerate(zip(search, found, strict=True)) if a.strip() and indent(a) != indent(b)]
+    differ = _differing(search, found)
     if len(differ) != 1 or len(search) < 3:
         return None
     at = differ[0]
     full = [n for n, line in enumerate(search) if line.strip()]
-    near = full[max(0, full.index(at) - 1) : full.index(at) + 2]
-    odd = [
-        _width(indent(search[low])) < _width(indent(search[high])) and not search[low].rstrip().endswith(OPENERS)
-        for low, high in pairwise(near)
-    ]
-    return at if any(odd) else None
+    if at in (full[0], full[-1]):
+        return None
+    near = full[full.index(at) - 1 : full.index(at) + 2]
+    return at if _has_odd_step(search, near) and not _has_odd_step(found, near) else None
+
+
+def _has_odd_step(lines: Sequence[str], at: Sequence[int]) -> bool:
+    """Whether one of the lines ``at`` is deeper than the one above, which opens nothing."""
+    return any(
+        _width(indent(lines[low])) < _width(indent(lines[high])) and not lines[low].rstrip().endswith(OPENERS)
+        for low, high in pairwise(at)
+    )
+
+
+def _differing(search: Sequence[str], found: Sequence[str]) -> list[int]:
+    """Return the lines whose indentation is another one in the file."""
+    return [n for n, (a, b) in enumerate(zip(search, found, strict=True)) if a.strip() and indent(a) != indent(b)]
+
+
+def _explained(known: dict[str, str] | None, *units: str) -> bool:
+    """Whether a map is that of a whole block: moved sideways, or with levels of another width."""
+    return known is not None and (_is_shift(known) or _is_scale(known, *units))
 
 
 def learn_indent(
@@ -156,34 +187,37 @@ def learn_indent(
     ``search`` and ``found`` are its lines in the request and in the file; ``request`` (old and new) and
     ``file`` (lines around) show how wide one level is on each side.
     """
-    known = pairs(search, found)
-    if known is None:
-        slip = slipped(search, found)
-        known = None if slip is None else {indent(line): indent(line) for line in found if line.strip()}
+    known, units = pairs(search, found), (unit(request, search), unit(file, file))
+    differ = _differing(search, found)
+    if len(differ) == 1 and len(search) > 2 and first_bare(search, found) is None and not _explained(known, *units):
+        if known is None and slipped(search, found) is None:
+            return None
+        same = {indent(line): indent(line) for line in found if line.strip()}
+        return IndentMap(same, "", "", shifted=True, slips=(indent(search[differ[0]]), indent(found[differ[0]])))
     if known is None:
         return None
     if all(wanted == found for wanted, found in known.items()):
         return IndentMap(known, "", "", shifted=True, bare=first_bare(search, found))
-    units = unit(request), unit(file)
     blanks = "".join({char for line in file for char in indent(line)})
     shifted = _is_shift(known) and not _is_scale(known, *units)
-    if shifted and len(known) == 1 and all(units) and units[0] != units[1]:
-        shifted = False  # one line alone does not show that both sides' levels are as wide
-    return IndentMap(known, *units, shifted, file_blanks=blanks)
+    return IndentMap(known, *units, shifted, file_blanks=blanks or " \t")
 
 
-def unit(lines: Sequence[str]) -> str:
-    """Return one level of indentation as ``lines`` write it ("" if they do not show)."""
+def unit(lines: Sequence[str], settled: Sequence[str]) -> str:
+    """Return one level of indentation as ``lines`` write it ("" if they do not show).
+
+    A line that opens a block shows it; without one, any step between ``settled`` lines does.
+    """
     indented = [line for line in lines if line[:1] in " \t" and line.strip()]
     if sum(line[0] == "\t" for line in indented) * 2 > len(indented):
         return "\t"
     opened: Counter[str] = Counter()
     other: Counter[str] = Counter()
-    for line, following in pairwise(line for line in lines if line.strip()):
-        low, high = indent(line), indent(following)
-        if len(high) > len(low) and high.startswith(low):
-            steps = opened if line.rstrip().endswith(OPENERS) else other
-            steps[high[len(low) :]] += 1
+    for steps, some in ((opened, lines), (other, settled)):
+        for line, following in pairwise(line for line in some if line.strip()):
+            low, high = indent(line), indent(following)
+            if len(high) > len(low) and high.startswith(low) and (steps is other or line.rstrip().endswith(OPENERS)):
+                steps[high[len(low) :]] += 1
     best = (opened or other).most_common(1)
     return best[0][0] if best else ""
 

@@ -38,7 +38,7 @@ def piece_at(view: View, found: TextPlaces, start: int) -> Piece | None:
     further = any(line.strip() for line in new.split("\n")[1:])
     if before.strip() or not before or not further or not old.split("\n", 1)[0].strip():
         return start, end, new
-    if "\n" in old:
+    if "\n" in old and not indent(old):
         return (start, end, new) if _is_shown(before, old, new) else None
     return _of_two(view, (start, end, new), begin)
 
@@ -56,7 +56,8 @@ def _of_two(view: View, sent: Piece, begin: int) -> Piece | None:
     start, end, new = sent
     line_end = view.flat.find("\n", end)
     tail = view.flat[end : line_end if line_end >= 0 else None]
-    block = LinePlaces(5, (), (f"{view.flat[start:end]}{tail}",), tuple(f"{new}{tail}".split("\n")))
+    old = f"{view.flat[start:end]}{tail}"
+    block = LinePlaces(5, (), tuple(old.split("\n")), tuple(f"{new}{tail}".split("\n")))
     at = view.line_of(begin) - 1
     literal = f"{view.flat[begin:start]}{new}{tail}".split("\n")
     shifted = _shifted(view, block, at)

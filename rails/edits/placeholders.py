@@ -70,7 +70,7 @@ _LOOKS: Final = re.compile(
 
 _SPREADING: Final = frozenset({"js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "tsx", "vue", "svelte", "php"})
 _SPREAD: Final = re.compile(r"\s*[\[({]?\s*\.{3}[A-Za-z_$][\w$.?()\[\]]*\s*[\])}]*\s*[,;]?\s*")
-_PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "txt", "adoc"})
+_PROSE: Final = frozenset({"md", "markdown", "mdx", "rst", "adoc"})
 _LISP: Final = frozenset({"lisp", "clj", "cljs", "cljc", "scm", "rkt", "el", "hy"})
 
 

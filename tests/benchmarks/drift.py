@@ -10,6 +10,7 @@ import hashlib
 import random
 import re
 import sysconfig
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,6 +170,8 @@ def other_unit(rng):
     block = next(
         b for b in blocks(rng) if steady(b) and len({len(x) - len(x.lstrip()) for x in b.old if x.strip()}) > 1
     )
+    if "\n".join(" " * ((len(x) - len(x.lstrip())) // 2) + x.lstrip() for x in block.old) in "\n".join(block.lines):
+        return other_unit(rng)
     half = [[" " * ((len(x) - len(x.lstrip())) // 2) + x.lstrip() for x in part] for part in (block.old, block.new)]
     return join(block.lines), *half, join(block.result())
 
@@ -176,6 +179,10 @@ def other_unit(rng):
 def steady(block):
     every = (*block.lines, *block.new)
     return all((len(line) - len(line.lstrip())) % 4 == 0 for line in every)
+
+
+def opens(line):
+    return line.rstrip().endswith((":", ",", "(", "[", "{", "\\"))
 
 
 def tabs(line):
@@ -322,6 +329,137 @@ def two_drifts(rng):
     return join(lines, "\r\n"), dedent(block.old, width), dedent(block.new, width), around(block, lines, "\r\n")
 
 
+def accented(rng):
+    """A block whose words have accents, composed; tokens stay what they were."""
+    for block in blocks(rng):
+        lines = [line.replace("e", "é").replace("o", "ö") for line in block.lines]
+        result = [line.replace("e", "é").replace("o", "ö") for line in block.result()]
+        stop = block.start + len(block.old)
+        if lines[block.start : stop] != list(block.old) and all(len(line) < 100 for line in lines):
+            new = result[block.start : block.start + len(block.new)]
+            return lines, lines[block.start : stop], new, result
+    raise AssertionError
+
+
+def decomposed(lines):
+    return [unicodedata.normalize("NFD", line) for line in lines]
+
+
+def decomposed_file(rng):
+    lines, old, new, _ = accented(rng)
+    start = next(n for n in range(len(lines)) if lines[n : n + len(old)] == old)
+    head, tail = decomposed(lines[:start]), decomposed(lines[start + len(old) :])
+    return join(decomposed(lines)), old, new, Composed("".join(f"{x}\n" for x in head), tuple(new), "\n".join(tail))
+
+
+def decomposed_search(rng):
+    lines, old, new, _ = accented(rng)
+    start = next(n for n in range(len(lines)) if lines[n : n + len(old)] == old)
+    head, tail = lines[:start], lines[start + len(old) :]
+    right = Composed("".join(f"{x}\n" for x in head), tuple(new), "\n".join(tail))
+    return join(lines), decomposed(old), decomposed(new), right
+
+
+class Composed(Around):
+    """As Around; which form the lines in the middle have is open."""
+
+    def __eq__(self, other):
+        text = other.decode()
+        if not text.startswith(self.head) or not text.endswith(self.tail):
+            return False
+        middle = text[len(self.head) : len(text) - len(self.tail)].removesuffix("\n")
+        return unicodedata.normalize("NFC", middle).split("\n") == list(self.new)
+
+    __hash__ = Around.__hash__
+
+
+def ellipsis_in_file(rng):
+    block = next(b for b in blocks(rng) if "..." not in "".join(b.lines))
+    lines, old, new = list(block.lines), list(block.old), list(block.new)
+    kept = next((n for n, line in enumerate(old) if line.strip() and line in new), 0)
+    if old[kept] not in new:
+        return ellipsis_in_file(rng)
+    at = new.index(old[kept])
+    lines[block.start + kept] += "  # wait…"
+    result = [*lines[: block.start], *new, *lines[block.start + len(old) :]]
+    result[block.start + at] += "  # wait…"
+    old[kept], new[at] = old[kept] + "  # wait...", new[at] + "  # wait..."
+    return join(lines), old, new, (join(result), join([x.replace("wait…", "wait...") for x in result]))
+
+
+def mark_copied(rng):
+    block = next(blocks(rng))
+    lines = block.lines[block.start :]
+    data = b"\xef\xbb\xbf" + join(lines)
+    new = ["\ufeff" + block.new[0], *block.new[1:]]
+    return data, ["\ufeff" + block.old[0], *block.old[1:]], new, b"\xef\xbb\xbf" + join(block.result()[block.start :])
+
+
+def slipped_line(rng):
+    """One line in the middle, which the edit leaves alone, was copied some blanks off."""
+    for block in blocks(rng, least=5):
+        if not steady(block) or block.old[-1] == block.new[-1]:
+            continue
+        at = rng.randrange(1, len(block.old) - 1)
+        line, above = block.old[at], block.old[at - 1]
+        if not line.strip() or not above.strip() or opens(above):
+            continue
+        if block.old.count(line) != 1 or block.new.count(line) != 1:
+            continue
+        slip = " " * rng.choice([1, 2, 3]) + line
+        old = [slip if one == line else one for one in block.old]
+        new = [slip if one == line else one for one in block.new]
+        return join(block.lines), old, new, join(block.result())
+    raise AssertionError
+
+
+def line_end_lost(rng):
+    """The search text ends in a line end, the new one does not: the next line must not join it."""
+    block = next(b for b in blocks(rng) if b.new[-1].strip())
+    return join(block.lines), [*block.old, ""], block.new, join(block.result())
+
+
+def leading_line_end(rng):
+    block = next(b for b in blocks(rng) if b.lines[b.start - 1].strip() and b.new[0].strip())
+    return join(block.lines), ["", *block.old], block.new, join(block.result())
+
+
+def one_line_grows(rng):
+    """One line, quoted with a part of its blanks or none, becomes several: they stand where the file has it."""
+    for block in blocks(rng, indented=True):
+        line = block.old[0]
+        if not steady(block) or sum(line.strip() in other for other in block.lines) != 1 or opens(line):
+            continue
+        blanks = line[: len(line) - len(line.lstrip())]
+        cut = rng.choice([4, len(blanks)])
+        added = rng.choice([["second()"], ["if third:", "    fourth()"], ["with five:", "    six()", "seven()"]])
+        lines = [*block.lines[: block.start + 1], *(blanks + one for one in added), *block.lines[block.start + 1 :]]
+        new = [line[cut:], *(blanks[cut:] + one for one in added)]
+        return join(block.lines), [line[cut:]], new, join(lines)
+    raise AssertionError
+
+
+def whole_line_among_deeper(rng):
+    """The text is one whole line, and also the end of a deeper one."""
+    for block in blocks(rng, indented=True):
+        line = block.old[0]
+        if sum(line.strip() in other for other in block.lines) != 1:
+            continue
+        lines = [*block.lines, "if deeper:", "    " + line]
+        right = [block.lines[0 : block.start], (line.replace(line.strip(), "changed()"),), lines[block.start + 1 :]]
+        return join(lines), [line], [line.replace(line.strip(), "changed()")], join([x for part in right for x in part])
+    raise AssertionError
+
+
+def in_encoding(name, text):
+    def make(rng):
+        block = next(b for b in blocks(rng) if "".join(b.lines).isascii())
+        right = "\n".join([f"# {text}", *block.result()]).encode(name)
+        return "\n".join([f"# {text}", *block.lines]).encode(name), block.old, block.new, right
+
+    return make
+
+
 # -- to be refused ----------------------------------------------------------------------------------
 
 
@@ -414,6 +552,41 @@ def stale_hash(rng):
     return data, block.old, block.new, (), {"base_hash": hashlib.sha256(data + b"x").hexdigest()}
 
 
+def half_level(rng):
+    """A tab file; a new line is half a level deep, as no line of either side is."""
+    for block in blocks(rng):
+        last = block.old[-1]
+        if not steady(block) or not last.startswith("    ") or opens(last):
+            continue
+        blanks = last[: len(last) - len(last.lstrip())]
+        new = [*block.old, f"{blanks}  half_a_level()"]
+        return join(tabs(line) for line in block.lines), block.old, new, ()
+    raise AssertionError
+
+
+def bare_definition(rng):
+    """The first line was sent without its blanks, and a new line stands at the left: as deep as it, or there?"""
+    block = next(b for b in blocks(rng, indented=True, least=4))
+    old = [block.old[0].lstrip(), *block.old[1:]]
+    return join(block.lines), old, [*old, "", "at_the_left()"], ()
+
+
+def control_sent(rng):
+    block = next(blocks(rng))
+    return join(block.lines), block.old, [*block.new, f"x = '{rng.choice(chr(0) + chr(27) + chr(8))}'"], ()
+
+
+def not_in_the_encoding(rng):
+    block = next(b for b in blocks(rng) if "".join(b.lines).isascii())
+    data = "\n".join(["# café déjà vu", *block.lines]).encode("latin-1")
+    return data, block.old, [*block.new, "x = '→'"], ()
+
+
+def encoding_unknown(rng):
+    block = next(b for b in blocks(rng) if "".join(b.lines).isascii())
+    return "\n".join(["# Größe, über", *block.lines]).encode("cp850"), block.old, block.new, ()
+
+
 def nothing_new(rng):
     block = next(blocks(rng))
     return join(block.lines), block.old, block.old, ()
@@ -443,6 +616,18 @@ RECOVERABLE: dict[str, Maker] = {
     "inside a line": inside_a_line,
     "UTF-16 with mark": marked_utf16,
     "three drifts at once": two_drifts,
+    "decomposed file": decomposed_file,
+    "decomposed search": decomposed_search,
+    "ellipsis in file": ellipsis_in_file,
+    "byte-order mark copied": mark_copied,
+    "one line slipped": slipped_line,
+    "final line end lost": line_end_lost,
+    "leading line end": leading_line_end,
+    "one line grows": one_line_grows,
+    "whole line among deeper": whole_line_among_deeper,
+    "Latin-1 file": in_encoding("latin-1", "café déjà vu"),
+    "Shift-JIS file": in_encoding("cp932", "これは日本語のコメントです。"),
+    "Cyrillic file": in_encoding("cp1251", "это комментарий на русском языке"),
 }
 REFUSABLE: dict[str, Maker] = {
     "stale word": stale_word,
@@ -457,6 +642,11 @@ REFUSABLE: dict[str, Maker] = {
     "lazy rest": lazy_rest,
     "stale base hash": stale_hash,
     "nothing new": nothing_new,
+    "half a level": half_level,
+    "first line bare, one at the left": bare_definition,
+    "control character": control_sent,
+    "not in the encoding": not_in_the_encoding,
+    "encoding unknown": encoding_unknown,
 }
 
 

@@ -43,11 +43,11 @@ async function runCode(settings, context, itemIndex) {
   const run = async (index) => {
     const proxy = context.getWorkflowDataProxy(index);
     const names = Object.keys(proxy);
-    const extra = settings.nodeMode === 'runOnceForAllItems' ? { items: structuredClone(context.getInputData()) } : { item: structuredClone(context.getInputData()[index]) };
+    const extra = settings.nodeMode === 'runOnceForAllItems' ? { items: JSON.parse(JSON.stringify(context.getInputData())) } : { item: JSON.parse(JSON.stringify(context.getInputData()[index])) };
     const all = { ...Object.fromEntries(names.map((n) => [n, proxy[n]])), ...extra };
     const AsyncFunction = (async () => {}).constructor;
     const keys = Object.keys(all).filter((k) => /^[A-Za-z_$][\w$]*$/.test(k));
-    return await new AsyncFunction(...keys, settings.code)(...keys.map((k) => all[k]));
+    return await new AsyncFunction(...keys, `return await (async () => {\n${settings.code}\n})()`)(...keys.map((k) => all[k]));
   };
   try {
     if (settings.nodeMode !== 'runOnceForEachItem') return { ok: true, result: await run(itemIndex) };

@@ -42,7 +42,6 @@ def places(text, old):
     return [n for n in range(len(text)) if text.startswith(old, n)]
 
 
-@settings(max_examples=400)
 @given(slices(), NEW)
 def test_a_text_that_is_there_once_is_replaced_literally(case, new):
     """No looser strategy is asked: only where it begins within blanks, or a border line end goes, it is more."""
@@ -58,20 +57,19 @@ def test_a_text_that_is_there_once_is_replaced_literally(case, new):
         assert result in (text.replace(old, new).encode(), "already_applied", "no_change")
 
 
-@settings(max_examples=400)
-@given(slices(), NEW)
-def test_of_several_places_one_is_taken_only_when_it_alone_is_whole_lines(case, new):
-    text, old = case
-    assume(old != new and len(places(text, old)) > 1)
-    whole = [
-        n
-        for n in places(text, old)
-        if text[n - 1 : n] in ("", "\n") and (old.endswith("\n") or text[n + len(old) : n + len(old) + 1] in ("", "\n"))
-    ]
-    result = after(text.encode(), old, new)
-    if result != "ambiguous":
-        assert len(whole) == 1
-        assert old[0] in " \t"
+@given(
+    st.lists(st.sampled_from(["  a", "    a", "a", "  a b", "x", ""]), min_size=2, max_size=6),
+    st.sampled_from(["a", "  a"]),
+)
+def test_of_several_places_one_is_taken_only_when_it_alone_is_whole_lines(lines, old):
+    text = "\n".join(lines)
+    assume(len(places(text, old)) > 1)
+    whole = [n for n, line in enumerate(lines) if line == old]
+    result = after(text.encode(), old, "new")
+    if len(whole) == 1 and old.startswith(" "):
+        assert result == "\n".join([*lines[: whole[0]], "new", *lines[whole[0] + 1 :]]).encode()
+    else:
+        assert result == "ambiguous"
 
 
 LINES = st.lists(st.text(alphabet="ab=", min_size=1, max_size=3), min_size=3, max_size=8, unique=True)
@@ -90,7 +88,6 @@ def test_lines_around_a_replaced_one_never_join_it(lines, data, form, new):
 UNITS = st.sampled_from(["  ", "    ", "\t"])
 
 
-@settings(max_examples=300)
 @given(UNITS, st.integers(1, 3), st.integers(0, 12), st.sampled_from(["listen 443;", "if x:\n{u}pass", "a\n{u}b\nc"]))
 def test_a_line_quoted_with_less_indentation_is_followed_by_lines_at_the_files_own(unit, depth, cut, more):
     """Whatever part of its blanks is quoted, further lines stand as deep as it, or where they were sent, or nowhere."""
@@ -160,7 +157,7 @@ def test_drift_from_real_files_is_applied_right_or_refused_never_wrong():
     drift = sys.modules["drift"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(drift)
     seen = Counter()
-    for case in drift.cases(5, seed=3):
+    for case in drift.cases(4, seed=3):
         result = after(case.data, case.old, case.new) if not case.more else "stale"
         wrong = isinstance(result, bytes) and not any(right == result for right in case.right)
         assert not wrong, case

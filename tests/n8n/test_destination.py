@@ -1,7 +1,7 @@
 """What each profile asks for and blocks."""
 
 import pytest
-from n8n_workflows import chain, errors, findings, node, rules, the_one, workflow
+from n8n_workflows import chain, errors, findings, node, rules, the_one, to, workflow
 
 from rails.core.errors import UsageError
 from rails.gate.checks.n8n import check_workflow
@@ -107,3 +107,11 @@ def test_profiles_are_joined_and_the_strictest_decides():
 def test_an_unknown_profile_among_several_is_named():
     with pytest.raises(UsageError, match="'deploy'"):
         findings(chain("A"), "api,deploy")
+
+
+def test_what_nothing_starts_cannot_be_published_unless_a_node_has_a_webhook():
+    bare = workflow(node("A"), node("B"), connections={"A": {"main": [[to("B")]]}})
+    waits = workflow(node("A"), node("W", "n8n-nodes-base.wait"), connections={"A": {"main": [[to("W")]]}})
+    for value, severity in ((bare, "error"), (waits, "warning")):
+        assert the_one(value, "N8N080").severity == "warning"
+        assert the_one(value, "N8N080", "publish").severity == severity

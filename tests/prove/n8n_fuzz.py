@@ -4,7 +4,8 @@
     python tests/prove/n8n_fuzz.py [--count 100000] [--workflows FOLDER] [--seed 1]
 
 Takes sound workflows (our own, or a folder's), damages each in one to six places of its JSON, now and then
-in its bytes, then checks, compares, draws and formats it. Prints how many were checked, how many exceptions there were, and the times.
+in its bytes, then checks it beside the ones before, compares, draws, repairs and formats it: by the user's catalogue of
+nodes, where there is one. Prints how many were checked, how many exceptions there were, and the times.
 """
 
 import argparse
@@ -141,10 +142,16 @@ def main():
     options = parser.parse_args()
     from rails.gate.checks.n8n import check_workflow
     from rails.n8n import formatting, summary
+    from rails.n8n.account import N8nAccount
     from rails.n8n.draw import picture
+    from rails.n8n.draw.project import project_drawing
+    from rails.n8n.nodes import catalogue
     from rails.n8n.recognise import looks_like_workflow
     from rails.n8n.rules.destination import PROFILES
+    from rails.n8n.rules.project import Surroundings, facts_in
 
+    account = N8nAccount("1.0", {"a": {"1": "A"}}, {"x": "X"}, frozenset(), {"GET x": "x"}, frozenset())
+    others = []
     rng = random.Random(options.seed)
     files = sorted(options.workflows.glob("*.json")) if options.workflows else []
     bases = [json.loads(file.read_bytes()) for file in files] or list(own())
@@ -157,10 +164,13 @@ def main():
         started = time.process_time()
         try:
             looks_like_workflow(flow)
-            list(check_workflow(data, "flow.json", rng.choice(PROFILES)))
+            around = Surroundings(others, rng.choice([account, None]))
+            list(check_workflow(data, "flow.json", rng.choice(PROFILES), around=around))
+            others = [*others[-5:], *facts_in(flow, "other.json")]
             told = summary.workflow_summary(json.dumps(base).encode("utf-8", "surrogatepass"), data, "flow.json")
             picture.svg(told.drawing if told else None)
-            formatting.tidied(data, "flow.json")
+            picture.svg(project_drawing(others, account))
+            formatting.tidied(data, "flow.json", catalogue.current(), unsafe=rng.random() < 0.5)
         except Exception:
             failures += 1
             if failures < 5:

@@ -27,7 +27,7 @@ from rails.core.dataclass import dataclass, replace
 from rails.core.errors import UsageError
 from rails.core.text import line_column
 from rails.core.tool_request import Json
-from rails.core.verdict import Finding
+from rails.core.verdict import Finding, Severity
 from rails.data_formats import positions
 from rails.data_formats.positions import JsonSpan
 from rails.n8n import json_file, model
@@ -229,7 +229,8 @@ def _workflow_issues(value: Json, judge: _Judge) -> Iterator[Issue]:
     known, profile, account = judge.known, judge.profile, judge.around.account
     yield from destination.check(value, profile)
     workflow = model.build(value)
-    yield from graph.check(workflow, whole=not broken)
+    stuck: Severity = "error" if profile == "publish" and not triggers.has_webhook(workflow, known) else "warning"
+    yield from graph.check(workflow, whole=not broken, stuck=stuck)
     yield from node_types.check(workflow, known, account.packages, publishes=profile in {"publish", "strict"})
     held, issues = _parameters(workflow, known)
     yield from issues

@@ -108,10 +108,14 @@ def positions(workflow: Workflow) -> dict[int, tuple[int, int]]:
     columns, trees = _columns(workflow), _Trees(workflow)
     places: dict[int, tuple[int, int]] = {}
     left = lowest = 0
-    for column in range(max(columns.values(), default=-1) + 1):
+    by_column: list[list[Node]] = [[] for _ in range(max(columns.values(), default=-1) + 1)]
+    for node in workflow.nodes:
+        if node.name in columns:
+            by_column[columns[node.name]].append(node)
+    for nodes in by_column:
         top, widest = 0, 0
-        for node in workflow.nodes:
-            if columns.get(node.name) == column and node.index not in places:
+        for node in nodes:
+            if node.index not in places:
                 width, height = trees.place(node, (left, top), places)
                 top, widest = top + height, max(widest, width)
         left, lowest = left + max(_COLUMN, widest + _GAP), max(lowest, top)

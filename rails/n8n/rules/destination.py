@@ -101,7 +101,7 @@ _SETTING_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _ON_ERROR: Final = ("stopWorkflow", "continueRegularOutput", "continueErrorOutput")
 #: Rules whose fault stops activation, not import.
-_STOPS_PUBLISHING: Final = frozenset({"N8N080", "N8N081", "N8N092"})
+_STOPS_PUBLISHING: Final = frozenset({"N8N081", "N8N092"})
 
 
 def weigh(issues: Iterable[Issue], profile: str) -> Iterator[Issue]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from rails.core.verdict import Severity
 from rails.n8n.model import Issue, Names, Node, Wire, Workflow, listed, shown_value
 from rails.n8n.nodes.catalogue import CORE_PACKAGES
 
@@ -151,15 +152,15 @@ def is_trigger(node: Node) -> bool:
     return node.type in _TRIGGERS or node.type.lower().endswith("trigger")
 
 
-def check(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
-    """Yield every issue of the graph.
+def check(workflow: Workflow, *, whole: bool, stuck: Severity = "warning") -> Iterator[Issue]:
+    """Yield every issue of the graph. ``stuck`` is how much it weighs that nothing starts the workflow.
 
     ``whole`` is whether the structure is sound. If it is not, nothing is said about reach: one broken
     connection would be reported again as every node that it no longer leads to.
     """
     yield from _ports(workflow)
     yield from _sticky_notes(workflow.wires)
-    yield from _starts(workflow, whole=whole)
+    yield from _starts(workflow, whole=whole, stuck=stuck)
     yield from check_cycles(workflow)
     yield from _webhooks(workflow.nodes)
 
@@ -212,7 +213,7 @@ def _sticky_notes(wires: Iterable[Wire]) -> Iterator[Issue]:
             yield Issue("N8N035", (*wire.path, "node"), message, "Remove the connection.")
 
 
-def _starts(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
+def _starts(workflow: Workflow, *, whole: bool, stuck: Severity) -> Iterator[Issue]:
     runnable = [node for node in workflow.nodes if not node.is_sticky]
     if not runnable:
         return
@@ -220,7 +221,7 @@ def _starts(workflow: Workflow, *, whole: bool) -> Iterator[Issue]:
     if not triggers:
         message = "No enabled trigger: nothing can start this workflow"
         remedy = 'Add one, for example "n8n-nodes-base.manualTrigger", "scheduleTrigger" or "webhook".'
-        yield Issue("N8N080", ("nodes",), message, remedy, "warning")
+        yield Issue("N8N080", ("nodes",), message, remedy, stuck)
         return
     if not whole:
         return

@@ -50,7 +50,7 @@ def check(
     running = [node for node in workflow.nodes if not node.disabled]
     publishes = profile in {"publish", "strict"}
     if publishes:
-        yield from _publishable(running)
+        yield from _publishable(running, waits=has_webhook(workflow, known))
     yield from _responses(running)
     for node in running:
         description, values = known.describe(node.type, node.version), held.get(node.index)
@@ -63,11 +63,20 @@ def check(
             yield from _of_no_use(node, description, values)
 
 
-def _publishable(running: list[Node]) -> Iterator[Issue]:
+def has_webhook(workflow: Workflow, known: Catalogue) -> bool:
+    """Whether an enabled node has a webhook of its own, as Wait has: enough for n8n to publish."""
+    return any(_has_webhook(node, known) for node in workflow.nodes if not node.disabled)
+
+
+def _has_webhook(node: Node, known: Catalogue) -> bool:
+    described = known.describe(node.type, node.version)
+    return node.type in _HAS_WEBHOOK or _is_foreign(node) or (described is not None and described.has_webhook)
+
+
+def _publishable(running: list[Node], *, waits: bool) -> Iterator[Issue]:
     """What is only started by hand. n8n publishes it still where another node has a webhook of its own, as Wait has."""
     triggers = [node for node in running if is_trigger(node)]
     if triggers and all(node.type in _ONLY_BY_HAND for node in triggers):
-        waits = any(node.type in _HAS_WEBHOOK or _is_foreign(node) for node in running)
         message = "Only started by hand: " + (
             "n8n publishes this workflow and nothing will start it" if waits else "n8n cannot publish this workflow"
         )

@@ -15,6 +15,8 @@ def code(context: NodeContext) -> Outputs:
     if context.parameter("language", 0, "javaScript") != "javaScript":
         raise NotModelled("Python in a Code node")
     written = to_text(context.node.parameters.get("jsCode", ""))
+    if not written.strip():
+        raise NotModelled("a Code node without code, for which n8n runs an example of its own")
     if context.parameter("mode", 0, "runOnceForAllItems") == "runOnceForEachItem":
         return context.each(lambda index, item: _one_given(_run(context, written, index), item))
     try:
@@ -49,7 +51,7 @@ def _run(context: NodeContext, written: str, index: int | None) -> Value:
         return context.code_runner(written, {
             "items": _views(context), "index": index, "nodes": context.evaluator.all_items(),
         })  # fmt: skip
-    names = context.names(index or 0)
+    names = context.evaluator.names(context.node, context.run, index or 0, f"{written};x=y")
     views = _views(context)
     names |= {"items": views} if index is None else {"item": views[index], "$json": views[index]["json"]}
     names["$input"] = _CodeInput(views, index, names["$input"])

@@ -127,6 +127,8 @@ def _typed(value: Value, kind: Value, strict: bool, version: float, place: str) 
     """Return a value as a comparison of its type takes it. Raises NodeFault where it cannot."""
     if value in values.NOTHING or kind == "any":
         return value
+    if kind == "number" and value != value:  # noqa: PLR0124 - NaN is not itself
+        return value
     try:
         if kind == "boolean" and not strict:
             return _boolean(value) if version >= 2 else values.truthy(value)

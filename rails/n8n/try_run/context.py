@@ -48,7 +48,9 @@ class NodeContext:
     def parameter(self, path: str, index: int = 0, default: Value = UNDEFINED) -> Value:
         """Return a parameter, evaluated for an item; ``default`` where the file leaves it out."""
         found = values.get_path(dict(self.node.parameters), path)
-        return default if found is UNDEFINED else self.evaluator.resolve(found, self.names(index))
+        if found is UNDEFINED:
+            return default
+        return self.evaluator.resolve(found, self.evaluator.names(self.node, self.run, index, found))
 
     def option(self, name: str, default: Value = UNDEFINED, index: int = 0) -> Value:
         """Return one of the node's options."""

@@ -18,6 +18,8 @@ ISO: Final = re.compile(
     r"\s?(?P<z>Z|[+-]\d\d(?::?\d\d)?)?",
     re.ASCII | re.IGNORECASE,
 )
+#: With which luxon's tokens begin; other letters stand for themselves.
+TOKEN_LETTERS: Final = frozenset("DEFGHLMSTWXZacdfhkmnoqstuxyz")
 TOKEN: Final = re.compile(r"'(?:[^']*)'|([a-zA-Z])\1*|.", re.DOTALL)
 _DIGITS: Final = {"yyyy": r"(?P<Y>\d{4})", "yy": r"(?P<y>\d\d)", "MM": r"(?P<M>\d\d)", "M": r"(?P<M>\d\d?)",
                   "dd": r"(?P<d>\d\d)", "d": r"(?P<d>\d\d?)", "HH": r"(?P<h>\d\d)", "H": r"(?P<h>\d\d?)",

@@ -17,6 +17,7 @@ from rails.n8n.try_run.date_forms import (
     ISO,
     MONTHS,
     TOKEN,
+    TOKEN_LETTERS,
     form_reader,
     moment_of,
     offset_minutes,
@@ -235,7 +236,7 @@ class DateTime:
     def _token(self, token: str) -> str:
         if not token[0].isalpha():
             return token[1:-1] if len(token) > 1 else token
-        written = written_token(self, token)
+        written = token if token[0] not in TOKEN_LETTERS else written_token(self, token)
         if written is None:
             raise NotModelled(f"the date token {token!r}")
         return written

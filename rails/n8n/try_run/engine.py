@@ -117,6 +117,10 @@ class _Run:
         held = settings if isinstance(settings, dict) else {}
         named = str(held.get("timezone") or "")
         self._zone = setting.zone or (named if named and named != "DEFAULT" else DEFAULT_ZONE)
+        try:
+            zone(self._zone)
+        except NotModelled as unknown:
+            raise UsageError(f"This machine does not know {unknown}. Name another with --timezone.") from None
         self._depth_first = held.get("executionOrder") == "v1"
         self._stack: list[_Task] = []
         self._waiting: dict[str, list[_Waiting]] = {}
@@ -134,11 +138,9 @@ class _Run:
         try:
             given = first or (given_items(self._pinned[node.name]) if node.name in self._pinned else [Item({})])
             self._begin(node, given, result)
-            while self._stack:
+            while self._stack or self._wake(result):
                 if not self._step(self._stack.pop(0), result):
                     break
-                if not self._stack:
-                    self._wake(result)
         except OverBudget as bound:
             result.ended = f"The dry run ended at its bound: {bound}."
         finally:
@@ -146,6 +148,10 @@ class _Run:
         ran = {run.node for run in result.runs}
         result.not_reached = [one.name for one in self.workflow.nodes if one.name not in ran and self._could_run(one)]
         return result
+
+    def stands_in(self, name: str) -> list[Item] | None:
+        """Return the pinned or sample data of a node that did not run, as n8n gives it in a manual run."""
+        return given_items(self._pinned[name]) if name in self._pinned else None
 
     def _could_run(self, node: Node) -> bool:
         wires = self.workflow.outgoing.get(node.name, ())
@@ -194,6 +200,8 @@ class _Run:
             run.state, run.said = "not modelled", f"{form}{missing}"
             self._put_out(run, [], result)
             return True
+        if not outputs and run.state == "done":
+            return True  # the first version of the loop ends without a trace
         self._put_out(run, self._finished(node, run, outputs), result)
         self._follow(run)
         return True
@@ -307,7 +315,7 @@ class _Run:
         else:
             self._stack.append(task)
 
-    def _wake(self, result: TryResult) -> None:
+    def _wake(self, result: TryResult) -> bool:
         """Let a node run that waits for inputs which will not come, unless a node before it waits too."""
         for name in list(self._waiting):
             if self._needs_all(self.workflow.by_name[name]) or any(
@@ -326,7 +334,8 @@ class _Run:
                 count = max(len(found.inputs), 2)
                 inputs = [one or [] for one in found.inputs] + [[]] * (count - len(found.inputs))
                 self._stack.append(_Task(self.workflow.by_name[name], inputs, found.sources))
-                return
+                return True
+        return False
 
     def _needs_all(self, node: Node) -> bool:
         choosing = node.type == f"{_BASE}merge" and node.parameters.get("mode") == "chooseBranch"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from rails.n8n.javascript.expressions import segments
 from rails.n8n.model import Node, Workflow, shown_value
@@ -26,6 +27,9 @@ class RunSoFar(Protocol):
     @property
     def runs(self) -> Mapping[str, list[NodeRun]]:
         """The runs of every node that ran, by its name."""
+
+    def stands_in(self, name: str) -> list[Item] | None:
+        """Return the pinned or sample data of a node that did not run."""
 
     @property
     def contexts(self) -> Mapping[str, dict[str, Value]]:
@@ -67,7 +71,9 @@ class Evaluator:
     def __init__(self, history: RunSoFar, now: DateTime, steps: int, until: float) -> None:
         self._history, self._now = history, now
         names = builtins.global_names(lambda: now) | dict(extensions.FUNCTIONS)
-        self._engine = Interpreter(names, methods.member, extensions.absent, steps, until)
+        self._engine = Interpreter(
+            names, methods.member, methods.called_in_expression, extensions.absent, steps=steps, until=until
+        )
 
     def resolve(self, value: Value, names: Mapping[str, Value]) -> Value:
         """Return a parameter with the expressions in it evaluated, and dates as texts."""
@@ -105,17 +111,21 @@ class Evaluator:
         """Return what a Code node's JavaScript gives back. Raises Thrown."""
         return self._engine.program(code, names)
 
-    def names(self, node: Node, run: NodeRun, index: int) -> dict[str, Value]:
-        """Return the names that an expression of ``node`` has for the item ``index`` of its input."""
+    def names(self, node: Node, run: NodeRun, index: int, code: object = "") -> dict[str, Value]:
+        """Return the names that ``code`` of ``node`` has for the item ``index`` of its input.
+
+        Code that might change what it reads gets a copy: no node can change what another has put out.
+        """
         items = next((one for one in run.inputs if one), [])
         item = items[index] if index < len(items) else Item({})
-        where = _Where(self._history, node, item, index)
+        owned = _CHANGES.search(str(code)) is not None
+        where = _Where(self._history, node, item, index, owned=owned)
         source = run.source[0] if run.source else None
         workflow = self._history.workflow.raw
         return {
-            "$json": item.json,
+            "$json": copy.deepcopy(item.json) if owned else item.json,
             "$binary": item.binary or {},
-            "$input": _Parts("$input", _listed(items, item.view, node)),
+            "$input": _Parts("$input", _listed(items, lambda: item.view(owned=owned), node, owned=owned)),
             "$": where.node,
             "$node": _Nodes(where.old_node),
             "$items": where.items,
@@ -133,12 +143,18 @@ class Evaluator:
         }  # fmt: skip
 
 
-def _listed(items: list[Item], item: Callable[[], Value], node: Node) -> dict[str, Callable[[], Value]]:
+#: What changes a value in place.
+_CHANGES: Final = re.compile(
+    r"\.(?:push|pop|shift|unshift|splice|sort|reverse|fill|assign|set)\b|(?<![=!<>])=(?![=>])|\+\+|--|\bdelete\b"
+)
+
+
+def _listed(items: list[Item], item: Callable[[], Value], node: Node, *, owned: bool) -> dict[str, Callable[[], Value]]:
     return {
         "item": item,
-        "all": lambda: lambda: [one.view() for one in items],
-        "first": lambda: lambda: items[0].view() if items else UNDEFINED,
-        "last": lambda: lambda: items[-1].view() if items else UNDEFINED,
+        "all": lambda: lambda: [one.view(owned=owned) for one in items],
+        "first": lambda: lambda: items[0].view(owned=owned) if items else UNDEFINED,
+        "last": lambda: lambda: items[-1].view(owned=owned) if items else UNDEFINED,
         "params": lambda: dict(node.parameters),
     }
 
@@ -146,20 +162,20 @@ def _listed(items: list[Item], item: Callable[[], Value], node: Node) -> dict[st
 class _Where:
     """The place from which an expression looks back at other nodes."""
 
-    def __init__(self, history: RunSoFar, node: Node, item: Item, index: int) -> None:
-        self._history, self._node, self._item, self._index = history, node, item, index
+    def __init__(self, history: RunSoFar, node: Node, item: Item, index: int, *, owned: bool) -> None:
+        self._history, self._node, self._item, self._index, self._owned = history, node, item, index, owned
 
     def node(self, name: Value) -> Value:
         """Return ``$('name')``."""
         other = self._history.workflow.by_name.get(values.to_text(name))
         if other is None:
             raise NodeFault(f"Referenced node doesn't exist: {shown_value(name)}")
-        here = _listed([], lambda: self._paired(other), other)
+        here = _listed([], lambda: self._paired(other), other, owned=self._owned)
         parts: dict[str, Callable[[], Value]] = {
             **here,
-            "all": lambda: lambda output=UNDEFINED, run=UNDEFINED: [one.view() for one in self._of(other, output, run)],
-            "first": lambda: lambda output=UNDEFINED, run=UNDEFINED: _one(self._of(other, output, run), 0),
-            "last": lambda: lambda output=UNDEFINED, run=UNDEFINED: _one(self._of(other, output, run), -1),
+            "all": lambda: lambda output=UNDEFINED, run=UNDEFINED: self._views(other, output, run),
+            "first": lambda: lambda output=UNDEFINED, run=UNDEFINED: _one(self._views(other, output, run), 0),
+            "last": lambda: lambda output=UNDEFINED, run=UNDEFINED: _one(self._views(other, output, run), -1),
             "itemMatching": lambda: lambda index: self._matching(other, index),
             "pairedItem": lambda: lambda: self._paired(other),
             "isExecuted": lambda: other.name in self._history.runs,
@@ -187,10 +203,16 @@ class _Where:
         other = self._history.workflow.by_name.get(values.to_text(name)) if name is not UNDEFINED else None
         if other is None:
             raise NotModelled("$items() without the name of a node")
-        return [one.view() for one in self._of(other, output, run)]
+        return self._views(other, output, run)
+
+    def _views(self, other: Node, output: Value, run: Value) -> list[Value]:
+        return [one.view(owned=self._owned) for one in self._of(other, output, run)]
 
     def _of(self, other: Node, output: Value, run: Value) -> list[Item]:
         runs = self._history.runs.get(other.name)
+        pinned = None if runs else self._history.stands_in(other.name)
+        if pinned is not None:
+            return pinned
         if not runs:
             raise NodeFault(f"Node {shown_value(other.name)} hasn't been executed")
         found = runs[int(run) if run is not UNDEFINED and int(run) < len(runs) else -1]
@@ -218,7 +240,7 @@ class _Where:
     def _paired(self, other: Node) -> Value:
         if other.name not in self._history.runs:
             raise NodeFault(f"Node {shown_value(other.name)} hasn't been executed")
-        return _only(ancestors(self._item, other.name), other)
+        return _only(ancestors(self._item, other.name), other).view(owned=self._owned)
 
     def _matching(self, other: Node, index: Value) -> Value:
         inputs = self._history.runs.get(self._node.name, ())
@@ -233,16 +255,16 @@ def _is_shown(value: Value) -> bool:
     return values.truthy(value) or value is False or (values.is_numeric(value) and value == 0)
 
 
-def _one(items: list[Item], place: int) -> Value:
-    return items[place].view() if items else UNDEFINED
+def _one(views: list[Value], place: int) -> Value:
+    return views[place] if views else UNDEFINED
 
 
-def _only(found: list[Item], other: Node) -> Value:
+def _only(found: list[Item], other: Node) -> Item:
     if not found:
         raise NodeFault(f"Paired item data is unavailable: no item of {shown_value(other.name)} leads to this one")
     if len(found) > 1:
         raise NodeFault(f"Multiple matches: several items of {shown_value(other.name)} lead to this one")
-    return found[0].view()
+    return found[0]
 
 
 def _clean(value: Value) -> Value:

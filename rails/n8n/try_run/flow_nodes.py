@@ -108,6 +108,8 @@ def loop(context: NodeContext) -> Outputs:
     again = [item.again() for item in batch]
     if context.version >= 3:
         return [[], again] if batch else [[item.again() for item in memory["done"]], []]
+    if context.version < 2:
+        return [again] if batch else []
     return [again, []] if batch else [[], [item.again() for item in memory["done"]]]
 
 

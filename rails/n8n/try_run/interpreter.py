@@ -14,118 +14,39 @@ from typing import Final
 from rails.n8n.javascript import expressions
 from rails.n8n.try_run import values
 from rails.n8n.try_run.code_tree import CodePart, code_tree
+from rails.n8n.try_run.functions import Closure, ReturnValue, Scope, ShortCircuit, call_function
 from rails.n8n.try_run.operators import int32, operate
-from rails.n8n.try_run.values import UNDEFINED, NotModelled, OverBudget, Thrown, Value
+from rails.n8n.try_run.statements import run_block
+from rails.n8n.try_run.values import UNDEFINED, NotModelled, OverBudget, Value
 
 _STEPS: Final = 2_000_000
-
-
-class _Break(Exception):
-    pass
-
-
-class _Continue(Exception):
-    pass
-
-
-class _Return(Exception):
-    def __init__(self, value: Value) -> None:
-        super().__init__()
-        self.value = value
-
-
-class _ShortCircuit(Exception):
-    """``?.`` met nothing: the whole chain is ``undefined``."""
-
-
-class Scope:
-    """Names of a block; what it does not have, its parent may."""
-
-    __slots__ = ("names", "parent")
-
-    def __init__(self, names: dict[str, Value], parent: Scope | None = None) -> None:
-        self.names, self.parent = names, parent
-
-    def find(self, name: str) -> dict[str, Value] | None:
-        """Return the names among which ``name`` is."""
-        here: Scope | None = self
-        while here is not None:
-            if name in here.names:
-                return here.names
-            here = here.parent
-        return None
-
-
-class Closure:
-    """A function of the code, callable from Python."""
-
-    kind = "function"
-
-    def __init__(self, engine: Interpreter, node: CodePart, scope: Scope, this: Value) -> None:
-        self._engine, self._node, self._scope, self._this = engine, node, scope, this
-
-    def __call__(self, *given: Value) -> Value:
-        """Call without ``this``."""
-        return self.invoke(given, UNDEFINED)
-
-    def __str__(self) -> str:
-        return self._node.text
-
-    def invoke(self, given: Sequence[Value], this: Value) -> Value:
-        """Call with ``this``, which an arrow function has from where it stands."""
-        node, engine = self._node, self._engine
-        is_arrow = node.type == "arrow_function"
-        scope = Scope({"this": self._this if is_arrow else this}, self._scope)
-        if not is_arrow:
-            scope.names["arguments"] = list(given)
-            if node.type == "function_expression" and node.get("name") is not None:
-                scope.names[node.text_of("name")] = self
-        parameters = node.get("parameters") or node.get("parameter")
-        if parameters is not None:
-            named = [parameters] if parameters.type == "identifier" else parameters.parts
-            engine.bind_list(named, list(given), scope)
-        body = node.get("body")
-        if body is None:
-            return UNDEFINED
-        if body.type != "statement_block":
-            return engine.value(body, scope)
-        try:
-            engine.block(body.parts, Scope({}, scope))
-        except _Return as returned:
-            return returned.value
-        return UNDEFINED
-
-
-def call_function(function: Value, *given: Value, this: Value = UNDEFINED) -> Value:
-    """Call a function with as many of the arguments as it takes, as JavaScript does."""
-    if isinstance(function, Closure):
-        return function.invoke(given, this)
-    if not callable(function):
-        raise values.error(f"{values.to_text(function)[:60]} is not a function")
-    code = getattr(function, "__code__", None)
-    if code is None or code.co_flags & 4:  # it takes any number
-        return function(*given)
-    bound = int(hasattr(function, "__self__"))
-    most, least = code.co_argcount - bound, code.co_argcount - bound - len(function.__defaults__ or ())
-    return function(*[*given, *[UNDEFINED] * (least - len(given))][:most])
+#: Names of Node.js and of n8n's runner, some of which n8n allows.
+_OF_NODE: Final = frozenset(
+    {"Buffer", "Intl", "URL", "URLSearchParams", "TextDecoder", "TextEncoder", "atob", "btoa", "crypto", "fetch",
+     "global", "globalThis", "helpers", "process", "require", "setTimeout", "Symbol", "Proxy", "Reflect", "WeakMap"}
+)  # fmt: skip
 
 
 class Interpreter:
     """Runs code with the names of ``globals``; ``steps`` are left for all that it runs.
 
-    ``member`` reads a property of a value, methods of its kind included; ``absent`` calls a method on nothing.
+    ``member`` reads a property of a value, methods of its kind included. In expressions n8n has methods of its own:
+    ``called`` finds the method that is called, ``absent`` calls one on nothing.
     """
 
     def __init__(
         self,
         names: Mapping[str, Value],
         member: Callable[[Value, str], Value],
-        absent: Callable[[str, Value], Value] | None = None,
+        called: Callable[[Value, str], Value],
+        absent: Callable[[str, Value], Value],
+        *,
         steps: int = _STEPS,
         until: float = float("inf"),
     ) -> None:
         self.globals = Scope(dict(names))
-        self._member, self._absent = member, absent
+        self._member, self._called, self._absent = member, called, absent
+        self._in_expression = True
         self._left, self._until = steps, until
 
     def expression(self, code: str, names: Mapping[str, Value]) -> Value:
@@ -133,7 +54,7 @@ class Interpreter:
         text = f"({code})" if code.lstrip().startswith("{") else code
         if expressions.syntax_fault(code, alone=True) is not None:
             raise values.NodeFault("invalid syntax")
-        tree = code_tree(text)
+        tree, self._in_expression = code_tree(text), True
         statement = next((one for one in tree.parts if one.type == "expression_statement"), None)
         if statement is None:
             return UNDEFINED
@@ -141,12 +62,12 @@ class Interpreter:
 
     def program(self, code: str, names: Mapping[str, Value]) -> Value:
         """Return what a piece of code gives back that stands in a function of its own."""
-        tree = code_tree(code)
+        tree, self._in_expression = code_tree(code), False
 
         def run() -> Value:
             try:
-                self.block(tree.parts, Scope(dict(names), self.globals))
-            except _Return as returned:
+                run_block(self, tree.parts, Scope(dict(names), self.globals))
+            except ReturnValue as returned:
                 return returned.value
             return UNDEFINED
 
@@ -165,134 +86,6 @@ class Interpreter:
             raise OverBudget("the steps that JavaScript may take")
         if not self._left & 63 and process_time() >= self._until:
             raise OverBudget("the seconds of computing")
-
-    # -- statements ---------------------------------------------------------------------------------
-
-    def block(self, statements: Iterable[CodePart], scope: Scope) -> None:
-        """Run statements; functions are known before the first of them."""
-        todo = list(statements)
-        for node in todo:
-            if node.type in {"function_declaration", "generator_function_declaration"}:
-                scope.names[node.text_of("name")] = Closure(self, node, scope, UNDEFINED)
-        for node in todo:
-            self.statement(node, scope)
-
-    def statement(self, node: CodePart, scope: Scope) -> None:
-        """Run one statement."""
-        self.count()
-        work = _STATEMENTS.get(node.type)
-        if work is None:
-            raise NotModelled(f"JavaScript's {node.type.replace('_', ' ')}")
-        work(self, node, scope)
-
-    def _expression_statement(self, node: CodePart, scope: Scope) -> None:
-        for part in node.parts:
-            self.value(part, scope)
-
-    def _block(self, node: CodePart, scope: Scope) -> None:
-        self.block(node.parts, Scope({}, scope))
-
-    def _declare(self, node: CodePart, scope: Scope) -> None:
-        for one in node.parts:
-            written = one.get("value")
-            self.bind(one.field("name"), UNDEFINED if written is None else self.value(written, scope), scope)
-
-    def _if(self, node: CodePart, scope: Scope) -> None:
-        branch = "consequence" if values.truthy(self.value(node.field("condition"), scope)) else "alternative"
-        chosen = node.get(branch)
-        if chosen is not None:
-            for part in chosen.parts if chosen.type == "else_clause" else [chosen]:
-                self.statement(part, scope)
-
-    def _while(self, node: CodePart, scope: Scope) -> None:
-        first = node.type == "do_statement"
-        while first or values.truthy(self.value(node.field("condition"), scope)):
-            first = False
-            if not self._once(node.field("body"), scope):
-                break
-
-    def _once(self, body: CodePart, scope: Scope) -> bool:
-        try:
-            self.statement(body, scope)
-        except _Break:
-            return False
-        except _Continue:
-            pass
-        return True
-
-    def _for(self, node: CodePart, scope: Scope) -> None:
-        inner = Scope({}, scope)
-        begin, condition, increment = (node.get(k) for k in ("initializer", "condition", "increment"))
-        if begin is not None and begin.type != "empty_statement":
-            self.statement(begin, inner) if begin.type in _STATEMENTS else self.value(begin, inner)
-        while True:
-            if condition is not None and condition.type != "empty_statement":
-                tested = condition.parts[0] if condition.type == "expression_statement" else condition
-                if not values.truthy(self.value(tested, inner)):
-                    return
-            if not self._once(node.field("body"), inner):
-                return
-            names = dict(inner.names)
-            inner = Scope(names, scope)  # each turn has its own, which functions made in it keep
-            if increment is not None:
-                self.value(increment, inner)
-
-    def _for_in(self, node: CodePart, scope: Scope) -> None:
-        given = self.value(node.field("right"), scope)
-        is_of = node.text_of("operator") == "of"
-        for one in list(self.iterate(given) if is_of else self._keys(given)):
-            inner = Scope({}, scope)
-            self.bind(node.field("left"), one, inner)
-            if not self._once(node.field("body"), inner):
-                return
-
-    def _keys(self, given: Value) -> Iterator[Value]:
-        yield from (
-            map(str, range(len(given))) if isinstance(given, list | str) else given if isinstance(given, dict) else ()
-        )
-
-    def _switch(self, node: CodePart, scope: Scope) -> None:
-        given, inner = self.value(node.field("value"), scope), Scope({}, scope)
-        cases = node.field("body").parts
-        found = next(
-            (n for n, one in enumerate(cases) if one.type == "switch_case"
-             and values.same(given, self.value(one.field("value"), inner))),
-            next((n for n, one in enumerate(cases) if one.type == "switch_default"), len(cases)),
-        )  # fmt: skip
-        try:
-            for one in cases[found:]:
-                label = one.get("value")
-                self.block([part for part in one.parts if part != label], inner)
-        except _Break:
-            return
-
-    def _return(self, node: CodePart, scope: Scope) -> None:
-        parts = node.parts
-        raise _Return(self.value(parts[0], scope) if parts else UNDEFINED)
-
-    def _throw(self, node: CodePart, scope: Scope) -> None:
-        raise Thrown(self.value(node.parts[0], scope))
-
-    def _try(self, node: CodePart, scope: Scope) -> None:
-        handler, last = node.get("handler"), node.get("finalizer")
-        try:
-            self.statement(node.field("body"), scope)
-        except Thrown as thrown:
-            if handler is not None:
-                inner = Scope({}, scope)
-                name = handler.get("parameter")
-                if name is not None:
-                    self.bind(name, thrown.value, inner)
-                self._block(handler.field("body"), inner)
-        finally:
-            if last is not None:
-                self._block(last.field("body"), scope)
-
-    def _jump(self, node: CodePart, scope: Scope) -> None:
-        del scope
-        if node.get("label") is not None:
-            raise NotModelled("a jump to a label")
-        raise _Break if node.type == "break_statement" else _Continue
 
     # -- binding ------------------------------------------------------------------------------------
 
@@ -346,7 +139,7 @@ class Interpreter:
         """Return the value of an expression."""
         try:
             return self._link(node, scope)
-        except _ShortCircuit:
+        except ShortCircuit:
             return UNDEFINED
 
     def _link(self, node: CodePart, scope: Scope) -> Value:
@@ -364,7 +157,7 @@ class Interpreter:
         name = node.text
         found = scope.find(name)
         if found is None:
-            if name in expressions.VARIABLES:
+            if name in expressions.VARIABLES or name in _OF_NODE:
                 raise NotModelled(name)
             raise values.error(f"{name} is not defined", "ReferenceError")
         return found[name]
@@ -428,7 +221,7 @@ class Interpreter:
     def _object_of(self, node: CodePart, scope: Scope) -> Value:
         of = self._link(node.field("object"), scope)
         if of in values.NOTHING and node.get("optional_chain") is not None:
-            raise _ShortCircuit
+            raise ShortCircuit
         return of
 
     def _get(self, node: CodePart, scope: Scope) -> Value:
@@ -443,13 +236,13 @@ class Interpreter:
         this: Value = UNDEFINED
         if called.type in {"member_expression", "subscript_expression"}:
             this, name = self._object_of(called, scope), self._name(called, scope)
-            if this in values.NOTHING and self._absent is not None:
+            if self._in_expression and this in values.NOTHING:
                 return self._absent(name, this)
-            function = self.member(this, name)
+            function = (self._called if self._in_expression else self.member)(this, name)
         else:
             function = self._link(called, scope)
         if node.get("optional_chain") is not None and function in values.NOTHING:
-            raise _ShortCircuit
+            raise ShortCircuit
         if arguments.type == "template_string":
             raise NotModelled("a tagged template")
         if not callable(function):
@@ -559,25 +352,6 @@ _SHORT: Final[Mapping[str, Callable[[Value], bool]]] = {
     "&&": lambda left: not values.truthy(left),
     "||": values.truthy,
     "??": lambda left: left not in values.NOTHING,
-}
-_STATEMENTS: Final[Mapping[str, Callable[[Interpreter, CodePart, Scope], None]]] = {
-    "break_statement": Interpreter._jump,
-    "continue_statement": Interpreter._jump,
-    "do_statement": Interpreter._while,
-    "empty_statement": lambda *_: None,
-    "expression_statement": Interpreter._expression_statement,
-    "for_in_statement": Interpreter._for_in,
-    "for_statement": Interpreter._for,
-    "function_declaration": lambda *_: None,
-    "if_statement": Interpreter._if,
-    "lexical_declaration": Interpreter._declare,
-    "return_statement": Interpreter._return,
-    "statement_block": Interpreter._block,
-    "switch_statement": Interpreter._switch,
-    "throw_statement": Interpreter._throw,
-    "try_statement": Interpreter._try,
-    "variable_declaration": Interpreter._declare,
-    "while_statement": Interpreter._while,
 }
 _VALUES: Final[Mapping[str, Callable[[Interpreter, CodePart, Scope], Value]]] = {
     "array": Interpreter._array,

@@ -22,9 +22,9 @@ class Item:
         """Return the item as a node passes it on."""
         return Item(self.json, (self,), self.binary)
 
-    def view(self) -> dict[str, Value]:
-        """Return the item as expressions and code see it."""
-        made: dict[str, Value] = {"json": self.json}
+    def view(self, *, owned: bool = False) -> dict[str, Value]:
+        """Return the item as expressions and code see it; ``owned``: as a copy that may be changed."""
+        made: dict[str, Value] = {"json": copy.deepcopy(self.json) if owned else self.json}
         if self.binary:
             made["binary"] = self.binary
         if self.parents:

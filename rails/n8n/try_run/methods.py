@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from rails.n8n.try_run import patterns, values
-from rails.n8n.try_run.interpreter import call_function
+from rails.n8n.try_run.functions import call_function
 from rails.n8n.try_run.objects import Constructor
 from rails.n8n.try_run.patterns import RegExp
 from rails.n8n.try_run.values import UNDEFINED, NotModelled, OverBudget, Value, to_number, to_text, truthy
@@ -37,24 +37,23 @@ def member(of: Value, key: str) -> Value:
         return found
     kind = values.kind(of)
     method = METHODS.get(kind, {}).get(key)
-    if method is None:
-        return _unknown(of, kind, key)
-    return functools.partial(_method, method, of)
-
-
-def _method(method: Callable[..., Value], of: Value, *given: Value) -> Value:
-    return call_function(method, of, *given)
-
-
-def _unknown(of: Value, kind: str, key: str) -> Value:
-    from rails.n8n.try_run import extensions
-
-    method = extensions.METHODS.get(kind, {}).get(key) or extensions.METHODS["any"].get(key)
     if method is not None:
         return functools.partial(_method, method, of)
     if kind in {"object", "function", "boolean"} or key not in _KNOWN_ELSEWHERE:
         return UNDEFINED
     raise NotModelled(f"the method .{key}() of a value of type {kind}")
+
+
+def called_in_expression(of: Value, key: str) -> Value:
+    """Return the method that an expression calls: n8n's own of this name, else JavaScript's."""
+    from rails.n8n.try_run import extensions
+
+    method = extensions.METHODS.get(values.kind(of), {}).get(key) or extensions.METHODS["any"].get(key)
+    return functools.partial(_method, method, of) if method is not None else member(of, key)
+
+
+def _method(method: Callable[..., Value], of: Value, *given: Value) -> Value:
+    return call_function(method, of, *given)
 
 
 #: Methods that JavaScript, luxon or n8n have and that are not modelled: what is in no list is ``undefined``.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rails.n8n.try_run import values
-from rails.n8n.try_run.interpreter import call_function
+from rails.n8n.try_run.functions import call_function
 from rails.n8n.try_run.values import UNDEFINED, Value
 
 

@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import Any, Final
 
 from rails.n8n.try_run import values
-from rails.n8n.try_run.interpreter import call_function
+from rails.n8n.try_run.functions import call_function
 from rails.n8n.try_run.values import UNDEFINED, NotModelled, Value, to_text
 
 #: The beginning of a text that is a number.
 NUMBER_START: Final = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
+_POINT: Final = re.compile(r"\\u(?:\{([0-9a-fA-F]{1,6})\}|([0-9a-fA-F]{4}))")
 _GROUP: Final = re.compile(r"\(\?<(?=[A-Za-z_$])")
 _INSERTED: Final = re.compile(r"\$(?:\$|&|(\d{1,2})|<(\w+)>)")
 
@@ -77,7 +78,7 @@ def _compiled(source: str, flags: str) -> Any:  # noqa: ANN401
     options = re2.Options()
     options.case_sensitive, options.dot_nl = "i" not in flags, "s" in flags
     options.log_errors = False
-    text = _GROUP.sub("(?P<", source)
+    text = _POINT.sub(lambda point: f"\\x{{{point[1] or point[2]}}}", _GROUP.sub("(?P<", source))
     try:
         return re2.compile(f"(?m){text}" if "m" in flags else text, options)
     except re2.error:
