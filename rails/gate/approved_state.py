@@ -72,7 +72,7 @@ def _both(project: Path, base: str, paths: Iterable[str]) -> tuple[dict[str, byt
     now: dict[str, bytes | None] = {}
     then: dict[str, bytes | None] = {}
     places = set(_places(paths))
-    tree = listing.tree_of(project, base)
+    tree = listing.files_at(project, base)
     for _ in range(_ROUNDS):
         wanted = sorted(places - now.keys())[:_MOST]
         if not wanted:

@@ -129,8 +129,8 @@ def read_ledger(project: Path, named: Sequence[str], *, base: str | None = None,
     if has_git or base is not None:
         from rails.git import listing  # which a project without git does not need
 
-        index = listing.index_of(project)
-        then = listing.tree_of(project, base) if base is not None else None
+        index = listing.indexed_files(project)
+        then = listing.files_at(project, base) if base is not None else None
     reader = _Reader(project, named, then, index)
     if staged:
         _staged(reader)

@@ -26,7 +26,7 @@ class Tracked(NamedTuple):
     sparse: bool = False
 
 
-def index_of(project: Path) -> dict[str, Tracked]:
+def indexed_files(project: Path) -> dict[str, Tracked]:
     """Return what is in the index, by path from ``project``."""
     found = {}
     for entry in _split(_git(project, "ls-files", "-t", "-s", "-z")):
@@ -36,7 +36,7 @@ def index_of(project: Path) -> dict[str, Tracked]:
     return found
 
 
-def tree_of(project: Path, revision: str) -> dict[str, Tracked]:
+def files_at(project: Path, revision: str) -> dict[str, Tracked]:
     """Return the files of ``project`` at ``revision``. Raises UsageError for a revision that there is not."""
     found = {}
     for entry in _split(_git(project, "ls-tree", "-r", "-z", "--end-of-options", revision, what=revision)):
