@@ -17,6 +17,7 @@ GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         "chat": "talk with an agent; ai-rails alone does the same at a terminal",
         "apply": "apply a saved answer: find, validate, gate, show, approve, write",
         "gate": "check files: syntax, linters, formatters, n8n workflows",
+        "sandbox": "run a command contained, show what it changed, ask whether to take it",
         "undo": "take a step of a session back, byte for byte",
         "redo": "do an undone step again",
         "demo": "run the shipped example on a fresh copy",

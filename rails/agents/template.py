@@ -28,7 +28,7 @@ _KNOWN_KEYS: Final = frozenset(
     | {"mcpServers", "hooks", "memory", "background", "isolation", "color", "kind", "temperature", "timeout_mins"}
     | {"x-rails"}
 )
-_OUR_KEYS: Final = frozenset({"aliases", "max_attempts", "model", "output", "stronger_model", "title"})
+_OUR_KEYS: Final = frozenset({"aliases", "dialects", "max_attempts", "model", "output", "stronger_model", "title"})
 #: A model of one of our providers. A template names no server: the key would be sent there.
 _MODEL: Final = re.compile(r"(anthropic|openai|recorded):[^\s@]{1,200}")
 
@@ -44,8 +44,8 @@ class Agent:
     ``stronger`` the one that may take over when attempts run out; ``""`` means the session's and none.
     ``body`` is the template's text; ``source`` is the file. ``max_attempts`` bounds failures in a row.
     ``headings`` are the Markdown headings that the role's final answer must have, ``schema`` what its JSON
-    must satisfy. ``aliases`` are further names. ``digest`` is the SHA-256 of the whole file, ``text``;
-    ``trusted`` is whether a human has accepted exactly that, or need not.
+    must satisfy. ``aliases`` are further names, ``dialects`` the wire formats that its model writes. ``digest`` is
+    the SHA-256 of the whole file, ``text``; ``trusted`` is whether a human has accepted exactly that, or need not.
     """
 
     name: str
@@ -60,6 +60,7 @@ class Agent:
     title: str = ""
     schema: Mapping[str, Json] | None = None
     aliases: tuple[str, ...] = ()
+    dialects: tuple[str, ...] = ()
     runs_on: str = ""
     stronger: str = ""
     origin: TemplateOrigin = "user"
@@ -191,6 +192,7 @@ class _Fields:
             title=str(ours.get("title", "")) or name.replace("-", " ").title(),
             schema=self.schema(ours),
             aliases=self.names(ours, "aliases") or (),
+            dialects=self.names(ours, "dialects") or (),
             runs_on=self.own_model(ours, "model"),
             stronger=self.own_model(ours, "stronger_model"),
         )

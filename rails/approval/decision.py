@@ -153,8 +153,9 @@ def request_for_changes(
     ``from_project`` names the tools whose definition comes from the project itself, not from the user
     or the package: a project may not be trusted.
     """
-    changes = verdict.proposal
-    named = (*change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project))
+    changes, ran = verdict.proposal, [request.tool_name for request in requests]
+    # A tool that ran did so in the sandbox, else there would be no change set of it to ask about.
+    named = (*change_risks(changes), *gate_risks(verdict), *tool_risks(requests, from_project, ran))
     return ApprovalRequest(
         id=id,
         agent=agent,
@@ -183,9 +184,14 @@ def request_for_tool(
     from_project: Collection[str] = (),
     doubts: Sequence[str] = (),
     model: str = "",
+    contained: bool = False,
 ) -> ApprovalRequest:
-    """Ask about running one tool. ``from_project`` and ``doubts`` as in :func:`request_for_changes`."""
-    named = (*tool_risks((request,), from_project), *parameter_risks(request.tool_name, request.parameters))
+    """Ask about running one tool. ``from_project`` and ``doubts`` as in :func:`request_for_changes`.
+
+    ``contained`` is whether a sandbox holds what it does.
+    """
+    held = (request.tool_name,) if contained else ()
+    named = (*tool_risks((request,), from_project, held), *parameter_risks(request.tool_name, request.parameters))
     return ApprovalRequest(
         id=id,
         agent=agent,

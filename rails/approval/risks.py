@@ -43,9 +43,12 @@ def gate_risks(verdict: Verdict) -> tuple[Risk, ...]:
     return tuple(Risk("checks", "", text) for text in risks)
 
 
-def tool_risks(requests: Sequence[ToolRequest], from_project: Collection[str] = ()) -> tuple[Risk, ...]:
-    """Return what is dangerous about the tools themselves."""
-    running = dict.fromkeys(request.tool_name for request in requests if request.effect == "run")
+def tool_risks(
+    requests: Sequence[ToolRequest], from_project: Collection[str] = (), contained: Collection[str] = ()
+) -> tuple[Risk, ...]:
+    """Return what is dangerous about the tools themselves; ``contained`` names those that a sandbox holds."""
+    started = (request.tool_name for request in requests if request.effect == "run")
+    running = dict.fromkeys(name for name in started if name not in contained)
     local = dict.fromkeys(request.tool_name for request in requests if request.tool_name in set(from_project))
     return (
         *(

@@ -89,6 +89,7 @@ def _probes(options: argparse.Namespace) -> Iterator[Probe]:
     yield _program("node", "Install Node.js to check JavaScript and TypeScript.", needed=False)
     yield _javascript()
     yield _search()
+    yield _sandbox()
     yield from _project(options)
     yield _key()
 
@@ -124,6 +125,14 @@ def _javascript() -> Probe:
         return Probe("javascript", "ok", f"{', '.join(found)} in {folder}, for projects without their own")
     advice = "ai-rails doctor --install javascript, or let the project install its own."
     return Probe("javascript", "missing", "no ESLint and Prettier of your own", advice)
+
+
+def _sandbox() -> Probe:
+    from rails.sandbox.probe import label
+
+    found = label(fresh=True)
+    advice = f"Better is not had: {found.why}." if found.why and found.level else found.why and f"{found.why}."
+    return Probe("sandbox", "ok" if found.contained else "missing", str(found), advice)
 
 
 def _search() -> Probe:

@@ -207,7 +207,8 @@ def add_dialects(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="also read this wire format: hermes, invoke, mistral, react, name, cohere or gemini; may be repeated",
+        help="also read this wire format: claude, cohere, deepseek, gemini, glm, granite, harmony, hermes, invoke, "
+        "json, kimi, llama, minimax, mistral, name, qwen or react; may be repeated",
     )
 
 

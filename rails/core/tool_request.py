@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, TypeAlias
 
+from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, field
 
 #: A JSON value as Python holds it. The one place where "anything JSON" is named.
@@ -95,3 +96,5 @@ class ToolResult:
     duration_ms: float = 0.0
     #: Facts for the log (exit code, status, files), never secrets.
     facts: Mapping[str, Json] = field(default_factory=dict)
+    #: What a contained command changed, to be judged and asked about; nothing of it is in the project yet.
+    changes: ChangeSet = field(default_factory=ChangeSet)

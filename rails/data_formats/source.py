@@ -191,12 +191,21 @@ def _parser(language: str) -> Parser:
     return TreeParser(Language(getattr(importlib.import_module(package), grammar)()))
 
 
-def _tree(language: str) -> Callable[[str], bool]:
-    def read(text: str) -> bool:
+def _tree(language: str) -> Callable[[str], bool | None]:
+    def read(text: str) -> bool | None:
         root = _parser(language).parse(text.encode(errors="replace")).root_node
-        return not root.has_error and not _torn_string(root)
+        if root.has_error or _torn_string(root):
+            return False
+        return True if not root.named_children or any(map(_does_something, root.named_children)) else None
 
     return read
+
+
+def _does_something(node: Node) -> bool:
+    """Return whether a statement is more than words that happen to be labels and names: ``C: temp`` is valid, too."""
+    if node.type == "expression_statement":
+        return any(child.type not in ("identifier", "member_expression") for child in node.named_children)
+    return node.type not in ("labeled_statement", "comment", "empty_statement")
 
 
 def _torn_string(root: Node) -> bool:

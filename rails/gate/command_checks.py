@@ -1,8 +1,8 @@
-"""Any command as a check: it runs on a scratch copy of the project and its output becomes findings.
+"""Any command as a check: it runs in the sandbox on the project as it would be, and its output becomes findings.
 
 They come from the settings (``rails.gate.support.settings``), or whoever makes the :class:`rails.gate.gate.Gate`
-hands them in. Commands execute code of the project, so the project's own need a human's agreement first. The copy keeps
-them from changing the workspace; containing them further is the sandbox's work.
+hands them in. Commands execute code that nobody has approved yet, so they run contained, and what they write is thrown
+away; the project's own need a human's agreement to run at all. Where nothing contains them they run as the user.
 """
 
 from __future__ import annotations
@@ -11,30 +11,23 @@ import json
 import os
 import re
 import shutil
-import signal
 import sys
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
 from rails.core.dataclass import dataclass, field
 from rails.core.errors import CheckError
-from rails.core.scratch import ScratchFolder, scratch_folder
 from rails.core.text import one_line, plain_text
 from rails.core.verdict import Finding, Severity
 from rails.gate.baseline import TextFindings, mark_new, split_lines
-from rails.processes import programs
+from rails.sandbox import probe
+from rails.sandbox.layer import Layer
+from rails.sandbox.run import layer_for, run
+from rails.sandbox.view import Result, SandboxLimits, SandboxView
 
-#: Left out of the copy: history, our own state, and what tools can make again.
-_SKIPPED: Final = frozenset(
-    {".git", ".hg", ".svn", ".rails", "__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
-)
-#: Linked into the copy instead of copied: installed packages, which are large and not the agent's to change.
-_LINKED: Final = frozenset({"node_modules", ".venv", "venv"})
-#: A project larger than this is not copied for a check.
-_COPY_BYTES: Final = 200_000_000
-_MARK: Final = "AI_RAILS_CHECK"
+#: What is kept of what a command prints: its findings are read from it.
+_OUTPUT_BYTES: Final = 16_000_000
 
 OutputFormat = Literal["regex", "sarif", "junit"]
 
@@ -131,94 +124,39 @@ def _content(project: Path, path: str, contents: Mapping[str, bytes | None]) -> 
         return b""
 
 
-def scratch_copy(project: Path, contents: Mapping[str, bytes | None]) -> ScratchFolder:
-    """Return a scratch copy of the project with ``contents`` (path to bytes, ``None`` for no file) in place.
-
-    Raises CheckError for a project that is too large. Links that lead out of the project are left out.
-    """
-    folder = scratch_folder("check")
-    try:
-        _copy_tree(project, Path(folder.name))
-        for path, data in contents.items():
-            place = Path(folder.name, path)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.unlink(missing_ok=True)
-            if data is not None:
-                place.write_bytes(data)
-    except OSError as error:
-        folder.cleanup()
-        raise CheckError(f"The project could not be copied for the check: {error.strerror}.") from error
-    except CheckError:
-        folder.cleanup()
-        raise
-    return folder
-
-
-def _copy_tree(project: Path, target: Path) -> None:
-    size = 0
-    for base, folders, files in os.walk(project):
-        here = target / Path(base).relative_to(project)
-        here.mkdir(exist_ok=True)
-        for name in [name for name in folders if name in _LINKED]:
-            (here / name).symlink_to(Path(base, name), target_is_directory=True)
-        folders[:] = [name for name in folders if name not in _SKIPPED | _LINKED and not Path(base, name).is_symlink()]
-        for name in files:
-            source = Path(base, name)
-            if source.is_symlink() and project not in source.resolve().parents:
-                continue
-            if not source.is_file():
-                continue
-            size += source.stat().st_size
-            if size > _COPY_BYTES:
-                raise CheckError(
-                    f"The project has more than {_COPY_BYTES // 1_000_000} MB; it is not copied for a check."
-                )
-            shutil.copy2(source, here / name)
-
-
 def run_check_command(command: CheckCommand, project: Path, contents: Mapping[str, bytes | None]) -> list[Finding]:
-    """Run ``command`` on a copy of the project with ``contents`` in place. Raises CheckError when it fails."""
+    """Run ``command`` in the sandbox, on the project with ``contents`` in place. Raises CheckError when it fails."""
     if not Path(command.argv[0]).is_absolute():
         words = f"{one_line(command.argv[0])} was not found; install it, or give its absolute path"
         raise CheckError(f"{command.name} cannot be run: {words}.")
-    mark = uuid.uuid4().hex
-    with scratch_copy(project, contents) as folder:
-        try:
-            extra = {"HOME": folder, _MARK: mark, **command.environment}
-            ran = programs.run_tool(command.argv, timeout=command.timeout_s, cwd=folder, extra=extra)
-        finally:
-            _end_marked(mark)
-        if ran.code not in command.ok_codes:
-            words = ran.complaint or one_line(ran.out[-300:].decode(errors="replace"), 200)
-            raise CheckError(f"{command.name} ended with code {ran.code}: {words}")
-        found = list(_findings(command, ran, Path(folder)))
-    if ran.code != 0 and not found:
-        raise CheckError(f"{command.name} ended with code {ran.code} and reported nothing that could be read.")
+    label, program = probe.label(), Path(command.argv[0])
+    with layer_for(project, label=label) as layer:
+        layer.put(contents)
+        view = SandboxView(project, layer, (program, program.resolve()), command.environment)
+        bounds = SandboxLimits(seconds=command.timeout_s, output=_OUTPUT_BYTES)
+        ran = run(command.argv, view, limits=bounds, label=label, collect=False)
+        if ran.timed_out:
+            raise CheckError(f"{command.name} did not finish within {command.timeout_s:g} seconds and was stopped.")
+        if ran.exit_code not in command.ok_codes:
+            words = one_line(" ".join((ran.err or ran.out)[-600:].split()), 300)
+            raise CheckError(f"{command.name} ended with code {ran.exit_code}: {words}")
+        found = list(_findings(command, ran, layer))
+    if ran.exit_code != 0 and not found:
+        raise CheckError(f"{command.name} ended with code {ran.exit_code} and reported nothing that could be read.")
     return found
 
 
-def _end_marked(mark: str) -> None:
-    """Kill what left the process group (a daemon of its own session) but kept the environment it was given."""
-    wanted = f"{_MARK}={mark}".encode()
-    for folder in Path("/proc").glob("[0-9]*") if Path("/proc/self").exists() else ():
-        try:
-            if wanted in (folder / "environ").read_bytes().split(b"\0"):
-                os.kill(int(folder.name), signal.SIGKILL)
-        except (OSError, ValueError):
-            continue
-
-
-def _findings(command: CheckCommand, ran: programs.ToolRun, folder: Path) -> Iterator[Finding]:
-    text = ran.out.decode(errors="replace")
+def _findings(command: CheckCommand, ran: Result, layer: Layer) -> Iterator[Finding]:
+    text = ran.out
     if command.report:
-        try:
-            text = (folder / command.report).read_text("utf-8", "replace")
-        except OSError as error:
-            raise CheckError(f"{command.name} wrote no {command.report}.") from error
+        report = layer.read(command.report)
+        if report is None:
+            raise CheckError(f"{command.name} wrote no {command.report}.")
+        text = report.decode("utf-8", "replace")
     severity: Severity = "error" if command.blocking else "warning"
     readers = {"regex": _regex, "sarif": _sarif, "junit": _junit}
     for path, line, column, rule, message in readers[command.reads](command, text):
-        clean = path.removeprefix(f"{folder}/").removeprefix("./")
+        clean = path.removeprefix(f"{layer.project}/").removeprefix(f"{layer.root}/").removeprefix("./")
         yield Finding(clean, line, column, rule, one_line(message, 300), command.name, severity, end_line=line)
 
 

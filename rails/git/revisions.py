@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -79,3 +79,19 @@ def _objects(out: bytes, count: int) -> list[bytes | None]:
         else:
             found.append(None)
     return found
+
+
+def ignored(project: Path, names: Collection[str]) -> set[str]:
+    """Return which of these paths git ignores (a folder's ends in ``/``); none where there is no repository."""
+    from rails.git.program import CLEAN, run_git
+
+    try:
+        _repository(project)
+    except UsageError:
+        return set()
+    code, out, complaint = run_git(
+        ["check-ignore", "--no-index", "-z", "--stdin"], project, CLEAN, "".join(f"{name}\0" for name in names).encode()
+    )
+    if code not in (0, 1):  # 1: none of them
+        raise CheckError(f"git could not say what the project ignores: {one_line(complaint, 200)}")
+    return {name for name in out.decode("utf-8", "surrogateescape").split("\0") if name}

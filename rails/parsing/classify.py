@@ -14,18 +14,20 @@ Good calls and refusals of one block stand side by side. A truncated text is nev
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final, NamedTuple, cast
 
 from rails.core import limits
 from rails.core.conversation import StopReason
 from rails.core.errors import Refusal
-from rails.core.text import one_line
+from rails.core.text import line_column, one_line
 from rails.core.tool_request import Json, RawRequest, Repair
 from rails.data_formats.strict_json import JsonFault, ParsedJson, explain_json_fault, parse_strict, read_prefix
 from rails.json_schema import quick_check
 from rails.parsing.added_closers import only_reading
 from rails.parsing.blocks import BlockSpan
 from rails.parsing.call_formats.dialects import Call, NotACall, fits_call, read_value, tool_calls
+from rails.parsing.call_formats.form import FormReader, NotInForm
 from rails.parsing.call_formats.optional import translate
 from rails.parsing.call_formats.xml_calls import read_call
 from rails.parsing.json_progress import JsonProgress
@@ -50,6 +52,7 @@ _NAMED_TOOL: Final = re.compile(r"""tool(?<![\\\w]tool)(?:_name)?(?!["'”]\s*,)
 #: Why a block is ignored that is no JSON and does not look like a call.
 BROKEN: Final = "broken JSON without a tool key"
 HINT: Final = "Correct the JSON and send the whole block again."
+FORM_HINT: Final = "Send the whole call again, as your format has it, or in a fence that begins with ```json."
 
 
 class JsonBlock(NamedTuple):
@@ -91,7 +94,7 @@ def xml_call(span: BlockSpan, raw: str, tools: ToolSchemas) -> BlockResult:
         "", read.tool, read.parameters, read.explanation, read.dialect, span.start, end, read.repairs, raw
     )
     repaired = any(not note.name.startswith("text_to_") for note in read.repairs)
-    return _unfit(request) if repaired and not fits_call(read, tools) else request
+    return _unfit(request, tools.get(read.tool)) if repaired and not fits_call(read, tools) else request
 
 
 def _unclosed_call(span: BlockSpan) -> Refusal:
@@ -177,6 +180,19 @@ def _from_value(parsed: ParsedJson, block: JsonBlock, tools: ToolSchemas) -> lis
     return [_outcome(read_value(value, tools), _Frame(parsed, block, tools, dialect))]
 
 
+def form_calls(block: JsonBlock, read: FormReader, tools: ToolSchemas) -> list[BlockResult]:
+    """Decide what a container is that a dialect reads: its calls, each judged like any other, or one refusal."""
+    try:
+        calls = read(block.body)
+    except NotInForm as fault:
+        line, _ = line_column(block.body, min(fault.offset, len(block.body)))
+        message = f"The call in the form '{block.dialect}' cannot be read: line {line} of it: {fault}."
+        at = block.offset + fault.offset
+        return [Refusal("syntax", message, FORM_HINT, at, max(at + 1, block.end))]
+    frame = _Frame(ParsedJson(None), block, tools, block.dialect)
+    return [_outcome(Call(one.tool, one.arguments, "", block.dialect, one.repairs), frame) for one in calls]
+
+
 class _Frame(NamedTuple):
     """What the calls of one block have in common."""
 
@@ -218,7 +234,7 @@ def _outcome(read: Call | NotACall | JsonFault, frame: _Frame, where: str = "") 
         block.raw,
     )
     if notes and not fits_call(read._replace(parameters=parameters), frame.tools):
-        return _unfit(request)
+        return _unfit(request, frame.tools.get(read.tool))
     return request
 
 
@@ -226,18 +242,31 @@ def _moved(note: Repair, by: int) -> Repair:
     return Repair(note.name, note.offset + by, note.before, note.after, note.confidence)
 
 
-def _unfit(request: RawRequest) -> Refusal:
+def _unfit(request: RawRequest, schema: Mapping[str, Json] | None) -> Refusal:
     names = ", ".join(dict.fromkeys(note.name for note in request.repairs))
     message = (
-        f"The JSON is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}, "
-        "so what was meant is uncertain."
+        f"The JSON is broken, and after repair ({names}) it does not fit the tool {one_line(request.tool_name, 60)!r}"
+        f"{_why(request, schema)}, so what was meant is uncertain."
     )
     return Refusal("syntax", message, HINT, request.start, request.end)
 
 
+def _why(request: RawRequest, schema: Mapping[str, Json] | None) -> str:
+    """Return in words what does not fit, where that is one key."""
+    if schema is None:
+        return ": there is no such tool"
+    known = quick_check.properties(schema)
+    lacking = [key for key in quick_check.required(schema) if key not in request.parameters]
+    others = [key for key in request.parameters if known and key not in known]
+    if lacking:
+        return f": {one_line(lacking[0], 60)!r} is missing"
+    return f": it has no {one_line(others[0], 60)!r}" if others else ""
+
+
 def _from_broken(fault: JsonFault, block: JsonBlock, tools: ToolSchemas, progress: JsonProgress) -> list[BlockResult]:
     def known() -> frozenset[str]:
-        return _known_keys(tools, progress.tool)
+        named = _NAMED_TOOL.search(block.body) if progress.tool not in tools else None
+        return _known_keys(tools, named[1] if named else progress.tool)
 
     closers = block.whole and block.closed
     repaired = read_repaired(block.body, known=known, closers=closers)
@@ -274,7 +303,7 @@ def _refused(
     second = f" It cannot be repaired safely: {reason}." if repaired.message != fault.message else ""
     at = block.offset + fault.offset
     code = fault.code if repaired.code in ("syntax", "inner_quotes") else repaired.code
-    hint = remedy(repaired, progress.tool, (*progress.keys, *progress.found), tools)
+    hint = remedy(repaired, progress.tool, (*progress.keys, *progress.found), tools, progress.path)
     return Refusal(code, first + second, hint, at, min(at + 1, block.end))
 
 
@@ -286,7 +315,7 @@ def unsure_end(block: JsonBlock, progress: JsonProgress, tools: ToolSchemas) -> 
     message = no_certain_end(block.body, strict if isinstance(strict, JsonFault) else None)
     if fault and fault is not strict:
         message += f" {fault_in_words(block.body, fault).capitalize()}."
-    hint = remedy(JsonFault("unclosed_string", found.message), progress.tool, progress.keys, tools)
+    hint = remedy(JsonFault("unclosed_string", found.message), progress.tool, progress.keys, tools, progress.path)
     at = block.offset + (strict.offset if isinstance(strict, JsonFault) else 0)
     return Refusal("unclosed_string", message, hint, at, max(at + 1, block.end))
 

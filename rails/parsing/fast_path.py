@@ -21,7 +21,7 @@ from rails.parsing.json_progress import JsonProgress, from_value
 from rails.parsing.quoted import has_mark
 from rails.parsing.results import CallFound, CallStarted, Ignored, ParsedAnswer, ToolSchemas
 from rails.parsing.scanner import notable_lines
-from rails.parsing.uncertain_blocks import REMNANT, REST_LINE
+from rails.parsing.uncertain_blocks import REMNANT, REST_LINE, placed
 
 _notable: Final = notable_lines()
 _OPENING: Final = re.compile(r"(`{3,})json[ \t]*\r?\n", re.IGNORECASE)
@@ -73,7 +73,7 @@ def _block(text: str, start: int, tools: ToolSchemas, name: str) -> tuple[CallSt
     if len(outcomes) > 1 or isinstance(outcome, Ignored):
         return None
     if isinstance(outcome, Refusal):
-        outcome = replace(outcome, request_id=name)
+        outcome = replace(placed(outcome, text.count("\n", 0, start) + 1), request_id=name)
     path = progress.path if quick_check.takes_path(tools[progress.tool]) else ""
     return CallStarted(name, progress.tool, path, start), CallFound(name, outcome), closing.end()
 

@@ -15,10 +15,10 @@ from rails.json_schema import quick_check
 from rails.parsing.call_formats.dialects import is_schema
 from rails.parsing.results import ToolSchemas
 
-_NAME_KEYS: Final = ("tool", "toolname", "functionname", "recipientname", "function", "action", "name", "use")
-_ARGUMENT_KEYS: Final = ("arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "kwargs")
+NAME_KEYS: Final = ("tool", "toolname", "functionname", "recipientname", "function", "action", "name", "use")
+ARGUMENT_KEYS: Final = ("arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "kwargs")
 #: Keys under which models put a call or a list of them.
-_WRAPPERS: Final = frozenset(
+WRAPPERS: Final = frozenset(
     {"actions", "calls", "function", "functioncall", "functioncalls", "functions", "invocations", "operations"}
     | {"requests", "steps", "tool", "toolcall", "toolcalls", "toolrequest", "toolrequests", "tools", "tooluse"}
 )
@@ -62,7 +62,7 @@ def json_call(value: Json, tools: ToolSchemas, depth: int = 0) -> tuple[str, str
     own = _own_call(value, keys, tools)
     if own:
         return own
-    for name in _WRAPPERS & keys.keys():
+    for name in WRAPPERS & keys.keys():
         inner = value[keys[name]]
         found = json_call(inner, tools, depth + 1) if isinstance(inner, dict | list) else None
         if found:
@@ -71,12 +71,12 @@ def json_call(value: Json, tools: ToolSchemas, depth: int = 0) -> tuple[str, str
 
 
 def _own_call(value: dict[str, Json], keys: Mapping[str, str], tools: ToolSchemas) -> tuple[str, str] | None:
-    at = next((key for key in _NAME_KEYS if key in keys and isinstance(value[keys[key]], str)), "")
+    at = next((key for key in NAME_KEYS if key in keys and isinstance(value[keys[key]], str)), "")
     name = str(value[keys[at]]) if at else ""
     if not _IDENTIFIER.fullmatch(name):
         return None
     known = known_tool(name, tools)
-    inside = next((key for key in _ARGUMENT_KEYS if key in keys and key != at), "")
+    inside = next((key for key in ARGUMENT_KEYS if key in keys and key != at), "")
     arguments = value[keys[inside]] if inside else None
     if inside and isinstance(arguments, dict):
         if is_schema(arguments) or (not arguments and "description" in keys):
@@ -99,7 +99,11 @@ def _own_call(value: dict[str, Json], keys: Mapping[str, str], tools: ToolSchema
 _LINES: Final = (
     (
         "[TOOL_CALLS] of Mistral",
-        re.compile(r"^[ \t]*\[TOOL_CALLS\](?:[^\n]{0,40}?\"name\"[ \t]*:[ \t]*\"([\w.-]{1,100}))?", re.M),
+        re.compile(
+            r"^[ \t]*\[TOOL_CALLS\]\s*(?:(?=[\[{])(?:[^\n]{0,40}?\"name\"[ \t]*:[ \t]*\"([\w.-]{1,100}))?"
+            r"|[\w.-]{1,100}(?:\[(?:ARGS|CALL_ID)\]|[ \t]*\{))",
+            re.M,
+        ),
     ),
     (
         "Action: / Action Input:",

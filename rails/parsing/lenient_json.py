@@ -18,13 +18,20 @@ _BARE_KEY: Final = re.compile(r"[A-Za-z_$][\w$-]*(?=[ \t\n\r]*(?::|=>))")
 #: What no remark behind a block contains: brackets, or a quotation mark next to a colon.
 _STRUCTURE: Final = re.compile(r"[{}\[\]]|[\"'“”‘’]\s*:|:\s*[\"“]")
 _COMPLETE_KEY: Final = re.compile(r"(?:\"([^\"\\\n]{1,80})\"|'([^'\\\n]{1,80})'|([A-Za-z_$][\w$-]*))[ \t\n\r]*:")
-#: The first member of a block whose outer braces were lost.
-_NO_BRACE: Final = re.compile(r"[\"'“]tool(?:_name)?[\"'”]\s*:\s*[\"'“][\w.-]{1,100}[\"'”]\s*,")
+#: The first member of a block whose outer braces were lost, and the one that makes it a call.
+_NO_BRACE: Final = re.compile(r"(?:([\"'“]))?[A-Za-z_][\w-]{0,80}(?(1)[\"'”])[ \t]*:\s*(?:[\"'“{\[\d]|true|false|null)")
+_NAMES_TOOL: Final = re.compile(
+    r"(?:\A|[,\n])\s*[\"'“]?tool(?:_name)?[\"'”]?\s*:\s*[\"'“][\w.-]{1,100}[\"'”]\s*(?:,|\Z)"
+)
+#: Tokens of a chat template before a block.
+_TOKENS_BEFORE: Final = re.compile(r"\s*(?:\[TOOL_CALLS\]|<\|[\w/]{1,40}\|>|<tool_call>)\s*", re.IGNORECASE)
 #: A fence inside the fence.
 _INNER_FENCE: Final = re.compile(r"\s*(?:`{3,}|~{3,})[ \t]*(?:json[5c]?)?[ \t]*\r?\n\s*", re.IGNORECASE)
 #: A key that lost its first or its last quotation mark.
-_LOST_FIRST: Final = re.compile(r"([A-Za-z_][\w-]{0,80})\"(?=[ \t]*:)")
-_LOST_LAST: Final = re.compile(r"\"([A-Za-z_][\w-]{0,80})(?=[ \t]*:[ \t]*[\"“{\[\dtfn])")
+_LOST_FIRST: Final = re.compile(r"([A-Za-z_][\w-]{0,80})[\"'](?=[ \t]*:)")
+_LOST_LAST: Final = re.compile(r"[\"']([A-Za-z_][\w-]{0,80})(?=[ \t]*:[ \t]*[\"'“{\[\dtfn])")
+#: What a value can begin with that stands behind its key without a colon.
+_VALUE_BEGINS: Final = re.compile(r"[\"{\[]|-?\d|(?:true|false|null)\b")
 #: The beginning of a string between three quotation marks; a fourth one is content that nobody escaped.
 _LONG: Final = re.compile(r"\"{3}(?!\")|'{3}(?!')")
 #: Tokens of a chat template, and closing tags of other call formats, behind a block.
@@ -88,11 +95,15 @@ class LenientReader(Tokens):
 
     def _lead(self) -> None:
         """Pass what stands before the first bracket."""
+        tokens = _TOKENS_BEFORE.match(self.text)
+        if tokens:
+            self.note("leading_text", 0, tokens[0], "")
+            self.pos = tokens.end()
         self.space()
         start = self.pos
         if self.text[start : start + 1] in ("{", "["):
             return
-        if self.closers and _NO_BRACE.match(self.text, start):
+        if self.closers and _NO_BRACE.match(self.text, start) and _NAMES_TOOL.search(self.text, start):
             self.note("missing_braces", start, "", "{")
             self.stack.append({})
             self.keys.append("")
@@ -191,7 +202,7 @@ class LenientReader(Tokens):
         elif text.startswith("=>", pos):
             self.note("colon_style", pos, "=>", ":")
             self.pos += 2
-        elif pos > key_end and text[pos : pos + 1] in ('"', "{", "[") and char == '"' and key in self.known():
+        elif pos > key_end and _VALUE_BEGINS.match(text, pos) and char == '"' and key in self.known():
             self.note("missing_colon", key_end, "", ":")
         else:
             code = "inner_quotes" if char in ('"', "'") else "syntax"
@@ -219,7 +230,7 @@ class LenientReader(Tokens):
 
     def _key(self, char: str) -> str:
         lost = None
-        if char == '"' and not _COMPLETE_KEY.match(self.text, self.pos):
+        if char in ('"', "'") and not _COMPLETE_KEY.match(self.text, self.pos):
             lost = _LOST_LAST.match(self.text, self.pos)
         elif char.isalpha() or char == "_":
             lost = _LOST_FIRST.match(self.text, self.pos)

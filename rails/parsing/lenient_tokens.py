@@ -71,6 +71,8 @@ _BRACKET_OR_QUOTE: Final = re.compile(r"[{}\[\]\"]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f]")
 #: A comma at the end of a raw line: inside a list's item it is more likely the list's own.
 _ITEM_BREAK: Final = re.compile(r",[ \t]*\r?\n")
+#: What would make a straight mark inside “…” the end of the string: a member behind it, or the end of its object.
+_STRUCTURE_INSIDE: Final = re.compile(r"\"\s*(?::|,\s*[\"“”'‘’]?[\w$-]+[\"“”'‘’]?\s*:|[}\]]\s*[,}\]])")
 _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 
 
@@ -79,7 +81,7 @@ _PLAIN_NEXT: Final = frozenset(["", *"{}[]\",:'0123456789-tfnTFN"])
 #: and a string that mixes escapes with what is none is refused.
 Escapes = frozenset[str] | None
 #: Why a string is doubtful: raw control characters, unescaped quotation marks, or marks that are not JSON's.
-Doubt = Literal["", "raw", "torn", "long"]
+Doubt = Literal["", "raw", "torn", "long", "tripled"]
 ALL_ESCAPES: Final = frozenset("lcdqs")
 #: Stands for a line end or a tab that was written as an escape, until it is known whether it stands inside a string.
 WRITTEN: Final = {"n": "\uf8f0", "r": "\uf8f1", "t": "\uf8f2"}
@@ -273,7 +275,7 @@ class Tokens:
         """Return where a string that “ opened ends: at ”, where no straight mark in it could be an end."""
         curly = self.text.find("”", end)
         inside = self.text[end:curly] if curly >= 0 else ""
-        if curly < 0 or "“" in inside or re.search(r"\"\s*[,:}\]]", inside):
+        if curly < 0 or "“" in inside or _STRUCTURE_INSIDE.search(inside):
             return end
         return curly if re.match(r"”\s*[,:}\]]", self.text[curly : curly + 80]) else end
 
@@ -281,20 +283,21 @@ class Tokens:
         """Read a string between back-ticks or three quotation marks: as it stands, raw lines and quotes and all."""
         start, text = self.pos, self.text
         mark = "`" if text[start] == "`" else text[start] * 3
-        ends = [found.start() for found in re.finditer(rf"{mark}(?=\s*[,}}\]])", text[start + len(mark) :])]
+        ends = [found.start() for found in re.finditer(rf"(?<!\\){mark}(?=\s*[,}}\]])", text[start + len(mark) :])]
         first = ends[0] + start + len(mark) if ends else -1
         raw = text[start + len(mark) : first]
-        doubtful = "${" in raw if mark == "`" else "\n" not in raw or raw[-1:] == mark[0]
-        if first < 0 or mark in raw or "```" in raw or doubtful:
+        short = len(mark) > 1 and "\n" not in raw
+        doubtful = "${" in raw if mark == "`" else (short and not self.doubts) or raw[-1:] == mark[0]
+        if first < 0 or re.search(rf"(?<!\\){mark}", raw) or "```" in raw or doubtful:
             code = "inner_quotes" if len(mark) > 1 else "syntax"
             raise Stop(code, f"a string between {mark} has no certain end, or is an expression", start)
         self.note("long_string", start, mark, '"')
         self.pos = first + len(mark)
         if "\\" not in raw:
-            return raw
+            return DoubtfulText.of(raw, raw, mark[0], "tripled", start) if short else raw
         if not self.doubts:
             raise Stop("mixed_escapes", f"a string between {mark} holds backslashes", start + raw.index("\\"))
-        return DoubtfulText.of(raw, raw, '"', "long", start)
+        return DoubtfulText.of(raw, raw, mark[0], "long", start)
 
 
 def decode_string(raw: str, mark: str, offset: int, escapes: Escapes = None, doubt: Doubt = "") -> tuple[str, int]:

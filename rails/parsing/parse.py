@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
@@ -16,7 +17,8 @@ from rails.data_formats.strict_json import ParsedJson, parse_strict
 from rails.json_schema import quick_check
 from rails.parsing import classify, uncertain_blocks
 from rails.parsing.blocks import BlockSpan, JsonFence, XmlCall
-from rails.parsing.call_formats import optional
+from rails.parsing.call_formats import forms, optional
+from rails.parsing.call_formats.form import FormReader
 from rails.parsing.call_formats.native import judge_native
 from rails.parsing.call_formats.xml_calls import XmlFollower
 from rails.parsing.classify import NORMAL_STOPS, BlockResult, JsonBlock
@@ -81,6 +83,8 @@ class AnswerParser:
         self._orphaned = False  # behind that offset there is prose with a tool key
         self._remnant = False  # behind that offset there is text that looks like the rest of a JSON block
         self._actions = False
+        self._lines: list[tuple[int, int]] = [(0, 1)]  # offsets at which a known line begins or goes on
+        self._bare = 0  # how many pieces of prose stand before the end of the last thought
         self._done = False
 
     def feed(self, chunk: str | bytes) -> list[ParseEvent]:
@@ -122,9 +126,8 @@ class AnswerParser:
         for outcomes in self._waiting:
             ends = outcomes[0].end
             last = isinstance(outcomes[0], RawRequest) and ends >= self._scanner.offset
-            self._complete(
-                [uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes], late
-            )
+            settled = (uncertain_blocks.settled_call(one, whole, quoted, at_the_end=last) for one in outcomes)
+            self._complete([self._placed(one) if isinstance(one, Refusal) else one for one in settled], late)
         self._done = True
         if self._orphaned and self._remnant and not self._doubted:
             self._complete([self._numbered(uncertain_blocks.torn(self._doubt))], late)
@@ -134,6 +137,8 @@ class AnswerParser:
             outcome = self._numbered(judge_native(call, finish))
             self._native[_id(outcome)] = call.id
             self._complete([outcome], late)
+        if "llama" in self._dialects and whole and not (self._requests or self._refusals):
+            self._read_bare(late)
         if self._reports_unread_calls and whole and not (self._requests or self._refusals):
             self._look_again(late)
         if self._size > limits.ANSWER_CHARS:
@@ -176,7 +181,7 @@ class AnswerParser:
                 continue
             self._remove(outcome)
             if around.kind == "call":
-                self._complete([uncertain_blocks.inside_foreign(outcome, around.label)], late)
+                self._complete([self._placed(uncertain_blocks.inside_foreign(outcome, around.label))], late)
                 continue
             late.append(CallWithdrawn(name))
             del self._blocks[name]
@@ -222,6 +227,13 @@ class AnswerParser:
         return all(isinstance(one, RawRequest) for one in outcomes)
 
     def _take(self, item: BlockSpan | str, signals: list[ParseEvent], *, whole: bool = True) -> None:
+        offset, line = self._lines[-1]
+        text = item if isinstance(item, str) else item.raw
+        after = (offset + len(text), line + text.count("\n"))
+        if isinstance(item, str):
+            self._lines[-1] = after
+        else:
+            self._lines.append(after)
         if isinstance(item, str):
             self._prose.append(item)
             self._torn_detector.text(item)
@@ -233,11 +245,15 @@ class AnswerParser:
 
     def _take_span(self, item: BlockSpan, signals: list[ParseEvent], whole: bool) -> None:
         whole = whole or item.closed
-        if item.kind == "quote":
+        form = forms.reader_of(item.label, self._dialects) if self._dialects and item.kind == "quote" else None
+        if form is not None and item.closed:
+            self._settle(item, self._in_form(item, *form), signals)
+        elif item.kind == "quote":
             self._torn_detector.quote(item)
             if not item.label:  # a fence line of ours may have been taken for its opening
                 self._suspect(item.raw)
             self._settle(item, uncertain_blocks.judge_quote(item, self._tools), signals)
+            self._bare = len(self._prose) if item.container == "thought" else self._bare
         else:
             if item.progress is None and item.first is not None:
                 item.progress = from_value(item.first[1], item.body)
@@ -255,6 +271,31 @@ class AnswerParser:
             if item.kind == "json" and not _certain_end(item, outcomes):
                 self._doubt = min(self._doubt, item.end)
                 self._doubted = self._doubted or isinstance(outcomes[0], Refusal)
+
+    def _in_form(self, item: BlockSpan, dialect: str, read: FormReader) -> Sequence[BlockResult]:
+        """Read a container in the form of another model. Behind one that cannot be read, nothing is believed."""
+        fence = item.container is None
+        body = item.body.rstrip().rstrip("`~") if fence else item.raw
+        start = item.body_start if fence else item.start
+        block = JsonBlock(body, item.raw, item.start, item.end, start, True, True, dialect)
+        outcomes = classify.form_calls(block, read, self._tools)
+        if any(isinstance(one, Refusal) for one in outcomes):
+            self._doubt, self._remnant = min(self._doubt, item.end), True
+        return outcomes
+
+    def _read_bare(self, late: list[ParseEvent]) -> None:
+        """Read an answer that is nothing but calls, behind its thoughts, where the dialect says so."""
+        text = "".join(self._prose[self._bare :])
+        reader = forms.read_bare(text)
+        if reader is None:
+            return
+        end = sum(map(len, self._prose))
+        block = JsonBlock(text, text, end - len(text), end, end - len(text), True, True, "llama")
+        outcomes = classify.form_calls(block, reader, self._tools)
+        found = [self._numbered(one) for one in outcomes if not isinstance(one, Ignored)]
+        self._blocks.update({_id(one): (block.start, end) for one in found})
+        del self._prose[self._bare :]
+        self._complete(found, late)
 
     def _suspect(self, text: str) -> None:
         """Look for the rest of a doubtful block in what seems to be prose or another block."""
@@ -324,7 +365,12 @@ class AnswerParser:
             outcome = uncertain_blocks.too_many(outcome.start, outcome.end, limits.REQUESTS_PER_ANSWER)
         if isinstance(outcome, RawRequest):
             return replace(outcome, id=name)
-        return replace(outcome, request_id=name)
+        return replace(self._placed(outcome), request_id=name)
+
+    def _placed(self, refusal: Refusal) -> Refusal:
+        """Return a refusal that names a line, its own or that of the answer on which its block begins."""
+        line = self._lines[bisect_right(self._lines, (refusal.start, _NOWHERE)) - 1][1]
+        return uncertain_blocks.placed(refusal, line)
 
     def _peek(self, signals: list[ParseEvent]) -> None:
         """Announce the request that is being written, if enough of it is known."""

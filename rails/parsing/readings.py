@@ -32,9 +32,12 @@ _SIGNS: Final = {
     "l": re.compile(r"\\[nrt]"),
     "c": re.compile(r"\\[bfuxU/]"),
     "d": re.compile(r"\\\\"),
-    "q": re.compile(r"\\\""),
+    "q": re.compile(r"\\[\"`]"),
     "s": re.compile(r"\\'"),
 }
+_BEFORE_ESCAPE: Final = re.compile(r"\\(?=\\[nrt])")
+#: Stands for a backslash of the text.
+_SLASH: Final = "\uf8f5"
 _MARKS: Final = {ord(mark): {"n": "\n", "r": "\r", "t": "\t"}[name] for name, mark in WRITTEN.items()}
 _WRITTEN: Final = re.compile(f"[{''.join(WRITTEN.values())}]")
 
@@ -42,23 +45,29 @@ _WRITTEN: Final = re.compile(f"[{''.join(WRITTEN.values())}]")
 class Undecided(Exception):
     """Two readings remain, or none; ``offset`` is where the string begins."""
 
-    def __init__(self, offset: int = 0) -> None:
-        super().__init__("two readings")
-        self.offset = offset
+    def __init__(self, text: DoubtfulText | None = None) -> None:
+        tripled = text is not None and text.doubt == "tripled"
+        super().__init__(
+            "a string begins with three quotation marks, two of which may be its own"
+            if tripled
+            else "the backslashes of a string can be read in two ways: escaped for JSON, or as they are"
+        )
+        self.code = "inner_quotes" if tripled else "mixed_escapes"
+        self.offset = text.offset if text is not None else 0
 
 
 def read_repaired(text: str, *, known: KnownNames, closers: bool) -> ParsedJson | JsonFault:
     """Return the one reading of a damaged block, its backslashes settled (``repairs.repair``)."""
-    found = repair(text, known=known, closers=closers, doubts="\\" in text)
-    if isinstance(found, JsonFault) or "\\" not in text:
+    doubts = "\\" in text or '"""' in text or "'''" in text
+    found = repair(text, known=known, closers=closers, doubts=doubts)
+    if isinstance(found, JsonFault) or not doubts:
         return found
     if "\\'" not in text and _DOUBTFUL.isdisjoint(note.name for note in found.repairs):
         return found
     try:
         return found._replace(value=settled(found.value))
     except Undecided as undecided:
-        message = "the backslashes of a string can be read in two ways: escaped for JSON, or as they are"
-        return JsonFault("mixed_escapes", message, undecided.offset)
+        return JsonFault(undecided.code, str(undecided), undecided.offset)
 
 
 def settled(value: Json, key: str = "", path: str = "", depth: int = 0, *, layout: bool = False) -> Json:
@@ -85,18 +94,25 @@ def _texts(one: DoubtfulText) -> Iterator[tuple[frozenset[str], str]]:
     there = [kind for kind in kinds if _SIGNS[kind].search(one.raw)]
     for kept in chain.from_iterable(combinations(there, count) for count in range(len(there) + 1)):
         escapes = ALL_ESCAPES.difference(kept)
-        try:
-            yield escapes, decode_string(one.raw, one.mark, one.offset, escapes, one.doubt)[0]
-        except Stop:
-            continue
+        raws = [one.raw]
+        if "d" not in escapes and "l" in escapes:  # a backslash at the end of a line, whose end was escaped
+            raws.append(_BEFORE_ESCAPE.sub(_SLASH, one.raw))
+        for raw in dict.fromkeys(raws):
+            try:
+                text = decode_string(raw, one.mark, one.offset, escapes, one.doubt)[0]
+            except Stop:
+                continue
+            yield escapes, text.replace(_SLASH, "\\")
+    if one.doubt == "tripled":  # or two of the marks on either side are content that was not escaped
+        yield ALL_ESCAPES, f"{one.mark * 2}{one.raw}{one.mark * 2}"
 
 
 def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     """Return the one text of a string that its language accepts."""
     language = source.language_of(path) if key in _WHOLE else ""
     readings = [*_texts(one)]
-    if _WRITTEN.search(one.raw) or not readings:
-        raise Undecided(one.offset)
+    if _WRITTEN.search(one.raw) or _SLASH in one.raw or not readings:
+        raise Undecided(one)
     if key not in _OF_FILES or (not language and _all_escaped(text for way, text in readings if "s" not in way)):
         readings = [reading for reading in readings if "s" in reading[0]] or readings
     texts = {plain(text): text for _, text in reversed(readings)}
@@ -105,10 +121,10 @@ def _text(one: DoubtfulText, key: str, path: str, layout: bool) -> str:
     verdicts = {text: source.parses(text, language) for text in texts}
     good = [text for text, verdict in verdicts.items() if verdict]
     if len(good) != 1 or None in verdicts.values():
-        raise Undecided(one.offset)
+        raise Undecided(one)
     written = [mark.start() for mark in _WRITTEN.finditer(texts[good[0]])]
     if written and source.within_strings(good[0], language, written, layout=layout):
-        raise Undecided(one.offset)
+        raise Undecided(one)
     return good[0]
 
 

@@ -32,21 +32,23 @@ _OF_TEXT: Final = frozenset({"inner_quotes", "ambiguous", "unclosed_string", "mi
 def fault_in_words(body: str, fault: JsonFault) -> str:
     """Return place and cause of a fault that no repair could help."""
     line, _ = line_column(body, min(fault.offset, len(body)))
-    if fault.code == "inner_quotes" and "after a key" not in fault.message:
+    if fault.code == "inner_quotes" and not fault.message.startswith(
+        ("expecting ':'", "a string begins", "a string between")
+    ):
         return f'line {line} of the block: a " inside the string is not escaped'
     return f"line {line} of the block: {fault.message}"
 
 
-def remedy(fault: JsonFault, tool: str, keys: Iterable[str], tools: ToolSchemas) -> str:
+def remedy(fault: JsonFault, tool: str, keys: Iterable[str], tools: ToolSchemas, path: str = "") -> str:
     """Return what to do about a fault, with the block's own tool and keys in a form that needs no escaping."""
     words = _REMEDIES.get(fault.code, "")
     hint = f"{words} {_AGAIN}" if words else _AGAIN
-    form = _plain_form(tool, keys, tools) if fault.code in _OF_TEXT else ""
+    form = _plain_form(tool, keys, tools, path) if fault.code in _OF_TEXT else ""
     return f"{hint} Or send it in the form that needs no escaping:\n{form}" if form else hint
 
 
-def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas) -> str:
-    """Return the XML form of a call, its texts left out; "" for a tool that is not known or takes no plain texts."""
+def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas, path: str) -> str:
+    """Return the XML form of a call, without its texts; "" for a tool that is not known or takes no plain texts."""
     properties = quick_check.properties(tools.get(tool, {}))
     named = [key for key in properties if key in set(keys)]
     texts = [key for key in named or properties if "string" in quick_check.types_of(properties[key])]
@@ -54,7 +56,7 @@ def _plain_form(tool: str, keys: Iterable[str], tools: ToolSchemas) -> str:
         return ""
     lines = [f'<tool name="{one_line(tool, 60)}">']
     for key in texts[:8]:
-        inner = "…" if key in PATH_KEYS else "\nthe text as it is\n"
+        inner = one_line(path, 200) or "…" if key in PATH_KEYS else "\nthe text as it is\n"
         lines.append(f"<{key}>{inner}</{key}>")
     return "\n".join((*lines, "</tool>"))
 

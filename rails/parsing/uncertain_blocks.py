@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from rails.core import limits
+from rails.core.dataclass import replace
 from rails.core.errors import Refusal
 from rails.core.text import one_line
 from rails.core.tool_request import PATH_KEYS, Json, RawRequest
@@ -29,6 +30,16 @@ _CALL_LIKE: Final = re.compile(
     r"""|^[ \t]*<tool\s+name\s*=""",
     re.I | re.M | re.S,
 )
+
+
+_LINE: Final = re.compile(r"\bline \d", re.IGNORECASE)
+
+
+def placed(refusal: Refusal, line: int) -> Refusal:
+    """Return a refusal that names a line: its own, or ``line`` of the answer, where its block begins."""
+    if not refusal.end or _LINE.search(refusal.message):
+        return refusal
+    return replace(refusal, message=f"Line {line} of the answer: {refusal.message}")
 
 
 def used_closers(outcomes: Sequence[BlockResult]) -> bool:

@@ -23,6 +23,7 @@ from rails.parsing.lenient_tokens import ALL_ESCAPES, CONFIDENCE, Doubt, Doubtfu
 from rails.parsing.readings import Undecided, language_of_call, plain, settled, whole_texts_parse
 from rails.parsing.repairs import repair
 from rails.parsing.results import ToolSchemas
+from rails.parsing.text_values import coerced
 
 _BRACE: Final = re.compile(r"[{}]")
 #: What stands before an opening mark: nothing, a blank or an operator, then perhaps a letter as in f"…".
@@ -144,8 +145,12 @@ _NAMED: Final = re.compile(r"""["'](tool|tool_name|name)["']\s*:\s*["']([\w.-]{1
 _SPACE: Final = re.compile(r"\s*")
 #: An apostrophe that opens a quotation which its line does not close.
 _OPEN_APOSTROPHE: Final = re.compile(r"(?:^|[^\w)\]}\"'])'(?=[^\s'])[^']*\Z")
+#: A back-tick of inline code; three of them are a fence.
+_TICK: Final = re.compile(r"(?<!`)`(?!`)")
 _WRITTEN_LINE: Final = re.compile(r"(?<!\\)(?:\\\\)*\\[nrt]")
 _KEY: Final = re.compile(r"""(["'])([^"'\\\n]{1,100})\1\s*:\s*""")
+#: A text that holds JSON.
+_HOLDS_JSON: Final = re.compile(r"[\"']\s*[{\[]")
 _SCALAR: Final = re.compile(r"-?\d[\d.eE+-]*|true|false|null|True|False|None")
 _FRAME_KEYS: Final = ("arguments", "args", "params", "parameters")
 _OWN_KEYS: Final = frozenset({"tool", "tool_name", "explanation", *_FRAME_KEYS})
@@ -220,7 +225,9 @@ def _root(name: str, tools: ToolSchemas) -> Mapping[str, Json]:
 
 def _fits(value: Json, tools: ToolSchemas) -> bool:
     read = read_value(value, tools)
-    return isinstance(read, Call) and read.tool in tools and quick_check.fits(tools[read.tool], dict(read.parameters))
+    if not isinstance(read, Call) or read.tool not in tools:
+        return False
+    return quick_check.fits(tools[read.tool], coerced(dict(read.parameters), tools[read.tool]).value)
 
 
 def _chosen(text: str, ends: _Ends, keys: frozenset[str], first: ParsedJson, tools: ToolSchemas) -> Json:
@@ -250,7 +257,9 @@ def _unsure(raw: str, mark: str) -> bool:
     if not _WRITTEN_LINE.search(raw):
         return False
     lines = _WRITTEN_LINE.split(raw)[:-1]
-    return "\n" in raw or any(len(marks(line, mark)) % 2 or _OPEN_APOSTROPHE.search(line) for line in lines)
+    return "\n" in raw or any(
+        len(marks(line, mark)) % 2 or _OPEN_APOSTROPHE.search(line) or len(_TICK.findall(line)) % 2 for line in lines
+    )
 
 
 def _rewritten(text: str, ends: _Ends, keys: frozenset[str], *, doubts: bool = False) -> ParsedJson | JsonFault:
@@ -395,6 +404,7 @@ class _Search:
             frame = _Frame(schema, frozenset() if char == "{" else None)
             return (pos + 1, schema, (*stack, frame), False, True) if len(stack) < 16 else None
         if char in ('"', "'"):
-            return (pos, schema, stack, True, False) if not types or "string" in types else None
+            holds_json = _HOLDS_JSON.match(text, pos) and types & {"object", "array"}
+            return (pos, schema, stack, True, False) if not types or "string" in types or holds_json else None
         scalar = _SCALAR.match(text, pos)
         return (scalar.end(), schema, stack, False, False) if scalar else None

@@ -7,6 +7,7 @@ from typing import Final
 
 from rails.core import limits
 from rails.core.conversation import ModelAnswer
+from rails.parsing.call_formats.forms import dialects_of
 from rails.parsing.parse import AnswerParser
 from rails.parsing.results import ParsedAnswer, ParseEvent
 from rails.session import prefetch
@@ -31,8 +32,9 @@ class AnswerReader:
         self._live = live
         self._fault: RequestResult | None = None
         self._announced = 0
+        dialects = {*context.dialects, *context.agent.dialects, *dialects_of(context.model.name)}
         self._parser = AnswerParser(
-            context.registry.shapes(), id_prefix=f"t{number}.", dialects=context.dialects, report_unread_calls=True
+            context.registry.shapes(), id_prefix=f"t{number}.", dialects=dialects, report_unread_calls=True
         )
 
     def feed(self, text: str) -> None:

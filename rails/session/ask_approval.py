@@ -51,7 +51,8 @@ def ask(context: TurnContext, asked: ApprovalRequest) -> Decision:
 
 def has_to_ask(context: TurnContext, request: ToolRequest) -> bool:
     """Whether the use of a tool is a question: its definition, an echo or a rule of the policy says so."""
-    if request.asks or context.echo(request):
+    asks = request.asks and not context.contained.needs_no_question(request.tool_name)
+    if asks or context.echo(request):
         return True
     rules = context.approver
     return isinstance(rules, RuleBook) and rules.looks_at(approval_request_for(context, request))
@@ -104,16 +105,18 @@ def ask_permit(
     return Agreement(final, approved, edit_summary(asked, final))
 
 
-def approval_request_for(context: TurnContext, request: ToolRequest) -> ApprovalRequest:
-    """Return the question whether to run ``request``."""
-    doubt = context.echo(request)
+def approval_request_for(context: TurnContext, request: ToolRequest, *, alone: bool = True) -> ApprovalRequest:
+    """Return the question whether to run ``request``; with others at once, what all of them have is not said."""
+    doubt, definition = context.echo(request), context.registry.get(request.tool_name)
     return request_for_tool(
         request.id,
         context.agent.name,
         request,
+        context.contained.notes(definition) if alone else (),
         from_project=context.from_project,
         doubts=(doubt,) if doubt else (),
         model=context.model.name,
+        contained=context.contained.holds(definition) and context.contained.label.contained,
     )
 
 
@@ -124,7 +127,7 @@ def ask_batch(context: TurnContext, requests: Sequence[ToolRequest]) -> Mapping[
     """
     if len(requests) < 2 or not isinstance(context.approver, BatchApprover):
         return {}
-    questions = [approval_request_for(context, request) for request in requests[:MOST] if request.asks]
+    questions = [approval_request_for(context, request, alone=False) for request in requests[:MOST] if request.asks]
     if isinstance(rules := context.approver, RuleBook):
         questions = [question for question in questions if rules.with_rules(question) is question]
     group = list(takewhile(lambda one: alike(questions[0], one), questions))

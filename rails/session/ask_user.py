@@ -19,7 +19,7 @@ from rails.core.events.base import Event
 from rails.core.events.session import HumanSteered
 from rails.core.text import one_line, printable
 
-About = Literal["stronger_model", "handoff", "alert"]
+About = Literal["stronger_model", "handoff", "alert", "uncontained"]
 
 #: Lines that are read for one answer; then it counts as none.
 _TRIES: Final = 20
@@ -31,6 +31,7 @@ class UserQuestion:
 
     ``otherwise`` is the word that stands when nobody answers. ``edits`` is the file that the word "edit" opens;
     the question is put again after that. ``check`` says what is wrong with it now, and then nothing else goes.
+    ``sentence`` is an answer that has to be typed in full.
     """
 
     about: About
@@ -39,6 +40,7 @@ class UserQuestion:
     otherwise: str
     edits: Path | None = None
     check: Callable[[], str] = field(default=lambda: "")
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +104,13 @@ class AtTerminal:
             self._out.write("> ")
             self._out.flush()
             try:
-                letter, _, text = self._keys.line().strip().partition(" ")
+                typed = self._keys.line().strip()
             except Pasted as pasted:
                 self._print("", f"  {pasted}", *question.lines)
                 continue
+            if question.sentence and typed == question.sentence:
+                return typed, ""
+            letter, _, text = typed.partition(" ")
             word = question.choices.get(letter.lower(), ("", ""))[0]
             if not word:
                 self._print(f"  Type one of {', '.join(question.choices)} and Enter.")

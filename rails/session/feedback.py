@@ -27,6 +27,12 @@ CUT: Final = ("max_tokens", "cut")
 #: Of a text that comes after too many others, so much is told in any case.
 _LEAST_CHARS: Final = 600
 
+#: What is said of a command's changes that did not pass.
+KEPT_IN_SANDBOX: Final = (
+    "Nothing of it is in the project. The sandbox keeps it: correct it with a further command, or make the change with "
+    "the edit tools."
+)
+
 #: The kind of a request's result. Everything but "result" is a failure with a budget of its own.
 FeedbackKind = Literal[
     "result", "syntax", "schema", "edit", "gate", "output", "denied", "skipped", "failed", "internal", "aborted"

@@ -31,6 +31,7 @@ from rails.edits.checkpoint_commits import StepFacts
 from rails.edits.plan_result import Plan
 from rails.session import faults, feedback
 from rails.session.ask_approval import Agreement, ask_permit, plan_with_choices
+from rails.session.contained import changed_words
 from rails.session.feedback import RequestResult
 from rails.session.turn_context import TurnContext, ms_since
 
@@ -49,6 +50,27 @@ def propose_change(context: TurnContext, requests: Sequence[ToolRequest]) -> Req
     if planned.refusals:
         context.publish(ChangeRefused(ids, planned.refusals))
         return feedback.edit(ids, planned.refusals)
+    return carry_out_plan(context, requests, planned, echoes)
+
+
+def propose_what_ran(
+    context: TurnContext, request: ToolRequest, ran: RequestResult, changes: ChangeSet
+) -> RequestResult:
+    """Propose what a contained command changed; what its result says comes first, then what became of that."""
+    note = f"{request.tool_name} wrote this in the sandbox; it is not in the project yet."
+    outcome = carry_out_plan(context, (request,), Plan(changes, notes=(note,)), ())
+    if outcome.kind != "gate":
+        context.contained.settle()
+    kept = f"\n{feedback.KEPT_IN_SANDBOX}" if outcome.kind == "gate" else ""
+    text = f"{ran.text}\n{changed_words(changes)} {outcome.text}{kept}"
+    return RequestResult(ran.ids, outcome.kind if ran.ok else ran.kind, text)
+
+
+def carry_out_plan(
+    context: TurnContext, requests: Sequence[ToolRequest], planned: Plan, echoes: Sequence[str]
+) -> RequestResult:
+    """Judge a planned change, ask about it and write it."""
+    ids = tuple(request.id for request in requests)
     fuzzy, merged = (tuple(map(str, files)) for files in (planned.fuzzy, planned.merged))
     context.publish(ChangePlanned(ids, planned.changes.files(), planned.notes, fuzzy, merged))
     verdict = _judged(context, ids, planned.changes)

@@ -32,6 +32,7 @@ from rails.session import handoffs
 from rails.session.agent_loop import AgentLoop, SessionState
 from rails.session.ask_user import Person, UserQuestion
 from rails.session.budget import SessionBudget
+from rails.session.contained import ContainedRuns
 from rails.session.faults import fault_event
 from rails.session.handoffs import Handoffs
 from rails.session.job import PAUSED, Ending, SessionJob, SessionOutcome
@@ -65,6 +66,7 @@ class Session:
     human: Person | None = None
     stronger_for: Callable[[str], Model | None] = field(default=lambda _: None)
     prices: Mapping[str, Price] = field(default_factory=dict)
+    contained: ContainedRuns = field(init=False)
     state: SessionState = field(init=False)
 
     def __post_init__(self) -> None:
@@ -72,6 +74,7 @@ class Session:
         budget = SessionBudget(self.job.max_tokens, self.job.max_seconds, self.job.max_cost, self.prices)
         files = Handoffs(self.log.path.parents[2], self.log.session_id)
         monitor = Monitor(self.human, attended=self.job.approve != "policy" or _attended(self.approver))
+        self.contained = ContainedRuns(self.job.project, self.publish, self.human)
         self.state = SessionState(self.job, budget, files, monitor, self.human, self.stronger_for, self.wait)
         self.state.standing = lambda: where(self.job.project, self.log)
 
@@ -81,8 +84,12 @@ class Session:
         for note in recover(self.job.project):
             self.publish(ErrorEvent(note, note, recovered=True))
         self.gate = self.gate or Gate(self.job.project)
+        self.registry = self.registry.with_runners({**self.registry.runners, **self.contained.runners()})
         with self.gate:
-            yield
+            try:
+                yield
+            finally:
+                self.contained.close()
 
     def run(self, resumed: ResumeState | None = None) -> Ending:
         """Carry out the job, or what is left of it. Raises RailsError; the log then holds all that happened."""
@@ -293,6 +300,7 @@ class Session:
             gate=self.gate,
             approver=self.approver,
             publish_as=self.publish,
+            contained=self.contained,
             tools=tool_specs(agent, self.registry),
             correction=self.job.correction,
             dialects=self.job.dialects,

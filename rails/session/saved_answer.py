@@ -15,6 +15,7 @@ from typing import Final, Literal
 
 from rails.agents.template import Agent, named
 from rails.approval.decision import ApprovalRequest, Approver, Decision
+from rails.core.builtin_tools import RUN_COMMAND
 from rails.core.changes import ChangedFile
 from rails.core.conversation import Delta, Message, ModelAnswer, StopReason, TextPart, ToolSpec
 from rails.core.errors import RailsError, Refusal, UsageError
@@ -25,20 +26,25 @@ from rails.core.events.session import WorkflowEnd
 from rails.core.events.turn import LlmResponse, ToolRequestValidationFailed
 from rails.core.events.values import to_json, verdict_to_json
 from rails.core.text import one_line
-from rails.core.tool_request import Json
+from rails.core.tool_request import Json, RawRequest, ToolRequest
 from rails.core.verdict import Verdict
+from rails.edits.plan_result import Plan
 from rails.gate.gate import Gate
 from rails.log.writer import SessionLog
 from rails.parsing.parse import parse, with_proposals
 from rails.parsing.proposals import FORMS
 from rails.parsing.results import ParsedAnswer
+from rails.sandbox.view import Result
 from rails.session.answer_reader import AnswerReader
+from rails.session.contained import ran_contained
 from rails.session.job import SessionJob, log_session_start
 from rails.session.project import agents_of, registry_of, state_of
+from rails.session.proposal import carry_out_plan
 from rails.session.run import Session, both
 from rails.session.turn import Turn, carry_out
 from rails.session.turn_context import Correction
 from rails.tools.registry import Registry
+from rails.tools.validate import validate
 
 #: applied: all of it. partial: some was written, something after it failed. error: a check could not be done.
 ApplyStatus = Literal["applied", "refused", "denied", "partial", "error"]
@@ -53,6 +59,8 @@ _ENDED: Final = {
     "denied": "what the answer asked for was denied",
     "refused": "the answer was refused",
 }
+#: Why a command runs that no agent has asked for.
+_BY_HAND: Final = "You ran it by hand: ai-rails sandbox"
 #: What an answer without a request is told.
 NOTHING_FOUND = "No valid JSON code block found"
 
@@ -188,6 +196,29 @@ class Proposals:
         became = applied_answer(turn, collected, self.approver, self.log.session_id)
         self.became[-1] = became.status
         return became
+
+    def run_contained(
+        self, argv: Sequence[str], seconds: float, on_output: Callable[[bytes], object]
+    ) -> tuple[Result, AppliedAnswer]:
+        """Run a command that a person gives in the sandbox, and propose what it changed. Raises RailsError."""
+        self._count += 1
+        collected, context = Collector(), self.session.context(self.job.tasks[0][0])
+        self.session.watch = both(collected, self.watch)
+        given = RawRequest(f"t{self._count}.1", RUN_COMMAND.name, {"command": list(argv)}, _BY_HAND)
+        request = validate(given, context.registry, context.agent.name)
+        if not isinstance(request, ToolRequest):
+            raise UsageError(f"{' '.join(map(str, request))} Nothing was run.")
+        result = self.session.contained.run(argv, seconds, on_output=on_output)
+        self.session.publish(ran_contained((request.id,), argv, result))
+        if not result.changes:
+            return result, AppliedAnswer("applied", session_id=self.log.session_id)
+        planned = Plan(result.changes, notes=(f"Written in the sandbox by: {one_line(' '.join(argv), 200)}",))
+        outcome = carry_out_plan(context, (request,), planned, ())
+        answer = ModelAnswer(Message("assistant", ()), "end_turn")
+        turn = Turn(answer, (outcome,), Message("user", (TextPart(outcome.text),)))
+        applied = applied_answer(turn, collected, self.approver, self.log.session_id)
+        self.became.append(applied.status)
+        return result, applied
 
 
 def _outcome_of(became: Sequence[ApplyStatus], *, dry: bool) -> str:

@@ -12,6 +12,7 @@ from rails.session import feedback
 from rails.session.ask_approval import approval_request_for, ask_permit, has_to_ask, kept_back, may_read
 from rails.session.faults import attempted
 from rails.session.feedback import RequestResult
+from rails.session.proposal import propose_what_ran
 from rails.session.turn_context import TurnContext
 from rails.tools.runners import dispatch
 
@@ -19,12 +20,15 @@ from rails.tools.runners import dispatch
 def carry_out_tool(context: TurnContext, request: ToolRequest, decision: Decision | None = None) -> RequestResult:
     """Run a tool, after a human agreed where its definition, a rule or an echo of what the agent read wants it."""
     account = ""
+    if refused := context.contained.refused(request.tool_name):
+        return feedback.denied((request.id,), refused)
     if has_to_ask(context, request):
         asked = approval_request_for(context, request)
         agreed = ask_permit(context, (request.id,), asked, sign_tool, decision)
         if isinstance(agreed, RequestResult):
             return agreed
         request, account = agreed.approved.value, agreed.account
+        context.contained.agree(request.tool_name)
     if request.effect == "run":
         context.publish(ExecutionStarted((request.id,), tool=request.tool_name))
     outcome = _run(context, request)
@@ -34,8 +38,9 @@ def carry_out_tool(context: TurnContext, request: ToolRequest, decision: Decisio
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    kept = kept_back(context, request)
-    run = partial(dispatch.run_request, request, definition, context.project, context.registry.runners, kept)
+    kept, contain = kept_back(context, request), context.contained.contain
+    runners = context.registry.runners
+    run = partial(dispatch.run_request, request, definition, context.project, runners, kept, contain=contain)
     result = attempted(context.publish, (request.id,), f"{request.tool_name} ran", run)
     if isinstance(result, RequestResult):
         in_doubt = feedback.in_doubt((request.id,), request.tool_name).text if request.effect == "run" else ""
@@ -51,4 +56,5 @@ def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     if isinstance(path, str) and isinstance(digest, str):
         context.saw(path, digest)
     context.returned.add(result.text, f"the result of {tool}" + (f" of {path}" if path else ""))
-    return feedback.result(ids, tool, result)
+    told = feedback.result(ids, tool, result)
+    return propose_what_ran(context, request, told, result.changes) if result.changes else told

@@ -22,6 +22,7 @@ from rails.edits.stale import KnownFiles
 from rails.gate.gate import Gate
 from rails.models.model import Model
 from rails.parsing.echoes import ReturnedTexts
+from rails.session.contained import ContainedRuns
 from rails.tools.registry import Registry
 
 #: How far broken JSON may be repaired before it is refused: not at all, its syntax, or by asking the model.
@@ -36,7 +37,7 @@ class TurnContext:
     since is not overwritten; ``contents`` are those bytes by SHA-256, as far as they are at hand, so that both
     can be merged. ``from_project`` names the tools whose definition comes from the project
     itself: their approval says so. ``returned`` are the texts that its tools gave it, so that a call which only
-    repeats one of them is known. ``on_text`` gets each piece of streamed text.
+    repeats one of them is known. ``contained`` runs commands. ``on_text`` gets each piece of streamed text.
     """
 
     project: Path
@@ -48,6 +49,7 @@ class TurnContext:
     gate: Gate
     approver: Approver
     publish_as: Callable[[Event, str, str], object]
+    contained: ContainedRuns
     seen: dict[str, str] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict, repr=False)
     tools: Sequence[ToolSpec] = ()

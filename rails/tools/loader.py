@@ -166,6 +166,9 @@ def _read_folders(
         mistakes += wrong
         for definition in found:
             one = replace(definition, trusted=shipped or own or definition.digest in trusted)
+            if isinstance(one.transport, Command | Mcp) and not (shipped or own):
+                # Nobody but the project says what this starts, so it starts in the sandbox, trusted or not.
+                one = replace(one, transport=replace(one.transport, contained=True))
             old = loaded.get(one.tool_name)
             if _seizes(one, old):
                 notes.append(_seizure_note(one))

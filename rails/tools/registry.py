@@ -51,11 +51,16 @@ class Builtin:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A program and its arguments; ``{name}`` in an argument is replaced by a parameter."""
+    """A program and its arguments; ``{name}`` in an argument is replaced by a parameter.
+
+    ``contained``: it runs in the sandbox, and may reach the hosts of ``network``.
+    """
 
     command: tuple[str, ...]
     stdin: Literal["none", "json"] = "none"
     env: Mapping[str, str] = field(default_factory=dict)
+    contained: bool = False
+    network: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,9 @@ class Http:
 
 @dataclass(frozen=True, slots=True)
 class Mcp:
-    """A Model Context Protocol server: over HTTP when ``endpoint`` is set, else a program on stdio."""
+    """A Model Context Protocol server: over HTTP when ``endpoint`` is set, else a program on stdio, which may be
+    ``contained`` as a :class:`Command` is.
+    """
 
     endpoint: str = ""
     command: tuple[str, ...] = ()
@@ -81,6 +88,8 @@ class Mcp:
     tool: str = ""
     idempotent: bool = False
     allow_private: bool = False
+    contained: bool = False
+    network: tuple[str, ...] = ()
 
 
 Transport = Builtin | Command | Http | Mcp

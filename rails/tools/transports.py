@@ -11,16 +11,17 @@ from rails.core.text import one_line
 from rails.core.tool_request import Json
 from rails.data_formats.positions import JsonPlace
 from rails.json_schema.allowed import did_you_mean, kind_in_words, quoted_json
+from rails.sandbox.view import HOST
 from rails.tools.definition_fields import VARIABLE, Fields
 from rails.tools.registry import Builtin, Command, Http, Mcp, Transport
 
 _TRANSPORTS: Final = ("builtin", "command", "http", "mcp-http", "mcp-stdio")
 _TRANSPORT_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "builtin": frozenset({"type", "name"}),
-    "command": frozenset({"type", "command", "stdin", "env"}),
+    "command": frozenset({"type", "command", "stdin", "env", "contained", "network"}),
     "http": frozenset({"type", "url", "method", "headers", "endpoint_env", "idempotent", "allow_private"}),
     "mcp-http": frozenset({"type", "url", "headers", "tool", "idempotent", "allow_private"}),
-    "mcp-stdio": frozenset({"type", "command", "args", "env", "tool", "idempotent"}),
+    "mcp-stdio": frozenset({"type", "command", "args", "env", "tool", "idempotent", "contained", "network"}),
 }
 _METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _PLACEHOLDER: Final = re.compile(r"\{\{|\}\}|\{([^{}]*)\}")
@@ -102,7 +103,8 @@ class TransportReader:
             self._fields.problem(
                 ("transport", "stdin"), f"{quoted_json(stdin, 40)} is not allowed", 'Use "none" or "json".'
             )
-        return Command(words, "json" if stdin == "json" else "none", self._strings("env"))
+        held, hosts = self._contained()
+        return Command(words, "json" if stdin == "json" else "none", self._strings("env"), held, hosts)
 
     def _http(self) -> Http:
         url = self._url()
@@ -141,7 +143,17 @@ class TransportReader:
         args = self._words("args") if "args" in self._raw else ()
         tool = self._server_tool()
         env, idempotent = self._strings("env"), self._flag("idempotent")
-        return Mcp(command=(*program, *args), env=env, tool=tool, idempotent=idempotent)
+        held, hosts = self._contained()
+        command = (*program, *args)
+        return Mcp(command=command, env=env, tool=tool, idempotent=idempotent, contained=held, network=hosts)
+
+    def _contained(self) -> tuple[bool, tuple[str, ...]]:
+        """Return whether it says that it is to be contained, and the hosts it may reach then."""
+        hosts = self._words("network")
+        for index, host in enumerate(hosts):
+            if not HOST.fullmatch(host):
+                self._fields.problem(("transport", "network", index), "is not the name of a host", 'Use "example.org".')
+        return self._flag("contained") or bool(hosts), hosts
 
     def _server_tool(self) -> str:
         tool = self._raw.get("tool", self._tool_name)

@@ -9,6 +9,7 @@ _TOOLS = "python|ruff|ruff format|black|flake8|git|node|eslint|prettier|biome|ai
 _ALWAYS = (
     (rf"\b({_TOOLS}) \d+\.\d+(\.\d+)?\w*", r"\1 VERSION"),
     (r"\S*/ai-rails-demo-\w+/todo", "PROJECT"),
+    (r"\(bubblewrap [\d.]+, overlay\)", "(bubblewrap VERSION, overlay)"),
 )
 _LIVE = (
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?", "TIME"),

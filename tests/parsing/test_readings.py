@@ -134,3 +134,50 @@ def test_any_content_is_read_as_it_was_or_refused(content):
     inside = json.dumps(content, ensure_ascii=False)[1:-1].replace("\\n", "\n") if "\\" not in content else ""
     requests, refusals = read(written(inside, "a.txt"))
     assert refusals or requests == [{"path": "a.txt", "content": content if inside else ""}]
+
+
+FOUND = [
+    ('{“tool”: “write_file”, “path”: “a.py”, “content”: “print("x", "y")”}', 'print("x", "y")'),
+    ('{"tool": "write_file", "path": "a.py", "content": """x = 1"""}', "x = 1"),
+    ("{'tool': 'write_file', 'path': 'a.py', 'content': '''x = \"1\"'''}", 'x = "1"'),
+    ('[TOOL_CALLS]{"tool": "write_file", "path": "a.py", "content": "x"}[/TOOL_CALLS]', "x"),
+    ('{"tool" "write_file" "path": "a.py", "content": "x"}', "x"),
+    ('tool: "write_file", path: "a.py", content: "x"', "x"),
+    ('"path": "a.py", "tool": "write_file", "content": "x"', "x"),
+    ('"tool": "write_file", "arguments": {"path": "a.py", "content": "x"}', "x"),
+    ('{tool": "write_file", "path: "a.py", "content": "x"}', "x"),
+    ("{'tool': 'write_file', 'path: 'a.py', content': 'x'}", "x"),
+]
+
+
+@pytest.mark.parametrize(("block", "content"), FOUND)
+def test_further_faults_with_one_reading_are_repaired(block, content):
+    assert read(block) == ([{"path": "a.py", "content": content}], [])
+
+
+def test_a_string_that_should_be_json_may_hold_unescaped_quotation_marks():
+    tools = {
+        "put": {
+            "type": "object",
+            "properties": {"config": {"type": "object"}, "path": {}},
+            "required": ["config", "path"],
+        }
+    }
+    for inner in ('{"a": 1}', '{"a": {"b": "c"}, "d": []}'):
+        (request,), _ = read(f'{{"tool": "put", "config": "{inner}", "path": "a"}}', tools)
+        assert request == {"config": json.loads(inner), "path": "a"}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        '{“tool”: “write_file”, “path”: “a.json”, “content”: “{"a": "b", "c": 1}”}',
+        '{"tool": "write_file", "path": "a.md", "content": """x = 1"""}',
+        "tool: write_file\npath: a.py\ncontent: x",
+        '{"tool" == "write_file", "path" = "a.py", "content" = "x"}',
+    ],
+)
+def test_two_readings_stay_refused(block):
+    requests, refusals = read(block)
+    assert not requests
+    assert refusals

@@ -27,6 +27,7 @@ sys.path[:0] = [str(Path(__file__).parent.parent / "benchmarks"), str(Path(__fil
 from parsing_corpus import SHAPES, F, rows  # noqa: E402
 
 from rails.parsing.call_formats import optional  # noqa: E402
+from rails.parsing.call_formats.forms import FORMS as WIRE_FORMS  # noqa: E402
 from rails.parsing.parse import AnswerParser, parse  # noqa: E402
 
 EVIL = "/etc/passwd"
@@ -85,6 +86,17 @@ PIECES = [
     "\x00",
     "<tool_call>",
     "</tool_call>",
+    "run_code\n<arg_key>code</arg_key>\n<arg_value>",
+    "</arg_value>",
+    "<function=run_code>",
+    "<parameter=code>",
+    "<|tool_call_begin|>functions.run_code:0<|tool_call_argument_begin|>",
+    "<|tool_call_end|>",
+    "<|channel|>commentary to=functions.run_code <|message|>",
+    "<|call|>",
+    "<|python_tag|>",
+    '```tool_code\nrun_code(code="x")\n',
+    "</think>",
     "[TOOL_CALLS] ",
     "Action: run_code\n",
     "Action Input: ",
@@ -187,7 +199,7 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
     finish: Any = rng.choice(["end_turn", "max_tokens"])
     if content is not None and not text.endswith(("Then.\n", "bye\n")):
         finish = "max_tokens"
-    dialects = rng.choice([(), (), optional.NAMES])
+    dialects = rng.choice([(), (), optional.NAMES, WIRE_FORMS.keys()])
     start = time.thread_time()
     found = parse(text, SHAPES, finish=finish, dialects=dialects)
     bound = 0.05 + len(text) * 2e-6
@@ -198,8 +210,8 @@ def check(text: str, rng: random.Random, content: str | None) -> str:
         reader = AnswerParser(SHAPES, dialects=dialects, report_unread_calls=True)
         reader.feed(text)
         again = reader.flush(finish)
-        if again.requests or any(one.code != "unread" for one in again.refusals):
-            return "the second look reads something"
+        if any(one.dialect in ("s0", "s1", "s4", *optional.NAMES) for one in again.requests):
+            return "the second look reads something that is no proposal"
         if (took := time.thread_time() - start) > bound + 0.05:
             return f"slow second look: {took:.2f} s"
     if content is not None:

@@ -43,8 +43,10 @@ def work(tmp_path, monkeypatch):
 
     def session(answers, approvals, watch, wait, job, open_log, approver=None, human=None, stronger=None):
         model = ScriptedModel(list(answers))
+        own = tmp_path / "own"
         registry = load_definitions(
-            [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [project / "mcp_definitions"])]
+            [builtin_folder("mcp_definitions"), *filter(Path.is_dir, [own, project / "mcp_definitions"])],
+            trusted_folders=[own],
         ).with_runners(BUILTIN_RUNNERS)
         agents = dict(load_agents([builtin_folder("agent_templates")]))
         task = SessionJob(project, **{"tasks": (("coder", "the task"),), **job})
@@ -72,5 +74,6 @@ def work(tmp_path, monkeypatch):
         return session(answers, approvals, watch, wait, more, reopened, None, human, stronger)
 
     run.project = project
+    run.own = tmp_path / "own"  # the user's own definitions: what they start is not contained
     run.resume = resume
     return run

@@ -71,7 +71,8 @@ def run(tmp_path):
         return project
 
     def go(project, *, kill_after=None, resume=False):
-        registry = load_definitions([builtin_folder("mcp_definitions"), project / "mcp_definitions"])
+        own = project / "mcp_definitions"  # as the user's own: what it starts is not contained
+        registry = load_definitions([builtin_folder("mcp_definitions"), own], trusted_folders=[own])
         agents = dict(load_agents([builtin_folder("agent_templates")]))
         model = open_model(f"recorded:{tmp_path / 'answers.jsonl'}")
         job = SessionJob(project, (("coder", "the task"),))

@@ -27,7 +27,7 @@ ECHO = {
 
 @pytest.fixture
 def noting(work):
-    folder = work.project / "mcp_definitions"
+    folder = work.own
     folder.mkdir()
     (folder / "note.json").write_text(json.dumps(ECHO), "utf-8")
     return work
@@ -74,7 +74,7 @@ def test_a_batch_that_is_denied_runs_nothing(noting):
 
 
 def test_after_one_that_failed_the_others_are_not_run(noting, monkeypatch):
-    definition = noting.project / "mcp_definitions" / "note.json"
+    definition = noting.own / "note.json"
     definition.write_text(definition.read_text("utf-8").replace("notes.txt", "notes.txt; false"), "utf-8")
     approver, _ = human("approve\n")
     done = noting(notes("one", "two"), "I see.", approver=approver)
@@ -86,7 +86,7 @@ def edit_to(text):
 
 
 def editing(noting, typed, text):
-    registry = load_definitions([builtin_folder("mcp_definitions"), noting.project / "mcp_definitions"])
+    registry = load_definitions([builtin_folder("mcp_definitions"), noting.own], trusted_folders=[noting.own])
     return human(
         typed,
         grants=Grants(),

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from rails.core.tool_request import ToolRequest
+from rails.sandbox.output import Kept
 from rails.tools.loader import read_definition
 from rails.tools.runners import dispatch
-from rails.tools.runners.output import Kept
 
 
 def define(command, *, parameters=("value",), **fields):

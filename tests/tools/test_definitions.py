@@ -48,7 +48,7 @@ def test_c3_15_the_shipped_examples_satisfy_their_own_schemas():
 def test_dropping_a_file_into_a_folder_makes_a_tool(tmp_path):
     registry = load_definitions([builtin_folder("mcp_definitions"), write(tmp_path / "mcp_definitions")])
     definition = registry.get("count_lines")
-    assert definition.transport == Command(("wc", "-l", "--", "{file_path}"))
+    assert definition.transport == Command(("wc", "-l", "--", "{file_path}"), contained=True)
     assert (definition.effect, definition.access) == ("run", {"coder": "free"})
     assert "write_file" in registry.names()
 
@@ -157,7 +157,7 @@ def test_an_mcp_server_entry_is_read_as_clients_write_it(tmp_path):
         transport={"type": "mcp-stdio", "command": "npx", "args": ["-y", "server"], "env": {"A": "b"}, "tool": "count"},
     )
     assert load_definitions([tmp_path]).get("count_lines").transport == Mcp(
-        command=("npx", "-y", "server"), env={"A": "b"}, tool="count"
+        command=("npx", "-y", "server"), env={"A": "b"}, tool="count", contained=True
     )
 
 

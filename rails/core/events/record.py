@@ -68,6 +68,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     session.AgentFinished,
     session.SessionResumed,
     session.LogRecovered,
+    session.SandboxFound,
 )
 BY_TYPE: Final[Mapping[str, type[Event]]] = {event.TYPE: event for event in EVENTS}
 #: Written to disk before the work goes on; the others follow with the next of these.

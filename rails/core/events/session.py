@@ -87,6 +87,21 @@ class SessionResumed(Event, frozen=True):
         return f"Going on after turn {self.turns}"
 
 
+class SandboxFound(Event, frozen=True):
+    """How well commands are contained on this machine, as the probes found it: the level and its label in words."""
+
+    TYPE: ClassVar[str] = "SANDBOX"
+
+    level: int
+    label: str
+    why: str = ""
+
+    @property
+    def message(self) -> str:
+        """The label."""
+        return self.label
+
+
 class LogRecovered(EventWithWords, frozen=True):
     """A record that a crash tore was found and kept: its place in the file, its length and its hash."""
 

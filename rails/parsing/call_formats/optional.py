@@ -2,11 +2,13 @@
 
 hermes    <tool_call>{"name": …, "arguments": {…}}</tool_call>, one or several values in it
 invoke    <invoke name="tool"><parameter name="p">text</parameter></invoke>, alone or in <function_calls>
-mistral   [TOOL_CALLS] [{"name": …, "arguments": {…}}, …] at a line's start
+mistral   [TOOL_CALLS] [{"name": …, "arguments": {…}}, …] or [TOOL_CALLS]name[ARGS]{…} at a line's start
 react     Action: tool, and on the next line Action Input: {…}
 name      {"name": …, "arguments": {…}} in a json fence, for tools that exist
 cohere    {"tool_name": …, "parameters": {…}} in a json fence, for tools that exist
 gemini    {"function_call": {"name": …, "args": {…}}} in a json fence, for tools that exist
+json      any name key and any arguments key in a json fence, in any spelling, or a list of such objects under another
+          key, for tools that exist
 """
 
 from __future__ import annotations
@@ -18,13 +20,17 @@ from typing import Final
 from rails.core.dataclass import dataclass
 from rails.core.errors import UsageError
 from rails.core.tool_request import Json
+from rails.parsing.call_formats.form import NAME
+from rails.parsing.call_formats.forms import FORMS
+from rails.parsing.foreign_calls import ARGUMENT_KEYS, NAME_KEYS, WRAPPERS, known_tool, plain
 from rails.parsing.results import ToolSchemas
 
+#: The dialects that are read here.
 NAMES: Final = frozenset({"hermes", "invoke", "mistral", "react", "name", "cohere", "gemini"})
 
 _OPENERS: Final = (
     ("hermes", re.compile(r"[ \t]*<(tool_call|function_call)>[ \t]*")),
-    ("mistral", re.compile(r"[ \t]*\[TOOL_CALLS\][ \t]*")),
+    ("mistral", re.compile(rf"[ \t]*\[TOOL_CALLS\][ \t]*(?:{NAME}(?:\[CALL_ID\][\w-]{{1,80}})?\[ARGS\][ \t]*)?")),
     ("react", re.compile(r"[ \t]*Action Input:[ \t]*")),
 )
 _ACTION: Final = re.compile(r"(?:\A|\n)[ \t]*Action:[ \t]*([A-Za-z_][\w.-]{0,99})[ \t]*\r?\n\Z")
@@ -56,9 +62,10 @@ class Marker:
 
 def check_dialects(dialects: Set[str]) -> frozenset[str]:
     """Return ``dialects`` if all of them exist. Raises UsageError that names those that do."""
-    unknown = sorted(dialects - NAMES)
+    known = NAMES | FORMS.keys() | {"json"}
+    unknown = sorted(dialects - known)
     if unknown:
-        raise UsageError(f"There is no dialect {unknown[0]!r}. Known: {', '.join(sorted(NAMES))}.")
+        raise UsageError(f"There is no dialect {unknown[0]!r}. Known: {', '.join(sorted(known))}.")
     return frozenset(dialects)
 
 
@@ -71,7 +78,7 @@ def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
         if name == "hermes":
             return Marker(name, found.end(), f"</{found[1]}>")
         if name == "mistral":
-            return Marker(name, found.end())
+            return Marker(name, found.end(), tool=found[1] or "")
         action = _ACTION.search(before)
         if action:
             return Marker(name, found.end(), tool=action[1])
@@ -80,9 +87,12 @@ def marker(line: str, before: str, dialects: Set[str]) -> Marker | None:
 
 def translate(value: Json, dialect: str, dialects: Set[str], tools: ToolSchemas, tool: str) -> tuple[Json, str]:
     """Return a value of an opt-in format as its S1 equivalent, and the format's name; else the value and ""."""
-    if dialect == "react":
+    if dialect == "react" or (dialect == "mistral" and tool):
         return {"tool": tool, "arguments": value}, dialect
     within = {_HOLDS[dialect]} if dialect in _HOLDS else dialects
+    if isinstance(value, dict) and "json" in within and "tool" not in value:
+        listed = [item for key, item in value.items() if plain(key) in WRAPPERS and isinstance(item, list)]
+        value = listed[0] if len(listed) == 1 and _loose_list(listed[0], tools) else value
     if isinstance(value, list):
         pairs = [_one(item, within, tools, certain=bool(dialect)) for item in value]
         named = next((name for _, name in pairs if name), "")
@@ -99,7 +109,26 @@ def _one(value: Json, dialects: Set[str], tools: ToolSchemas, *, certain: bool) 
             named = value[name_key]
             if certain or (isinstance(named, str) and named in tools and set(value) <= {name_key, arguments_key, "id"}):
                 return {"tool": named, "arguments": value[arguments_key]}, dialect
+    loose = _loose(value, tools) if "json" in dialects else None
+    if loose is not None:
+        return loose, "json"
     inner = value.get("function_call")
     if "gemini" in dialects and isinstance(inner, dict) and inner.get("name") in tools:
         return {"tool": inner["name"], "arguments": inner.get("args", {})}, "gemini"
     return value, ""
+
+
+def _loose(value: dict[str, Json], tools: ToolSchemas) -> Json:
+    """Return an object with a name and arguments under any of their keys as its S1 equivalent; None for any other."""
+    keys = {plain(key): key for key in value}
+    named = next((keys[key] for key in NAME_KEYS if isinstance(value.get(keys.get(key, "")), str)), "")
+    inside = [keys[key] for key in ARGUMENT_KEYS if key in keys]
+    tool = known_tool(str(value.get(named, "")), tools)
+    others = keys.keys() - {plain(named), plain(inside[0] if inside else "")} - {"id", "type", "callid", "toolcallid"}
+    if not tool or len(inside) != 1 or others:
+        return None
+    return {"tool": tool, "arguments": value[inside[0]]}
+
+
+def _loose_list(items: list[Json], tools: ToolSchemas) -> bool:
+    return bool(items) and all(isinstance(one, dict) and _loose(one, tools) is not None for one in items)

@@ -6,6 +6,7 @@ is shown by windows of records, so that a long one opens as fast as a short one.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -292,9 +293,16 @@ def _hit(hit: SearchHit, words: Sequence[str]) -> Html:
         "a",
         el(
             "span",
-            html_text(f"{time_text(record.timestamp)} · {record.event_type} · {record.agent_role}"),
+            html_text(f"{time_text(record.timestamp)} · {hit.place} · {record.event_type} · {record.agent_role}"),
             class_="meta",
         ),
-        el("span", html_text(excerpt(line, place, 120))),
+        el("span", _marked(excerpt(line, place, 120), words)),
         href=f"#/s/{record.session_id}/{record.seq}",
     )
+
+
+def _marked(line: str, words: Sequence[str]) -> Html:
+    """Return a line with the words that were looked for marked."""
+    found = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True) if word)
+    parts = re.split(f"({found})", line, flags=re.IGNORECASE) if found else [line]
+    return join(*(el("mark", html_text(part)) if at % 2 else html_text(part) for at, part in enumerate(parts)))

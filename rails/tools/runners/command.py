@@ -2,9 +2,9 @@
 
 Covered: each parameter fills exactly one argument, whatever it contains; a value that begins with a dash
 cannot become an option; the environment is an allow-list; the working folder is the project; on timeout
-the whole process group is killed; output is bounded. Not covered: what the program itself does, and a
-child that it moves to a session of its own. It runs as the user, so a command definition is trusted like
-a script.
+the whole process group is killed; output is bounded. A definition that is to be contained, as every one of a project
+is, runs in the sandbox. Not covered: what the program of a definition in the user's own folder does, and a child that
+it moves to a session of its own; it runs as the user, so such a definition is trusted like a script.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from __future__ import annotations
 import json
 import os
 import re
-import selectors
 import shutil
-import signal
-import subprocess
-import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits
 from rails.core.dataclass import dataclass
+from rails.core.errors import CheckError, RailsError
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
+from rails.sandbox import probe
+from rails.sandbox.none import run_as_user
+from rails.sandbox.places import search_path
+from rails.sandbox.run import layer_for, run
+from rails.sandbox.view import NONE, Result, SandboxLimits, SandboxView
 from rails.tools import transports
 from rails.tools.registry import Command, Definition
-from rails.tools.runners.output import Kept
 from rails.tools.runners.secrets import Secrets
 from rails.tools.transports import placeholders
 
@@ -39,22 +39,41 @@ _ENVIRONMENT: Final = (
 )
 #: One argument: Linux allows 131,072 bytes.
 _ARGUMENT_BYTES: Final = 100_000
-#: How long a killed program's output is still awaited.
-_GRACE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """How a program ended. ``exit_code`` is negative for a signal and ``None`` when it could not start."""
+class ContainedCall:
+    """A command that is to run in the sandbox, with what its definition adds to the environment."""
 
-    exit_code: int | None
-    stdout: str
-    stderr: str
-    timed_out: bool = False
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    stdin: bytes
+    seconds: float
+    network: tuple[str, ...]
 
 
-def run_command_tool(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
-    """Run a command tool. Exit code 0 is success; everything else is a failed result with the output."""
+#: Runs a command in the sandbox. Raises RailsError when it cannot be contained.
+Contain = Callable[[ContainedCall], Result]
+
+
+def contain_alone(project: Path) -> Contain:
+    """Return what runs a command in a layer of its own."""
+
+    def contain(call: ContainedCall) -> Result:
+        with layer_for(project) as layer:
+            view = SandboxView(project, layer, environment=call.environment)
+            return run(call.argv, view, call.network, SandboxLimits(seconds=call.seconds), stdin=call.stdin)
+
+    return contain
+
+
+def run_command_tool(
+    request: ToolRequest, definition: Definition, project: Path, contain: Contain | None = None
+) -> ToolResult:
+    """Run a command tool. Exit code 0 is success; everything else is a failed result with the output.
+
+    ``contain`` runs what is to be contained; without one it gets a layer of its own.
+    """
     transport = definition.transport
     if not isinstance(transport, Command):
         raise TypeError("not a command tool")
@@ -64,33 +83,40 @@ def run_command_tool(request: ToolRequest, definition: Definition, project: Path
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:
         return ToolResult(False, secrets.complaint())
-    environment = {**clean_environment(project), **secrets.values, **secrets.fill(transport.env)}
-    program = find_program(arguments[0], environment["PATH"], project)
+    own = {**secrets.values, **secrets.fill(transport.env)}
+    held = transport.contained and probe.label().level > NONE
+    environment = own if held else {**clean_environment(project), **own}
+    program = find_program(arguments[0], search_path(project) if held else environment["PATH"], project)
     if program is None:
         return ToolResult(False, f"The program {one_line(arguments[0])!r} of {definition.tool_name} was not found.")
     text = json.dumps(dict(request.parameters), ensure_ascii=False).encode() if transport.stdin == "json" else b""
-    finished = run_program([program, *arguments[1:]], project, environment, text, definition.timeout_s)
+    if held:
+        contained = ContainedCall(tuple(arguments), environment, text, definition.timeout_s, transport.network)
+        try:
+            return _result((contain or contain_alone(project))(contained), definition, secrets)
+        except RailsError as error:
+            return ToolResult(False, f"{definition.tool_name}: {error}")
+    try:
+        finished = run_as_user([program, *arguments[1:]], project, environment, text, definition.timeout_s)
+    except CheckError as error:
+        return ToolResult(False, f"{definition.tool_name}: {error}")
     return _result(finished, definition, secrets)
 
 
-def _result(finished: Finished, definition: Definition, secrets: Secrets) -> ToolResult:
+def _result(finished: Result, definition: Definition, secrets: Secrets) -> ToolResult:
     if finished.timed_out:
         status = f"stopped after {definition.timeout_s:g} s (the time limit)"
-    elif finished.exit_code is None:
-        status = "could not be started"
-    elif finished.exit_code < 0:
-        status = f"ended by signal {-finished.exit_code}"
     else:
-        status = f"exit code {finished.exit_code}"
-    parts = [f"{definition.tool_name}: {status}", finished.stdout.rstrip("\n")]
-    if finished.stderr.strip():
-        parts += ["[stderr]", finished.stderr.rstrip("\n")]
+        status = finished.status
+    parts = [f"{definition.tool_name}: {status}", finished.out.rstrip("\n")]
+    if finished.err.strip():
+        parts += ["[stderr]", finished.err.rstrip("\n")]
+    parts += finished.left_out
     text, left_out = head_and_tail("\n".join(part for part in parts if part), limits.FEEDBACK_CHARS)
     facts: dict[str, Json] = {"exit_code": finished.exit_code, "timed_out": finished.timed_out}
     if left_out:
         facts["characters_left_out"] = left_out
-    ok = finished.exit_code == 0 and not finished.timed_out
-    return ToolResult(ok, secrets.mask(text), facts=facts)
+    return ToolResult(finished.ok, secrets.mask(text), facts=facts, changes=finished.changes)
 
 
 def fill(command: tuple[str, ...], parameters: Mapping[str, Json]) -> list[str] | str:
@@ -158,95 +184,3 @@ def find_program(name: str, path: str, project: Path) -> str | None:
         return str(inside) if inside.is_file() and os.access(inside, os.X_OK) else None
     found = shutil.which(name, path=path)
     return str(Path(found).absolute()) if found else None
-
-
-def run_program(
-    arguments: list[str], folder: Path, environment: Mapping[str, str], stdin: bytes, timeout: float
-) -> Finished:
-    """Run a program to its end or its timeout; nothing of its process group is left afterwards."""
-    try:
-        process = subprocess.Popen(
-            arguments,
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return Finished(None, "", f"{error.strerror}: {arguments[0]}")
-    stdout, stderr = Kept(), Kept()
-    try:
-        timed_out = _converse(process, stdin, stdout, stderr, timeout)
-    finally:
-        kill_group(process)
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
-    return Finished(process.returncode, stdout.text(), stderr.text(), timed_out)
-
-
-def _converse(process: subprocess.Popen[bytes], stdin: bytes, stdout: Kept, stderr: Kept, timeout: float) -> bool:
-    """Feed and read the program until it ends; return whether the time ran out.
-
-    A grandchild may hold the pipes open after the program ended, so its end decides, not the pipes'.
-    """
-    deadline = time.monotonic() + timeout
-    rest = memoryview(stdin)
-    with selectors.DefaultSelector() as selector:
-        for stream, kept in ((process.stdout, stdout), (process.stderr, stderr)):
-            if stream is not None:
-                selector.register(stream, selectors.EVENT_READ, kept)
-        if process.stdin is not None:
-            os.set_blocking(process.stdin.fileno(), False)
-            selector.register(process.stdin, selectors.EVENT_WRITE)
-        ended_at: float | None = None
-        while selector.get_map():
-            now = time.monotonic()
-            if now >= deadline:
-                return True
-            if ended_at is None and process.poll() is not None:
-                ended_at = now
-            if ended_at is not None and now - ended_at > _GRACE_SECONDS:
-                return False
-            for key, _ in selector.select(min(0.05, deadline - now)):
-                if key.data is None:
-                    rest = _feed(selector, key, rest)
-                else:
-                    _take(selector, key)
-    with suppress(subprocess.TimeoutExpired):
-        process.wait(max(0.0, deadline - time.monotonic()))
-    return process.poll() is None
-
-
-def _feed(selector: selectors.BaseSelector, key: selectors.SelectorKey, rest: memoryview) -> memoryview:
-    try:
-        rest = rest[os.write(key.fd, rest[:65536]) :]
-    except BlockingIOError:
-        return rest
-    except OSError:
-        rest = rest[len(rest) :]
-    if not rest:
-        selector.unregister(key.fileobj)
-        key.fileobj.close()  # type: ignore[union-attr]
-    return rest
-
-
-def _take(selector: selectors.BaseSelector, key: selectors.SelectorKey) -> None:
-    chunk = os.read(key.fd, 65536)
-    if chunk:
-        key.data.add(chunk)
-    else:
-        selector.unregister(key.fileobj)
-
-
-def kill_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the process group and collect the program itself."""
-    if hasattr(os, "killpg"):
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-    elif process.poll() is None:
-        process.kill()
-    process.wait()

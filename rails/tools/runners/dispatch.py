@@ -8,11 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from rails.core.dataclass import replace
 from rails.core.tool_request import ToolRequest, ToolResult
 from rails.tools.registry import Builtin, BuiltinRunner, Command, Definition, Http, Mcp, Transport
+
+if TYPE_CHECKING:
+    from rails.tools.runners.command import Contain
 
 
 class Runner(Protocol):
@@ -21,7 +24,9 @@ class Runner(Protocol):
     Nothing it starts is left running when it returns, and what it returns holds no secret.
     """
 
-    def __call__(self, request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+    def __call__(
+        self, request: ToolRequest, definition: Definition, project: Path, contain: Contain | None, /
+    ) -> ToolResult:
         """Run one request in the project folder."""
 
 
@@ -31,11 +36,14 @@ def run_request(
     project: Path,
     runners: Mapping[str, BuiltinRunner] | None = None,
     keeps_back: Callable[[str], str] | None = None,
+    *,
+    contain: Contain | None = None,
 ) -> ToolResult:
     """Run a validated, approved request. ``definition`` must be the one that validated it.
 
     ``runners`` are the registry's own (``Registry.runners``); ``keeps_back`` says why a file is not shown ("": it is).
-    Edit tools and a definition that changed since the validation are refused as a failed result.
+    ``contain`` runs commands in the session's sandbox. Edit tools and a definition that changed since the validation
+    are refused as a failed result.
     """
     started = time.perf_counter()
     if definition.digest != request.definition_digest:
@@ -47,7 +55,7 @@ def run_request(
     elif isinstance(definition.transport, Builtin):
         result = _builtin(request, definition, project, keeps_back)
     else:
-        result = _RUNNERS[type(definition.transport)](request, definition, project)
+        result = _RUNNERS[type(definition.transport)](request, definition, project, contain)
     return replace(result, duration_ms=(time.perf_counter() - started) * 1000)
 
 
@@ -63,19 +71,19 @@ def _builtin(
     return files.run_builtin_tool(request, definition, project, keeps_back)
 
 
-def _command(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def _command(request: ToolRequest, definition: Definition, project: Path, contain: Contain | None) -> ToolResult:
     from rails.tools.runners import command
 
-    return command.run_command_tool(request, definition, project)
+    return command.run_command_tool(request, definition, project, contain)
 
 
-def _http(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def _http(request: ToolRequest, definition: Definition, project: Path, _: Contain | None) -> ToolResult:
     from rails.tools.runners import http
 
     return http.run_http_tool(request, definition, project)
 
 
-def _mcp(request: ToolRequest, definition: Definition, project: Path) -> ToolResult:
+def _mcp(request: ToolRequest, definition: Definition, project: Path, _: Contain | None) -> ToolResult:
     from rails.tools.runners import mcp
 
     return mcp.run_mcp_tool(request, definition, project)

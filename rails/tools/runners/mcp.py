@@ -14,12 +14,14 @@ import json
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits
+from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
 from rails.core.text import head_and_tail, one_line
 from rails.core.tool_request import Json, ToolRequest, ToolResult
 from rails.json_schema.validator import answer_faults
@@ -42,13 +44,14 @@ def run_mcp_tool(request: ToolRequest, definition: Definition, project: Path) ->
     secrets = Secrets.find(definition.secrets, project)
     if secrets.missing:
         return ToolResult(False, secrets.complaint())
+    changed: list[ChangeSet] = []
     try:
-        with open_channel(transport, project, definition.timeout_s, secrets) as channel:
+        with open_channel(transport, project, definition.timeout_s, secrets, changed.append) as channel:
             params: dict[str, Json] = {"name": transport.tool, "arguments": dict(request.parameters)}
             result = channel.ask("tools/call", params)
     except (McpError, ExchangeError) as error:
         return ToolResult(False, secrets.mask(f"{definition.tool_name}: {error}"))
-    return _result(result, definition, secrets)
+    return replace(_result(result, definition, secrets), changes=changed[0] if changed else ChangeSet())
 
 
 def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> list[dict[str, Json]]:
@@ -70,8 +73,17 @@ def list_tools(transport: Mcp, project: Path, seconds: float, secrets: Secrets) 
 
 
 @contextmanager
-def open_channel(transport: Mcp, project: Path, seconds: float, secrets: Secrets) -> Iterator[Channel]:
-    """Open a channel to a server for ``seconds`` at most; whatever was started is ended afterwards."""
+def open_channel(
+    transport: Mcp,
+    project: Path,
+    seconds: float,
+    secrets: Secrets,
+    changed: Callable[[ChangeSet], object] = lambda _: None,
+) -> Iterator[Channel]:
+    """Open a channel to a server for ``seconds`` at most; whatever was started is ended afterwards.
+
+    ``changed`` gets what a contained server changed in the project.
+    """
     if transport.endpoint:
         headers = secrets.fill(transport.headers)
         deadline = time.monotonic() + seconds
@@ -81,7 +93,7 @@ def open_channel(transport: Mcp, project: Path, seconds: float, secrets: Secrets
         finally:
             http.close()
         return
-    with started(transport, project, secrets) as process:
+    with started(transport, project, secrets, changed) as process:
         channel = StdioChannel(process, time.monotonic() + seconds, seconds)
         channel.greet()
         yield channel

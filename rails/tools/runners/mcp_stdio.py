@@ -5,22 +5,29 @@ from __future__ import annotations
 import json
 import os
 import selectors
-import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from rails.core import limits
+from rails.core.changes import ChangeSet
 from rails.core.dataclass import dataclass, field
+from rails.core.errors import RailsError
 from rails.core.text import one_line
 from rails.core.tool_request import Json
+from rails.sandbox import probe
+from rails.sandbox.none import start_as_user
+from rails.sandbox.output import Kept
+from rails.sandbox.places import search_path
+from rails.sandbox.process import PipedProcess
+from rails.sandbox.run import layer_for, start
+from rails.sandbox.view import NONE, SandboxView
 from rails.tools.registry import Mcp
-from rails.tools.runners.command import clean_environment, find_program, kill_group
+from rails.tools.runners.command import clean_environment, find_program
 from rails.tools.runners.exchange import ExchangeError
 from rails.tools.runners.jsonrpc import McpError, Refused, hello, message, read_message, result_of
-from rails.tools.runners.output import Kept
 from rails.tools.runners.secrets import Secrets
 
 #: How long a server may take to say whether it is stateless; older ones may not answer at all.
@@ -28,39 +35,43 @@ _PROBE_SECONDS: Final = 5.0
 
 
 @contextmanager
-def started(transport: Mcp, project: Path, secrets: Secrets) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a server; its whole process group is gone afterwards. Raises McpError."""
-    environment = {**clean_environment(project), **secrets.values, **secrets.fill(transport.env)}
-    program = find_program(transport.command[0], environment["PATH"], project)
+def started(
+    transport: Mcp, project: Path, secrets: Secrets, changed: Callable[[ChangeSet], object] = lambda _: None
+) -> Iterator[PipedProcess]:
+    """Start a server; everything that it started is gone afterwards. Raises McpError.
+
+    ``changed`` gets what a contained server changed in the project, which is not in the project yet.
+    """
+    own = {**secrets.values, **secrets.fill(transport.env)}
+    held = transport.contained and probe.label().level > NONE
+    path = search_path(project) if held else clean_environment(project)["PATH"]
+    program = find_program(transport.command[0], path, project)
     if program is None:
         raise McpError(f"the program {one_line(transport.command[0])!r} was not found")
     try:
-        process = subprocess.Popen(
-            [program, *transport.command[1:]],
-            cwd=project,
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise McpError(f"the server could not be started: {error.strerror}") from None
+        if not held:
+            running = start_as_user([program, *transport.command[1:]], project, {**clean_environment(project), **own})
+            layer = None
+        else:
+            layer = layer_for(project)
+            view = SandboxView(project, layer, environment=own)
+            running = start(transport.command, view, transport.network)
+    except RailsError as error:
+        raise McpError(f"the server could not be started: {error}") from None
     try:
-        yield process
+        yield running.process
     finally:
-        kill_group(process)
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None:
-                with suppress(OSError):
-                    stream.close()
+        running.end()
+        if layer:
+            with layer:
+                changed(layer.changes()[0])
 
 
 @dataclass(slots=True)
 class StdioChannel:
     """Talks to one process until ``deadline`` (monotonic seconds); ``seconds`` is what the user set."""
 
-    process: subprocess.Popen[bytes]
+    process: PipedProcess
     deadline: float
     seconds: float
     number: int = 0

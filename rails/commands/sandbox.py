@@ -1,0 +1,86 @@
+"""``ai-rails sandbox -- COMMAND``: run something contained, see what it changed, and take it or leave it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Final
+
+from rails.commands import common
+from rails.commands.options import add_approval, add_description, add_project
+from rails.core.errors import EXIT_OK, UsageError
+from rails.core.text import one_line
+
+_MORE: Final = """\
+The command sees the project, the system's programs and nothing else of this machine: no network, no home. What it
+writes is not in the project before you have seen the difference and agreed; what git ignores is thrown away. The exit
+code is the command's own; 125 when nothing was run, 126 when what it changed was not taken."""
+#: As other programs that run a program have it: nothing of the command's own.
+_NOT_RUN, _NOT_TAKEN = 125, 126
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Add what this verb takes."""
+    add_description(parser, _MORE)
+    parser.add_argument("command", nargs="+", metavar="COMMAND", help="the program and its arguments, after --")
+    parser.add_argument("--timeout", type=float, default=600.0, metavar="SECONDS", help="end it then (default: 600)")
+    parser.add_argument("--discard", action="store_true", help="show how it ends, and take nothing of what it changed")
+    add_project(parser)
+    add_approval(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command contained and return its exit code."""
+    from rails.commands.live import ProgressScreen
+    from rails.core.events.changes import ToolExecutionResult
+    from rails.gate.gate import Gate
+    from rails.log.writer import SessionLog
+    from rails.sandbox.places import named_on_card
+    from rails.sandbox.view import NONE
+    from rails.session.job import SessionJob
+    from rails.session.project import agents_of, registry_of, state_of
+    from rails.session.saved_answer import DryRunApprover, Proposals
+
+    if not options.timeout > 0:
+        raise UsageError(f"--timeout takes seconds above 0, not {options.timeout:g}. Nothing was run.")
+    project, words = common.project_of(options), one_line(" ".join(options.command), 200)
+    screen = ProgressScreen(sys.stdout, colour=common.colour_wanted(sys.stdout), plain=options.plain)
+    registry, gate = registry_of(project), Gate(project)
+    approver = DryRunApprover() if options.discard else common.approver_of(options, screen, project, registry, gate)
+    with SessionLog.create(state_of(project)) as log:
+        job = SessionJob(project, (("coder", f"sandbox {words}"),), approve=options.approve)
+        proposals = Proposals(job, log, registry, agents_of(project), approver, gate)
+        proposals.watch = lambda record: None if isinstance(record.event, ToolExecutionResult) else screen(record)
+        common.listen(approver, log, proposals.session.publish)
+        with proposals.open():
+            label = proposals.session.contained.label
+            screen.line(f"sandbox  {label}", "green" if label.contained else "red")
+            if label.level == NONE:
+                print("ai-rails: nothing was run.", file=sys.stderr)
+                return _NOT_RUN
+            if shown := named_on_card(project):
+                screen.line(f"         read-only: {', '.join(shown)}", "dim")
+            ran, taken = proposals.run_contained(options.command, options.timeout, _print)
+    screen.line(f"{ran.status}, {ran.seconds:.1f} s", "green" if ran.ok else "red")
+    for words in ran.left_out:
+        screen.line(f"  {words}", "yellow")
+    if not ran.changes:
+        screen.line("It changed nothing that is kept.")
+    elif taken.status != "applied" or options.discard:
+        screen.line(
+            "Nothing of what it changed was taken." if not taken.changes else "Not all of it was taken.", "yellow"
+        )
+        if taken.previous_tool_output and not options.discard:
+            screen.line(one_line(taken.previous_tool_output, 600))
+    else:
+        screen.line(f"Taken. To take it back: ai-rails undo {log.session_id}", "green")
+    refused = bool(ran.changes) and taken.status != "applied" and not options.discard
+    return ran.exit_code if ran.exit_code else _NOT_TAKEN if refused else EXIT_OK
+
+
+def _print(chunk: bytes) -> None:
+    """Show what the command prints, made visible where it would move the terminal."""
+    from rails.core.text import printable
+
+    sys.stdout.write(printable(chunk.decode("utf-8", "replace"), keep="\n\t"))
+    sys.stdout.flush()

@@ -1,0 +1,47 @@
+"""DeepSeek: ``<｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}<｜tool▁call▁end｜>``, older with a fence, and DSML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from rails.parsing.call_formats.form import NAME, Cursor, FormCall, bare_name, object_of, tagged_values
+
+_BAR: Final = r"[|｜]"
+_SECTION: Final = re.compile(rf"\s*<{_BAR}tool[_▁ ]calls[_▁ ]begin{_BAR}>\s*")
+_CALL: Final = re.compile(
+    rf"\s*<{_BAR}tool[_▁ ]call[_▁ ]begin{_BAR}>\s*(?:function\s*<{_BAR}tool[_▁ ]sep{_BAR}>\s*)?{NAME}\s*"
+    rf"(?:<{_BAR}tool[_▁ ]sep{_BAR}>)?\s*(?:```json\s*)?"
+)
+_CALL_END: Final = re.compile(rf"\s*(?:```\s*)?<{_BAR}tool[_▁ ]call[_▁ ]end{_BAR}>\s*")
+_END: Final = re.compile(rf"\s*(?:<{_BAR}tool[_▁ ]calls[_▁ ]end{_BAR}>\s*)?\Z")
+_DSML: Final = re.compile(rf"\s*<{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*")
+_DSML_END: Final = re.compile(rf"\s*(?:</{_BAR}DSML{_BAR}[ \t]?(?:function_calls|tool_calls)>\s*)?\Z")
+_INVOKE: Final = re.compile(rf"\s*<{_BAR}DSML{_BAR}[ \t]?invoke name=\"{NAME}\">\s*")
+_INVOKE_END: Final = re.compile(rf"\s*</{_BAR}DSML{_BAR}[ \t]?invoke>\s*")
+_PARAMETER: Final = re.compile(rf"<{_BAR}DSML{_BAR}[ \t]?parameter name=\"([^\"<>\n]{{1,100}})\"[^<>\n]{{0,60}}>")
+
+
+def read(text: str) -> Sequence[FormCall]:
+    """Return the calls of a section, or of one call without its section."""
+    cursor, calls = Cursor(text), list[FormCall]()
+    dsml = cursor.skip(_DSML) or _INVOKE.match(text)
+    cursor.skip(_SECTION)
+    while not (calls and cursor.skip(_DSML_END if dsml else _END)):
+        calls.append(_invoke(cursor) if dsml else _call(cursor))
+    return calls
+
+
+def _call(cursor: Cursor) -> FormCall:
+    name = cursor.take(_CALL, "<｜tool▁call▁begin｜> and the name of a tool")[1]
+    start = cursor.pos
+    value, repairs = cursor.json(_CALL_END)
+    cursor.take(_CALL_END, "<｜tool▁call▁end｜>")
+    return FormCall(bare_name(name), object_of(value, start), repairs)
+
+
+def _invoke(cursor: Cursor) -> FormCall:
+    name = cursor.take(_INVOKE, "<｜DSML｜invoke name=…>")[1]
+    bar = cursor.text[cursor.text.index("DSML") + 4]
+    return FormCall(bare_name(name), tagged_values(cursor, _PARAMETER, f"</{bar}DSML{bar}parameter>", _INVOKE_END))

@@ -1,0 +1,21 @@
+"""GLM: ``<tool_call>name <arg_key>k</arg_key> <arg_value>v</arg_value> … </tool_call>``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from rails.parsing.call_formats.form import NAME, SPACE, Cursor, FormCall, tagged_values
+
+_OPENING: Final = re.compile(rf"\s*<tool_call>\s*{NAME}\s*")
+_KEY: Final = re.compile(r"<arg_key>\s*([^<\n]{1,100}?)\s*</arg_key>\s*<arg_value>")
+_END: Final = re.compile(r"\s*</tool_call>\s*\Z")
+
+
+def read(text: str) -> Sequence[FormCall]:
+    """Return the one call of a ``<tool_call>`` element; values are texts as they stand."""
+    cursor = Cursor(text)
+    name = cursor.take(_OPENING, "<tool_call> and the name of a tool")[1]
+    cursor.skip(SPACE)
+    return [FormCall(name, tagged_values(cursor, _KEY, "</arg_value>", _END))]

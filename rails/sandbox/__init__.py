@@ -1,0 +1,1 @@
+"""The one place that starts code of the judged tree: ``run`` for one command, ``start`` for what lives longer."""

@@ -1,0 +1,40 @@
+"""Runs inside a namespace without network: passes what comes on its loopback to the proxy's socket, and the command on.
+
+A script of its own (``python -I -S``), which imports nothing of ours.
+"""
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+
+
+def _copy(source: socket.socket, other: socket.socket) -> None:
+    """Copy one way until its end."""
+    with contextlib.suppress(OSError):
+        while chunk := source.recv(65_536):
+            other.sendall(chunk)
+    for one in (source, other):
+        with contextlib.suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
+
+
+def _main() -> None:
+    """Listen in a child of this process, then become the command."""
+    listener = socket.create_server(("127.0.0.1", 3128))
+    if os.fork():
+        listener.close()
+        os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606
+    for descriptor in (0, 1, 2):  # the command's pipes end with the command
+        os.dup2(os.open(os.devnull, os.O_RDWR), descriptor)
+    while True:
+        client, _ = listener.accept()
+        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        server.connect("/tmp/proxy")  # noqa: S108
+        for pair in ((client, server), (server, client)):
+            threading.Thread(target=_copy, args=pair, daemon=True).start()
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,151 @@
+"""Levels 3 and 2: namespaces by bubblewrap, started in a user namespace in which we have mounted an overlay.
+
+Covered: files (only the system, the interpreters and the project are there), network (only a loopback of its own),
+processes (none outlives the command, or us), capabilities, new namespaces, the terminal. Not covered: the kernel's
+own faults, and the time a command takes of the processor.
+
+Debian's bubblewrap 0.8 mounts no overlay, so :func:`_mount` does, in the process that becomes bubblewrap. All mounts
+are gone with the last process in the namespace: a SIGKILL of ours leaves nothing to unmount.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from rails.core.errors import CheckError
+from rails.sandbox import bounds, seccomp
+from rails.sandbox.layer import OverlayLayer
+from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
+from rails.sandbox.process import Launch, libc
+from rails.sandbox.view import SandboxLimits, SandboxView
+
+_NEW_NAMESPACES: Final = 0x10000000 | 0x00020000  # user and mount
+_PRIVATE: Final = 0x40000 | 0x4000
+_NOSUID_NODEV: Final = 2 | 4
+#: The user that a command is, to itself; outside it is whoever runs us, without any privilege.
+_NOBODY: Final = "65534"
+#: Bytes of the private ``/tmp`` and ``/dev/shm``.
+_SCRATCH: Final = str(1 << 30)
+
+
+@cache
+def find(project: Path | None = None) -> str:
+    """Return bubblewrap by absolute path, outside the project, or an empty text."""
+    for folder in ("/usr/bin", "/usr/local/bin", "/bin"):
+        path = Path(folder, "bwrap")
+        if path.is_file() and os.access(path, os.X_OK) and not (project and project in path.resolve().parents):
+            return str(path)
+    return ""
+
+
+def launch(
+    argv: Sequence[str],
+    view: SandboxView,
+    limits: SandboxLimits,
+    *,
+    join: Callable[[], None],
+    socket: Path | None,
+    status: int,
+) -> Launch:
+    """Return how to start ``argv`` in namespaces. ``socket`` is the proxy's, ``status`` where bubblewrap reports."""
+    overlaid = isinstance(view.layer, OverlayLayer)
+    filtered = os.memfd_create("filter", os.MFD_CLOEXEC)
+    os.write(filtered, seccomp.syscall_filter(namespaces=True))
+    os.lseek(filtered, 0, os.SEEK_SET)
+    words = [
+        find(view.project),
+        *("--unshare-all", "--unshare-user", "--disable-userns", "--uid", _NOBODY, "--gid", _NOBODY),
+        *("--hostname", "sandbox", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"),
+        *("--json-status-fd", str(status), "--seccomp", str(filtered)),
+        *_mounts(view, socket),
+        *("--chdir", str(view.project / view.folder)),
+    ]
+    for name, value in contained_environment(view, socket=socket).items():
+        words += ["--setenv", name, value]
+    return Launch(
+        (*words, "--", *argv),
+        {},
+        view.layer.folder if view.layer else view.project,
+        _prepare(limits, join, overlaid=overlaid),
+        keep=(filtered, status),
+    )
+
+
+def _mounts(view: SandboxView, socket: Path | None) -> Iterator[str]:
+    yield from ("--ro-bind", "/usr", "/usr")
+    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
+        place = Path("/", name)
+        if place.is_symlink():
+            yield from ("--symlink", str(place.readlink()), str(place))
+        elif place.is_dir():
+            yield from ("--ro-bind", str(place), str(place))
+    for name in MINIMAL_ETC:
+        yield from ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")
+    yield from ("--proc", "/proc", "--dev", "/dev", "--size", _SCRATCH, "--tmpfs", "/dev/shm")  # noqa: S108
+    yield from ("--size", _SCRATCH, "--tmpfs", "/tmp", "--dir", "/tmp/home")  # noqa: S108
+    project, layer = str(view.project), view.layer
+    if layer:
+        yield from ("--ro-bind", str(layer.etc), "/etc/ai-rails")
+        for name in ("passwd", "group", "hosts"):
+            yield from ("--symlink", f"ai-rails/{name}", f"/etc/{name}")
+        yield from ("--ro-bind", str(layer.output), "/tmp/output")  # noqa: S108
+    for root in roots(view):
+        yield from ("--ro-bind-try", str(root), str(root))
+    yield from ("--bind", str(layer.root), project) if layer else ("--ro-bind", project, project)
+    for name in (".git", ".rails", *CACHES) if layer else ():
+        place = view.project / name
+        if place.is_symlink():
+            continue
+        if place.exists():
+            yield from ("--ro-bind", str(place), str(place))
+    if socket:
+        yield from ("--bind", str(socket), "/tmp/proxy")  # noqa: S108
+    # Files of /proc/sys belong to root, which is who root's command is outside: no capability is asked for there.
+    yield from ("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/")
+
+
+def _prepare(limits: SandboxLimits, join: Callable[[], None], *, overlaid: bool) -> Callable[[], None]:
+    """Return what the new process does before it becomes bubblewrap: limits, a user namespace, the overlay."""
+    library, user, group = libc(), os.geteuid(), os.getegid()
+    identity = (("setgroups", b"deny"), ("uid_map", b"0 %d 1" % user), ("gid_map", b"0 %d 1" % group))
+
+    def prepare() -> None:
+        join()
+        bounds.bound_process(limits)
+        if library.unshare(_NEW_NAMESPACES):
+            _fail("no user namespace")
+        for name, text in identity:
+            descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY | os.O_CLOEXEC)
+            os.write(descriptor, text)
+            os.close(descriptor)
+        # After the namespace, which counts for itself: the other processes of this user are none of ours.
+        bounds.bound_processes(limits.processes)
+        if library.mount(None, b"/", None, _PRIVATE, None):
+            _fail("no private mounts")
+        if overlaid and library.mount(b"overlay", b"merged", b"overlay", _NOSUID_NODEV, OverlayLayer.OPTIONS):
+            _fail("no overlay")
+
+    return prepare
+
+
+def _fail(what: str) -> None:
+    raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
+
+
+def first_process(report: bytes) -> int:
+    """Return the first process of the namespace, with which all others end; 0 while there is none."""
+    found = re.search(rb'"child-pid": (\d+)', report)
+    return int(found[1]) if found else 0
+
+
+def check_status(report: bytes, errors: str) -> None:
+    """Raise CheckError when bubblewrap did not come so far as to start the command; no other way is tried then."""
+    if not first_process(report):
+        words = errors.strip().splitlines()[-1:] or ["it said nothing"]
+        raise CheckError(f"The sandbox could not be made: {words[0][:300]}. Nothing was run.")

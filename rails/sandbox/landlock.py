@@ -1,0 +1,104 @@
+"""Level 1, for machines without namespaces: Landlock, a filter of system calls, a supervisor, on a copy of the project.
+
+Covered: writes outside the copy, reads of all but the system, interpreters and the copy, every socket, signals to
+others (from Landlock's sixth version on), processes left behind. Not covered: whether a file exists and how large it
+is, names of processes, memory in sum.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from rails.sandbox import bounds, seccomp
+from rails.sandbox.places import CACHES, MINIMAL_ETC, contained_environment, roots
+from rails.sandbox.process import Launch, libc
+from rails.sandbox.view import SandboxLimits, SandboxView
+
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_BENEATH: Final = 1
+_NO_NEW_PRIVILEGES, _SET_SECCOMP, _DROP_BOUND = 38, 22, 24
+_FILTER: Final = 2
+_CAPABILITIES: Final = 0x20080522
+_CAPSET: Final = {"x86_64": 126, "aarch64": 91}
+#: Rights on files, as many as each version of Landlock knows.
+_KNOWN: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+_EXECUTE, _WRITE, _READ, _LIST, _TRUNCATE, _IOCTL = 1, 2, 4, 8, 1 << 14, 1 << 15
+_LOOK: Final = _EXECUTE | _READ | _LIST
+_OF_FILES: Final = _EXECUTE | _WRITE | _READ | _TRUNCATE | _IOCTL
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom")
+
+
+@cache
+def landlock_version() -> int:
+    """Return which version of Landlock the kernel offers, 0 for none."""
+    if not seccomp.supported():
+        return 0
+    return max(0, int(libc().syscall(_CREATE, None, 0, 1)))
+
+
+def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
+    """Return how to start ``argv`` on the layer's copy, where nothing else can be written."""
+    assert view.layer, "a copy is what it works on"
+    home, temporary = view.layer.temporary / "home", view.layer.temporary
+    home.mkdir(exist_ok=True)
+    built = contained_environment(view, home=str(home), temporary=str(temporary))
+    folder = view.layer.root / view.folder
+    return Launch(tuple(argv), built, folder, _prepare(view, limits, join), supervised=True)
+
+
+def _prepare(view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Callable[[], None]:
+    """Return what the new process does before it becomes the command; each step can only take away."""
+    library, abi, most = libc(), landlock_version(), limits.processes + bounds.own_threads()
+    rules = list(_rules(view))
+    handled = (1 << _KNOWN.get(abi, 16)) - 1
+    attributes = struct.pack("QQQ", handled, 3 if abi >= 4 else 0, 3 if abi >= 6 else 0)[
+        : 24 if abi >= 6 else 16 if abi >= 4 else 8
+    ]
+    code = ctypes.create_string_buffer(seccomp.syscall_filter(namespaces=False))
+    capset = _CAPSET[os.uname().machine]
+
+    def prepare() -> None:
+        join()
+        bounds.bound_process(limits)
+        bounds.bound_processes(most)
+        if os.geteuid() == 0:
+            for number in range(64):
+                library.prctl(_DROP_BOUND, number, 0, 0, 0)
+            library.syscall(capset, struct.pack("II", _CAPABILITIES, 0), struct.pack("IIIIII", *(0,) * 6))
+        ruleset = library.syscall(_CREATE, attributes, len(attributes), 0)
+        if ruleset < 0:
+            raise OSError(ctypes.get_errno(), "no Landlock")
+        for place, rights in rules:
+            descriptor = os.open(place, os.O_PATH | os.O_CLOEXEC)
+            library.syscall(_ADD, ruleset, _BENEATH, struct.pack("=Qi", rights & handled, descriptor), 0)
+            os.close(descriptor)
+        library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        if library.syscall(_RESTRICT, ruleset, 0):
+            raise OSError(ctypes.get_errno(), "Landlock was refused")
+        filtered = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(code))
+        if library.prctl(_SET_SECCOMP, _FILTER, filtered, 0, 0):
+            raise OSError(ctypes.get_errno(), "the filter of system calls was refused")
+
+    return prepare
+
+
+def _rules(view: SandboxView) -> Iterator[tuple[str, int]]:
+    """Yield each place with what may be done beneath it."""
+    layer = view.layer
+    assert layer
+    yield str(layer.root), -1
+    yield str(layer.temporary), -1
+    yield str(layer.output), _LOOK
+    installed = [view.project / name for name in (".git", ".rails", *CACHES)]
+    system = [Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32", "proc")]
+    for place in (*system, *(Path("/etc", name) for name in MINIMAL_ETC), *installed, *roots(view)):
+        if place.exists():
+            yield str(place), _LOOK if place.is_dir() else _READ | _EXECUTE
+    for name in _DEVICES:
+        yield f"/dev/{name}", _READ | _WRITE | _IOCTL

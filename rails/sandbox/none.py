@@ -1,0 +1,47 @@
+"""Level 0: as the user, with limits and a supervisor, on a copy of the project. It contains nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rails.sandbox import bounds
+from rails.sandbox.output import Kept
+from rails.sandbox.places import contained_environment
+from rails.sandbox.process import Launch, Running, converse, start_process
+from rails.sandbox.view import Result, SandboxLimits, SandboxView
+
+
+def launch(argv: Sequence[str], view: SandboxView, limits: SandboxLimits, join: Callable[[], None]) -> Launch:
+    """Return how to start ``argv`` in the view's folder."""
+    folder = (view.layer.root if view.layer else view.project) / view.folder
+    built = (
+        contained_environment(view, home=str(view.layer.temporary), temporary=str(view.layer.temporary))
+        if view.layer
+        else {}
+    )
+
+    def prepare() -> None:
+        join()
+        bounds.bound_process(limits)
+
+    return Launch(tuple(argv), built or dict(view.environment), folder, prepare, supervised=True)
+
+
+def run_as_user(
+    argv: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: bytes, timeout: float
+) -> Result:
+    """Run what the user's own definition names, in ``folder``. Raises CheckError when it cannot be started."""
+    running = start_as_user(argv, folder, environment, stdin=bool(stdin))
+    out, err = Kept(), Kept()
+    try:
+        timed_out = converse(running, stdin, out, err, timeout)
+    finally:
+        running.end()
+    code = running.process.returncode
+    return Result(code, out.text(), err.text(), timed_out, out.total + err.total, timeout)
+
+
+def start_as_user(argv: Sequence[str], folder: Path, environment: Mapping[str, str], *, stdin: bool = True) -> Running:
+    """Start what the user's own definition names, in ``folder``. Raises CheckError when it cannot be started."""
+    return start_process(Launch(tuple(argv), environment, folder), stdin=stdin)

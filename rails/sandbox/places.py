@@ -1,0 +1,115 @@
+"""What of this machine a contained command may read, and the environment that it gets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from rails.sandbox.view import SandboxView
+
+#: What programs need of ``/etc``: where libraries, alternatives, time zones and certificates are.
+MINIMAL_ETC: Final = (
+    *("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "alternatives", "localtime", "timezone", "nsswitch.conf"),
+    *("ssl/certs", "ssl/openssl.cnf", "ca-certificates.conf", "pki", "mime.types", "protocols", "services"),
+)
+#: Where a command has its home and what is temporary, in namespaces of its own.
+HOME: Final = "/tmp/home"  # noqa: S108
+TEMPORARY: Final = "/tmp"  # noqa: S108
+#: Folders of a project that hold installed packages: read-only, and never part of a change.
+CACHES: Final = (".venv", "venv", "node_modules")
+#: What tools make again whenever they like: it stays in the session and is proposed to nobody.
+TOOL_CACHES: Final = frozenset(
+    {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis", ".coverage", ".nyc_output", ".cache"}
+)
+_SYSTEM: Final = (Path("/usr"), Path("/bin"), Path("/lib"), Path("/lib64"), Path("/sbin"))
+
+
+def roots(view: SandboxView) -> tuple[Path, ...]:
+    """Return the folders besides the system that are there read-only: interpreters, and what the view names."""
+    found = [*_prefixes(), *_of_environments(view.project), *view.read_only]
+    wanted = dict.fromkeys(path.absolute() for path in found)
+    shown = [path for path in wanted if path.exists() and _may_show(path, view)]
+    return tuple(path for path in shown if not any(other in path.parents for other in shown))
+
+
+def _may_show(path: Path, view: SandboxView) -> bool:
+    """Whether a folder tells nothing but programs: no home, no root, nothing above the project or a layer."""
+    if path in (Path("/"), Path.home()) or any(path.is_relative_to(system) for system in _SYSTEM):
+        return False
+    return not view.project.is_relative_to(path) and not (view.layer and view.layer.folder.is_relative_to(path))
+
+
+@cache
+def _prefixes() -> tuple[Path, ...]:
+    """Return where our own interpreter, its packages and Node.js are."""
+    found = [Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent.parent]
+    node = shutil.which("node")
+    if node:
+        found.append(Path(node).resolve().parent.parent)
+    return tuple(found)
+
+
+def _of_environments(project: Path) -> Iterator[Path]:
+    """Yield where the interpreters of the project's virtual environments are, and those that are links."""
+    for name in CACHES:
+        place = project / name
+        if place.is_symlink() and (place / "pyvenv.cfg").is_file():
+            yield place.resolve()
+        python = place / "bin" / "python"
+        if python.exists():
+            yield python.resolve().parent.parent
+
+
+def named_on_card(project: Path) -> tuple[str, ...]:
+    """Return the names of what is read-only in the project because it is installed, for a person."""
+    return tuple(name for name in (".git", ".rails", *CACHES) if (project / name).exists())
+
+
+def search_path(project: Path) -> str:
+    """Return the ``PATH``: the project's own environment, the interpreters', the system's."""
+    own = [project / name / "bin" for name in (".venv", "venv")]
+    own += [project / "node_modules" / ".bin", *(Path(root, "bin") for root in _prefixes())]
+    folders = [str(folder) for folder in own if folder.is_dir()]
+    return os.pathsep.join(dict.fromkeys([*folders, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]))
+
+
+def contained_environment(
+    view: SandboxView, *, home: str = HOME, temporary: str = TEMPORARY, socket: Path | None = None
+) -> dict[str, str]:
+    """Return the environment: built from nothing but what the view names, so that no key leaks in."""
+    built = {
+        "PATH": search_path(view.project),
+        "HOME": home,
+        "TMPDIR": temporary,
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "CI": "true",
+        "AI_RAILS_SANDBOX": "1",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+    if socket:
+        proxy = "http://127.0.0.1:3128"
+        built |= dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy)
+    return {**built, **view.environment}
+
+
+def find_in_view(name: str, project: Path) -> bool:
+    """Whether a program of this name is found on the ``PATH`` of a contained command."""
+    return shutil.which(name, path=search_path(project)) is not None
+
+
+def python_of(project: Path) -> str:
+    """Return the Python that runs the project's code: its own where it has one, else ours."""
+    places = (project / name / "bin" / "python" for name in (".venv", "venv"))
+    return next((str(place) for place in places if os.access(place, os.X_OK)), sys.executable)
+
+
+def shell_line(command: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the arguments of a command: a line is for ``sh -c`` inside the sandbox."""
+    return ("/bin/sh", "-c", command) if isinstance(command, str) else tuple(command)

@@ -1,0 +1,162 @@
+"""How well code is contained on this machine: each way is tried, and what it holds is found by trying to break out.
+
+A try that could not be made counts as one that got out. The answer is kept for this process, and in the user's cache
+for as long as the kernel runs and bubblewrap is the same, so that a one-shot gate does not pay for it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rails.core.atomic_file import replace_file
+from rails.core.errors import RailsError
+from rails.core.scratch import scratch_folder
+from rails.sandbox import bubblewrap, landlock, seatbelt
+from rails.sandbox.view import COPY, NONE, OVERLAY, PARTIAL, Label, SandboxLimits, SandboxView
+
+#: What each try is about, by what the label says.
+_ABOUT: Final = {
+    "write outside": "files",
+    "read outside": "files",
+    "read home": "files",
+    "loopback": "network",
+    "UDP": "network",
+    "signal": "processes",
+    "mount": "processes",
+}
+#: What level 1 leaves open besides.
+_PARTLY: Final = ("names of files and processes",)
+_SECONDS: Final = 20.0
+_INSTALL: Final = "install bubblewrap (Debian, Ubuntu: apt-get install bubblewrap)"
+
+_known: dict[str, Label] = {}
+
+
+def label(*, fresh: bool = False) -> Label:
+    """Return the best level that there is, with what the tries found; ``fresh`` tries again."""
+    found = None if fresh else _known.get("") or _cached()
+    if found is None:
+        found = _best()
+        _keep(found)
+    _known[""] = found
+    return found
+
+
+def at_level(level: int) -> Label:
+    """Return what the tries find at one level; its ``level`` is 0 where it cannot be had."""
+    ready, why = _tool(level)
+    if not ready:
+        return Label(NONE, why=why)
+    name, text = f"at {level}", "Landlock, seccomp" if level == PARTIAL else f"bubblewrap {_version()}"
+    tool = {OVERLAY: f"{text}, overlay", COPY: f"{text}, copy", PARTIAL: text}.get(level, "")
+    try:
+        held = _tries(Label(level, tool))
+    except RailsError as error:
+        return Label(NONE, why=f"{name}: {error}")
+    out = tuple(dict.fromkeys(_ABOUT[name] for name in _ABOUT if not held.get(name)))
+    if "files" in out:
+        return Label(NONE, why=f"{tool} did not hold ({', '.join(name for name in _ABOUT if not held.get(name))})")
+    return Label(level, tool, (*out, *(_PARTLY if level == PARTIAL else ())))
+
+
+def _best() -> Label:
+    """Try one level after the other; the first that holds files is it, with why the ones above are not."""
+    reasons: list[str] = []
+    for level in (OVERLAY, COPY, PARTIAL):
+        found = at_level(level)
+        if found.level:
+            return Label(found.level, found.tool, found.open, "; ".join(dict.fromkeys(reasons)))
+        reasons.append(found.why)
+    return Label(NONE, why="; ".join(dict.fromkeys(reasons)))
+
+
+def _tool(level: int) -> tuple[bool, str]:
+    """Return whether what a level needs is there, and what is missing."""
+    if level == PARTIAL and seatbelt.has_seatbelt():
+        return True, ""
+    if sys.platform != "linux":
+        return False, f"there is no sandbox for {platform.system()} here; on Windows use WSL2"
+    if level == PARTIAL:
+        return landlock.landlock_version() > 0, "this kernel has no Landlock"
+    return bool(bubblewrap.find()), f"bubblewrap is not installed; {_INSTALL}"
+
+
+def _version() -> str:
+    from rails.processes.programs import run_tool
+
+    with contextlib.suppress(RailsError):
+        return run_tool([bubblewrap.find(), "--version"], timeout=_SECONDS).out.decode().split()[-1].rsplit(".", 1)[0]
+    return ""
+
+
+def _tries(label: Label) -> dict[str, bool]:
+    """Return for each try whether it was held back. Raises CheckError where nothing can be started."""
+    from rails.sandbox.run import layer_for, run
+
+    with scratch_folder("probe") as folder:
+        project, outside = Path(folder, "project"), Path(folder, "outside")
+        project.mkdir()
+        outside.write_text("secret")
+        with layer_for(project, label=label) as layer, _listeners() as ports:
+            space = str(Path("/proc/self/ns/pid").readlink()) if sys.platform == "linux" else ""
+            facts = {"outside": str(outside), "home": str(Path.home()), "pid": os.getpid(), "space": space, **ports}
+            argv = (sys.executable, "-I", "-S", str(Path(__file__).with_name("tries.py")), json.dumps(facts))
+            view = SandboxView(project, layer, (Path(__file__).parent,))
+            ran = run(argv, view, limits=SandboxLimits(seconds=_SECONDS), label=label)
+        got_out = outside.read_text() != "secret"
+    try:
+        held = {name: value is True for name, value in json.loads(ran.out).items()}
+    except (ValueError, AttributeError):
+        return {}
+    return {**held, "write outside": held.get("write outside", False) and not got_out}
+
+
+@contextlib.contextmanager
+def _listeners() -> Iterator[dict[str, int]]:
+    """Yield a TCP and a UDP port of this machine on which we listen."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+    ):
+        udp.bind(("127.0.0.1", 0))
+        yield {"tcp": tcp.getsockname()[1], "udp": udp.getsockname()[1]}
+
+
+# -- kept for the next process ------------------------------------------------------------------------
+
+
+def _file() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111
+    return Path(cache, "ai-rails", "sandbox.json")
+
+
+def _key() -> str:
+    """Return what the answer depends on: this boot of the kernel, bubblewrap, who runs us and in which namespaces."""
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    own = [Path(__file__).parent / name for name in ("tries.py", "bubblewrap.py", "landlock.py", "seccomp.py")]
+    stamps = [path.stat().st_mtime_ns for path in (*own, Path(bubblewrap.find() or os.devnull))]
+    space = [str(Path("/proc/self/ns", name).readlink()) for name in ("user", "mnt", "net")] if boot.exists() else []
+    facts = [boot.read_text().strip() if boot.exists() else "", platform.release(), os.geteuid(), sys.executable]
+    return json.dumps([*facts, *space, *(stamps if bubblewrap.find() else stamps[:-1])])
+
+
+def _cached() -> Label | None:
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+        kept = json.loads(_file().read_text("utf-8"))
+        if kept["key"] == _key():
+            return Label(int(kept["level"]), str(kept["tool"]), tuple(map(str, kept["open"])), str(kept["why"]))
+    return None
+
+
+def _keep(found: Label) -> None:
+    value = {"key": _key(), "level": found.level, "tool": found.tool, "open": list(found.open), "why": found.why}
+    with contextlib.suppress(OSError):
+        replace_file(_file(), json.dumps(value).encode(), durable=False)

@@ -1,0 +1,312 @@
+"""How a program is started, listened to and ended, whatever contains it.
+
+Covered: a time limit, bounded output, nothing left of its process group; with a supervisor (:func:`supervised`) also
+nothing of what it moved to a session of its own, and nothing after a SIGKILL of this process. Not covered: what the
+program may touch; that is the business of whoever gives ``prepare``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import selectors
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from rails.core.dataclass import dataclass, field
+from rails.core.errors import CheckError
+from rails.sandbox.output import Kept
+
+if TYPE_CHECKING:
+    import ctypes
+
+#: A program with pipes, for who talks to it.
+PipedProcess: TypeAlias = "subprocess.Popen[bytes]"
+
+#: How long a killed program's output is still awaited.
+_GRACE_SECONDS: Final = 1.0
+#: How long a supervisor may take to end what it watches.
+_END_SECONDS: Final = 5.0
+_SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A program about to be started. ``prepare`` is run in the new process, just before the program.
+
+    ``supervised``: its own first process is a supervisor of ours, that ends on SIGTERM and takes everything with it.
+    ``keep`` are descriptors that stay open. ``first`` gives the process that all others end with, where it isn't ours.
+    """
+
+    argv: tuple[str, ...]
+    environment: Mapping[str, str]
+    folder: Path
+    prepare: Callable[[], None] | None = None
+    supervised: bool = False
+    keep: tuple[int, ...] = ()
+    first: Callable[[], int] = lambda: 0
+
+
+@dataclass(slots=True)
+class Running:
+    """A started program, with its pipes; :meth:`end` is to be called in any case."""
+
+    process: subprocess.Popen[bytes]
+    launch: Launch
+    after: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def pid(self) -> int:
+        """The process id, for reports and tests."""
+        return self.process.pid
+
+    def end(self) -> None:
+        """End it and everything it started, and wait for it; once more does no harm."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError, subprocess.TimeoutExpired):
+                if self.launch.supervised:
+                    self.process.terminate()
+                    self.process.wait(_END_SECONDS)
+                elif first := self.launch.first():
+                    os.kill(first, signal.SIGKILL)
+                    self.process.wait(_END_SECONDS)
+        kill_group(self.process)
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        while self.after:
+            self.after.pop()()
+
+
+def start_process(launch: Launch, *, stdin: bool = True, together: bool = False, errors: bool = True) -> Running:
+    """Start it with pipes, in a session of its own. Raises CheckError when it cannot be started.
+
+    ``together`` puts what it prints as errors into its output; ``stdin`` false gives it an empty input.
+    """
+    prepare = supervisor(launch.prepare) if launch.supervised else launch.prepare
+    kinds = subprocess.STDOUT if together else subprocess.PIPE if errors else subprocess.DEVNULL
+
+    def begin() -> subprocess.Popen[bytes]:
+        # Safe among threads: what runs between fork and exec here takes no lock but those that Python and the C
+        # library renew in the child. No launcher in between: it would cost as much as all the rest.
+        return subprocess.Popen(
+            list(launch.argv),
+            cwd=launch.folder,
+            env=dict(launch.environment),
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=kinds,
+            start_new_session=True,
+            preexec_fn=prepare,  # noqa: PLW1509
+            pass_fds=launch.keep,
+        )
+
+    try:
+        return Running(_starter().call(begin), launch)
+    except (OSError, subprocess.SubprocessError) as error:
+        words = getattr(error, "strerror", None) or error
+        raise CheckError(f"{Path(launch.argv[0]).name} could not be started: {words}.") from error
+
+
+class _Starter:
+    """One thread that starts everything: what dies with its parent dies with the thread that started it."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], Any], queue.SimpleQueue[Any]]] = queue.SimpleQueue()
+        threading.Thread(target=self._work, daemon=True, name="starts programs").start()
+
+    def call(self, job: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        answer: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._jobs.put((job, answer))
+        result = answer.get()
+        if isinstance(result, BaseException):
+            raise result
+        started: subprocess.Popen[bytes] = result
+        return started
+
+    def _work(self) -> None:
+        while True:
+            job, answer = self._jobs.get()
+            try:
+                answer.put(job())
+            except BaseException as error:  # raised again in the caller's thread
+                answer.put(error)
+
+
+_starters: dict[int, _Starter] = {}
+
+
+def _starter() -> _Starter:
+    """Return this process's starter; a forked process needs one of its own."""
+    return _starters.setdefault(os.getpid(), _Starter()) if os.getpid() not in _starters else _starters[os.getpid()]
+
+
+def converse(
+    running: Running,
+    stdin: bytes,
+    stdout: Kept,
+    stderr: Kept,
+    timeout: float | None,
+    *,
+    on_output: Callable[[bytes], object] | None = None,
+) -> bool:
+    """Feed and read the program until it ends; return whether the time ran out.
+
+    A grandchild may hold the pipes open after the program ended, so its end decides, not the pipes'.
+    """
+    process, rest = running.process, memoryview(stdin)
+    deadline = float("inf") if timeout is None else time.monotonic() + timeout
+    with selectors.DefaultSelector() as selector:
+        for stream, kept in ((process.stdout, stdout), (process.stderr, stderr)):
+            if stream is not None:
+                selector.register(stream, selectors.EVENT_READ, kept)
+        if process.stdin is not None:
+            os.set_blocking(process.stdin.fileno(), False)
+            selector.register(process.stdin, selectors.EVENT_WRITE)
+        ended_at: float | None = None
+        while selector.get_map():
+            now = time.monotonic()
+            if now >= deadline:
+                return True
+            if ended_at is None and process.poll() is not None:
+                ended_at = now
+            if ended_at is not None and now - ended_at > _GRACE_SECONDS:
+                return False
+            for key, _ in selector.select(min(0.05, deadline - now)):
+                if key.data is None:
+                    rest = _feed(selector, key, rest)
+                else:
+                    _take(selector, key, on_output)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(None if timeout is None else max(0.0, deadline - time.monotonic()))
+    return process.poll() is None
+
+
+def _feed(selector: selectors.BaseSelector, key: selectors.SelectorKey, rest: memoryview) -> memoryview:
+    try:
+        rest = rest[os.write(key.fd, rest[:65536]) :]
+    except BlockingIOError:
+        return rest
+    except OSError:
+        rest = rest[len(rest) :]
+    if not rest:
+        selector.unregister(key.fileobj)
+        key.fileobj.close()  # type: ignore[union-attr]
+    return rest
+
+
+def _take(
+    selector: selectors.BaseSelector, key: selectors.SelectorKey, on_output: Callable[[bytes], object] | None
+) -> None:
+    chunk = os.read(key.fd, 65536)
+    if chunk:
+        key.data.add(chunk)
+        if on_output:
+            on_output(chunk)
+    else:
+        selector.unregister(key.fileobj)
+
+
+def kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill what is left of the process group and collect the program itself."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    elif process.poll() is None:
+        process.kill()
+    process.wait()
+
+
+# -- a supervisor, where no namespace ends everything -------------------------------------------------
+
+
+def supervisor(prepare: Callable[[], None] | None) -> Callable[[], None]:
+    """Return what makes the new process a supervisor that starts the program as its child.
+
+    All that the program leaves behind becomes the supervisor's child. When the program ends, on SIGTERM, and when the
+    process that started it is gone, the supervisor kills them all. It outlives none of them.
+    """
+    parent, linux = os.getpid(), sys.platform == "linux"
+    library = libc() if linux else None
+    signals = {signal.SIGCHLD, signal.SIGTERM}
+
+    def become() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+        if library:
+            library.prctl(_SET_SUBREAPER, 1, 0, 0, 0)
+            library.prctl(_SET_DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
+            if os.getppid() != parent:
+                os._exit(1)
+        child = os.fork()
+        if child == 0:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, signals)
+            if prepare:
+                prepare()
+            return
+        os.closerange(0, 65_536)  # its pipes, and the one that tells our caller that the program has begun
+        _watch(child, signals)
+
+    return become
+
+
+def _watch(child: int, signals: set[signal.Signals]) -> None:
+    """Wait for the program's end or for SIGTERM, end everything, and end as the program did. Never returns."""
+    status = 0
+    while True:
+        ended = signal.sigwait(signals) == signal.SIGTERM
+        with contextlib.suppress(ChildProcessError):
+            while (found := os.waitpid(-1, os.WNOHANG))[0]:
+                if found[0] == child:
+                    ended, status = True, found[1]
+        if ended:
+            _end_children()
+            code = os.waitstatus_to_exitcode(status)
+            if code < 0:
+                signal.signal(-code, signal.SIG_DFL) if -code != signal.SIGKILL else None
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, {-code})
+                os.kill(os.getpid(), -code)
+            os._exit(code if code >= 0 else 128 - code)
+
+
+def _end_children() -> None:
+    """Kill all children until there are none; what a killed one leaves becomes a child and is killed next."""
+    for _ in range(100_000):
+        for pid in _children():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+
+
+def _children() -> list[int]:
+    """Return the children of this process: the kernel's own list, or a look at every process."""
+    try:
+        return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_bytes().split()]
+    except OSError:
+        pass
+    found, own = [], str(os.getpid()).encode()
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError):
+            if stat.read_bytes().rpartition(b")")[2].split()[1] == own:
+                found.append(int(stat.parent.name))
+    return found
+
+
+@cache
+def libc() -> ctypes.CDLL:
+    """Return the C library, loaded before a fork needs it."""
+    import ctypes
+
+    return ctypes.CDLL(None, use_errno=True)

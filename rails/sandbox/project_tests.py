@@ -1,0 +1,83 @@
+"""Which command runs a project's tests, by what its own configuration says."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from rails.sandbox.places import python_of
+
+_BYTES: Final = 1_000_000
+_TARGET: Final = re.compile(r"^test\s*:", re.M)
+#: Test files that are read to see what they are written for.
+_LOOKED_AT: Final = 20
+#: What npm writes where there are no tests.
+_NO_TESTS: Final = "no test specified"
+
+
+def command_for_tests(project: Path) -> tuple[str, ...]:
+    """Return the command, empty when nothing says how this project is tested."""
+    return next(_commands(project), ())
+
+
+def _commands(project: Path) -> Iterator[tuple[str, ...]]:
+    python = python_of(project)
+    pytest = (python, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    if _names_pytest(project) and _has_pytest(python):
+        yield pytest
+    if _script(project):
+        yield ("npm", "test", "--silent")
+    if any(_TARGET.search(_text(project / name)) for name in ("Makefile", "makefile", "GNUmakefile")):
+        yield ("make", "test")
+    files = list(islice(_python_tests(project), _LOOKED_AT))
+    if files:
+        own = any("import unittest" in _text(file) for file in files) or not _has_pytest(python)
+        yield (python, "-m", "unittest", "discover", "-t", ".", "-s", _start(project)) if own else pytest
+
+
+def _names_pytest(project: Path) -> bool:
+    with contextlib.suppress(tomllib.TOMLDecodeError):
+        if "pytest" in tomllib.loads(_text(project / "pyproject.toml")).get("tool", {}):
+            return True
+    if (project / "pytest.ini").is_file() or (project / "conftest.py").is_file():
+        return True
+    return "[tool:pytest]" in _text(project / "setup.cfg") or "[pytest]" in _text(project / "tox.ini")
+
+
+def _has_pytest(python: str) -> bool:
+    if python == sys.executable:
+        return importlib.util.find_spec("pytest") is not None
+    return any(Path(python).parent.parent.glob("lib/python3*/site-packages/pytest"))
+
+
+def _script(project: Path) -> bool:
+    with contextlib.suppress(ValueError, AttributeError):
+        script = json.loads(_text(project / "package.json") or "{}").get("scripts", {}).get("test", "")
+        return isinstance(script, str) and bool(script) and _NO_TESTS not in script
+    return False
+
+
+def _python_tests(project: Path) -> Iterator[Path]:
+    for folder in (project, project / "tests", project / "test"):
+        yield from folder.glob("test_*.py")
+        yield from folder.glob("*_test.py")
+
+
+def _start(project: Path) -> str:
+    return next((name for name in ("tests", "test") if any((project / name).glob("test_*.py"))), ".")
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,144 @@
+"""The one way out for a command that may reach named hosts: a proxy on a unix socket, with a list of what it allows.
+
+The command's namespace has no network; ``bridge.py`` in it listens on its loopback and passes all to the socket. The
+proxy runs here: it resolves names itself, and connects to nothing that the list does not name. A name that leads to an
+address of this machine or of a private network is refused, so that no public name can be made to point there.
+Not covered: what a named host does with what it is sent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import re
+import selectors
+import shutil
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from rails.core.errors import UsageError
+from rails.core.scratch import kept_folder
+from rails.core.text import one_line
+from rails.sandbox.view import HOST
+
+_HEAD_BYTES: Final = 16_384
+_SECONDS: Final = 30.0
+_CONNECTIONS: Final = 64
+_PORTS: Final = (80, 443)
+_REQUEST: Final = re.compile(rb"([A-Z]+) (?:http://)?([^/ :]+)(?::(\d+))?(/[^ ]*)? HTTP/1\.[01]\r\n", re.ASCII)
+
+
+def bridged(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return ``argv`` with the bridge before it, for the inside of the namespace."""
+    return (sys.executable, "-I", "-S", str(Path(__file__).with_name("bridge.py")), *argv)
+
+
+@contextlib.contextmanager
+def serve_hosts(hosts: Sequence[str]) -> Iterator[Path]:
+    """Yield the socket of a proxy that reaches ``hosts`` (:data:`~rails.sandbox.view.HOST`).
+
+    Raises UsageError for what is no host.
+    """
+    for host in hosts:
+        if not HOST.fullmatch(host):
+            raise UsageError(f"{one_line(host)!r} is not a host's name. Nothing was run.")
+    folder = kept_folder("proxy")
+    place = folder / "socket"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        listener.bind(str(place))
+        listener.listen(_CONNECTIONS)
+        room = threading.BoundedSemaphore(_CONNECTIONS)
+        threading.Thread(target=_accept, args=(listener, tuple(hosts), room), daemon=True, name="proxy").start()
+        try:
+            yield place
+        finally:
+            with contextlib.suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _accept(listener: socket.socket, hosts: tuple[str, ...], room: threading.BoundedSemaphore) -> None:
+    while True:
+        try:
+            client, _ = listener.accept()
+        except OSError:
+            return
+        room.acquire()
+        threading.Thread(target=_serve_one, args=(client, hosts, room), daemon=True, name="proxied").start()
+
+
+def _serve_one(client: socket.socket, hosts: tuple[str, ...], room: threading.BoundedSemaphore) -> None:
+    with client, contextlib.suppress(OSError, ValueError):
+        client.settimeout(_SECONDS)
+        _answer(client, hosts)
+    room.release()
+
+
+def _answer(client: socket.socket, hosts: tuple[str, ...]) -> None:
+    head = b""
+    while b"\r\n\r\n" not in head and len(head) < _HEAD_BYTES:
+        chunk = client.recv(4_096)
+        if not chunk:
+            return
+        head += chunk
+    found = _REQUEST.match(head)
+    if not found:
+        client.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        return
+    tunnel = found[1] == b"CONNECT"
+    name, port = found[2].decode("ascii", "replace").casefold(), int(found[3] or (443 if tunnel else 80))
+    address = allowed_address(name, port, hosts)
+    if not address:
+        body = f"AI-Rails: {name}:{port} is not on the list of hosts that this command may reach.\n".encode()
+        client.sendall(
+            b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
+        )
+        return
+    with socket.create_connection((address, port), timeout=_SECONDS) as server:
+        if tunnel:
+            client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+            server.sendall(head.partition(b"\r\n\r\n")[2])
+        else:
+            # One request for one connection: a second one on it could be for another host.
+            line = found[1] + b" " + (found[4] or b"/") + b" HTTP/1.1\r\nConnection: close\r\n"
+            rest = re.sub(rb"(?im)^(proxy-)?connection:[^\r\n]*\r\n", b"", head[found.end() :])
+            server.sendall(line + rest)
+        _pass_on(client, server)
+
+
+def allowed_address(name: str, port: int, hosts: Sequence[str]) -> str:
+    """Return an address of ``name`` when the list allows it on ``port``, else an empty text."""
+    if not any(_names(host, name, port) for host in hosts):
+        return ""
+    if name in ("localhost", "127.0.0.1"):  # only where the list says so itself
+        return "127.0.0.1"
+    for *_, place in socket.getaddrinfo(name, port, type=socket.SOCK_STREAM):
+        if ipaddress.ip_address(place[0]).is_global:
+            return str(place[0])
+    return ""
+
+
+def _names(host: str, name: str, port: int) -> bool:
+    allowed, _, wanted = host.casefold().partition(":")
+    if port != int(wanted) if wanted else port not in _PORTS:
+        return False
+    return name.endswith(allowed[1:]) if allowed.startswith("*.") else name == allowed
+
+
+def _pass_on(client: socket.socket, server: socket.socket) -> None:
+    """Copy both ways until one side has nothing more to say."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(client, selectors.EVENT_READ, server)
+        selector.register(server, selectors.EVENT_READ, client)
+        while events := selector.select(_SECONDS):
+            for key, _ in events:
+                source, other = key.fileobj, key.data
+                assert isinstance(source, socket.socket)
+                chunk = source.recv(65_536)
+                if not chunk:
+                    return
+                other.sendall(chunk)

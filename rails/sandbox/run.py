@@ -1,0 +1,136 @@
+"""The two entrances: ``run`` for one command, ``start`` for what lives longer. Both contain it as the label says.
+
+Covered: files, network, processes, limits, and that what a command changed is a change set and nothing else. A sandbox
+that cannot be made is an error, and no weaker one is tried: which one is used was decided by the probes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from rails.core.changes import ChangeSet
+from rails.core.dataclass import replace
+from rails.core.errors import CheckError
+from rails.sandbox import bubblewrap, landlock, none, probe, proxy, seatbelt
+from rails.sandbox.bounds import control_group
+from rails.sandbox.layer import CopyLayer, IgnoredBy, Layer, OverlayLayer
+from rails.sandbox.output import Kept
+from rails.sandbox.process import Launch, Running, converse, start_process
+from rails.sandbox.view import COPY, NONE, OFFLINE, OVERLAY, PARTIAL, Label, Result, SandboxLimits, SandboxView
+
+
+def run(
+    argv: Sequence[str],
+    view: SandboxView,
+    network: Sequence[str] = OFFLINE,
+    limits: SandboxLimits | None = None,
+    *,
+    label: Label | None = None,
+    stdin: bytes = b"",
+    together: bool = False,
+    collect: bool = True,
+    keep: Path | None = None,
+    on_output: Callable[[bytes], object] | None = None,
+) -> Result:
+    """Run a command to its end. Raises CheckError when it cannot be contained or started, or changed too much.
+
+    ``network`` are the hosts it may reach. ``label`` says how it is contained (default: the best that there is).
+    ``together`` puts errors into the output; ``keep`` is a file for all of it; ``collect`` false asks for no changes.
+    """
+    limits, label = limits or SandboxLimits(), label or probe.label()
+    layer = view.layer
+    with layer.turn if layer else contextlib.nullcontext():
+        if layer and collect:
+            layer.refresh()
+        began = time.monotonic()
+        out, err = Kept(limits.output, keep), Kept(limits.output)
+        with _launch(argv, view, network, limits, label) as (launch, report):
+            running = start_process(launch, stdin=bool(stdin), together=together)
+            try:
+                timed_out = converse(running, stdin, out, err, limits.seconds, on_output=on_output)
+            finally:
+                running.end()
+                out.close()
+            report(out.text() + err.text())
+        seconds = time.monotonic() - began
+        code, printed = running.process.returncode, out.total + err.total
+        changes, left_out = layer.changes() if layer and collect and not timed_out else (ChangeSet(), ())
+    return Result(code, out.text(), err.text(), timed_out, printed, seconds, changes, left_out)
+
+
+def start(
+    argv: Sequence[str],
+    view: SandboxView,
+    network: Sequence[str] = OFFLINE,
+    limits: SandboxLimits | None = None,
+    *,
+    label: Label | None = None,
+) -> Running:
+    """Start a command that lives longer, with pipes; whoever asked ends it. Raises CheckError as :func:`run` does."""
+    limits, label = limits or SandboxLimits(seconds=None), label or probe.label()
+    with contextlib.ExitStack() as stack:
+        launch, _ = stack.enter_context(_launch(argv, view, network, limits, label))
+        running = start_process(launch)
+        running.after.append(stack.pop_all().close)
+    return running
+
+
+def layer_for(project: Path, ignored: IgnoredBy = lambda _: (), label: Label | None = None) -> Layer:
+    """Return a new layer over ``project``, of the kind that the label needs. Raises CheckError."""
+    level = (label or probe.label()).level
+    return OverlayLayer(project, ignored) if level == OVERLAY else CopyLayer(project, ignored, links=level < COPY)
+
+
+@contextlib.contextmanager
+def _launch(
+    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: SandboxLimits, label: Label
+) -> Iterator[tuple[Launch, Callable[[str], None]]]:
+    """Yield how to start it at the label's level, and what checks afterwards that it was so contained."""
+    if network and label.level < COPY:
+        words = "Only named hosts may be reached, and that takes namespaces of its own"
+        raise CheckError(f"{words}; here: {label}. Nothing was run.")
+    with control_group(limits) as join:
+        if label.level >= COPY:
+            with _namespaces(argv, view, network, limits, join) as found:
+                yield found
+        elif label.level == PARTIAL and seatbelt.has_seatbelt():
+            yield seatbelt.launch(argv, view, limits, join), _nothing_to_check
+        elif label.level == PARTIAL:
+            yield landlock.launch(argv, view, limits, join), _nothing_to_check
+        else:
+            assert label.level == NONE
+            yield none.launch(argv, view, limits, join), _nothing_to_check
+
+
+@contextlib.contextmanager
+def _namespaces(
+    argv: Sequence[str], view: SandboxView, network: Sequence[str], limits: SandboxLimits, join: Callable[[], None]
+) -> Iterator[tuple[Launch, Callable[[str], None]]]:
+    reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    with contextlib.ExitStack() as stack:
+        stack.callback(os.close, reader)
+        socket = stack.enter_context(proxy.serve_hosts(network)) if network else None
+        words = proxy.bridged(argv) if socket else tuple(argv)
+        launch = bubblewrap.launch(words, view, limits, join=join, socket=socket, status=writer)
+        try:
+            report = bytearray()
+            launch = replace(launch, first=lambda: bubblewrap.first_process(_drain(reader, report)))
+            yield launch, lambda errors: bubblewrap.check_status(_drain(reader, report), errors)
+        finally:
+            for descriptor in launch.keep:
+                os.close(descriptor)
+
+
+def _drain(reader: int, report: bytearray) -> bytes:
+    """Return all that bubblewrap has reported so far."""
+    with contextlib.suppress(BlockingIOError):
+        report += os.read(reader, 65_536)
+    return bytes(report)
+
+
+def _nothing_to_check(_: str) -> None:
+    """Landlock and limits are set by the process itself before it becomes the command, or it does not."""

@@ -1,0 +1,86 @@
+"""Runs inside a sandbox and tries to get out of it: prints, for each try, whether it was held back.
+
+A script of its own (``python -I -S``), which imports nothing of ours.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+
+def _held(attempt: Callable[[], object]) -> bool:
+    """Whether the attempt failed."""
+    try:
+        attempt()
+    except (OSError, ValueError):
+        return True
+    return False
+
+
+def _write(path: str) -> None:
+    """Write over a file outside."""
+    with Path(path).open("r+b") as file:
+        file.write(b"broken")
+
+
+def _read(path: str) -> None:
+    """Read a file outside."""
+    with Path(path).open("rb") as file:
+        file.read(1)
+
+
+def _read_home(home: str) -> None:
+    """Find anything in the user's home but folders on the way to something shown."""
+    if not any(entry.is_file(follow_symlinks=False) for entry in os.scandir(home)):
+        raise OSError
+
+
+def _connect(port: int) -> None:
+    """Reach a server of this machine."""
+    socket.create_connection(("127.0.0.1", port), timeout=2).close()
+
+
+def _send(port: int) -> None:
+    """Reach a server of this machine by UDP."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        sender.connect(("127.0.0.1", port))
+        sender.send(b"out")
+        sender.settimeout(0.05)
+        with contextlib.suppress(TimeoutError):
+            sender.recv(1)  # an empty loopback answers at once that nobody listens
+
+
+def _signal_parent(pid: int, space: str) -> None:
+    """Reach the process that started this; in a namespace of our own its number is nobody's."""
+    if str(Path("/proc/self/ns/pid").readlink()) != space:
+        raise OSError
+    os.kill(pid, 0)
+
+
+def _mount() -> None:
+    """Mount something."""
+    if ctypes.CDLL(None).mount(b"none", b"/tmp", b"tmpfs", 0, None):
+        raise OSError
+
+
+def _main(facts: dict[str, object]) -> None:
+    """Try everything and print what was held back."""
+    tries: dict[str, Callable[[], object]] = {
+        "write outside": lambda: _write(str(facts["outside"])),
+        "read outside": lambda: _read(str(facts["outside"])),
+        "read home": lambda: _read_home(str(facts["home"])),
+        "loopback": lambda: _connect(int(str(facts["tcp"]))),
+        "UDP": lambda: _send(int(str(facts["udp"]))),
+        "signal": lambda: _signal_parent(int(str(facts["pid"])), str(facts["space"])),
+        "mount": _mount,
+    }
+    sys.stdout.write(json.dumps({name: _held(attempt) for name, attempt in tries.items()}))
+
+
+if __name__ == "__main__":
+    _main(json.loads(sys.argv[1]))

@@ -1,0 +1,107 @@
+"""What a contained command sees and may use, and what came of it: the values of this package."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rails.core.changes import ChangeSet
+from rails.core.dataclass import dataclass, field
+
+if TYPE_CHECKING:
+    from rails.sandbox.layer import Layer
+
+#: Levels, the highest first. See ``docs/sandbox.md`` for what each of them holds.
+OVERLAY, COPY, PARTIAL, NONE = 3, 2, 1, 0
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxLimits:
+    """Bounds of one command; ``seconds`` ``None`` is for what lives as long as we do.
+
+    ``memory`` is for each process: what it may write to, in bytes. ``output`` is what is kept of what it prints.
+    """
+
+    seconds: float | None = 120.0
+    memory: int = 4 << 30
+    file_bytes: int = 1 << 30
+    processes: int = 512
+    output: int = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxView:
+    """What a command sees: the project at its own path, the system, and nothing else of the machine.
+
+    ``layer`` takes what it writes; without one the project is read-only. ``read_only`` are further folders that it may
+    read at their own path. ``environment`` is added to a built one. ``folder`` is where it starts, in the project.
+    """
+
+    project: Path
+    layer: Layer | None = None
+    read_only: tuple[Path, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: str = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A command that ended. ``exit_code`` is negative for a signal.
+
+    ``changes`` is what it changed and what is to be proposed; ``left_out`` says in words what it left besides, which
+    is not taken. ``out`` and ``err`` are bounded in the middle; ``printed`` counts the bytes it printed.
+    """
+
+    exit_code: int
+    out: str
+    err: str = ""
+    timed_out: bool = False
+    printed: int = 0
+    seconds: float = 0.0
+    changes: ChangeSet = field(default_factory=ChangeSet)
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself with 0."""
+        return self.exit_code == 0 and not self.timed_out
+
+    @property
+    def status(self) -> str:
+        """How it ended, in words."""
+        if self.timed_out:
+            return f"stopped after {self.seconds:.3g} s (the time limit)"
+        return f"ended by signal {-self.exit_code}" if self.exit_code < 0 else f"exit code {self.exit_code}"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """How well code is contained here, as the probes found it.
+
+    ``tool`` names what does it; ``open`` what is not contained; ``why`` why it is no better, and what to install.
+    """
+
+    level: int
+    tool: str = ""
+    open: tuple[str, ...] = ()
+    why: str = ""
+
+    @property
+    def contained(self) -> bool:
+        """Whether nothing is left open."""
+        return self.level >= COPY and not self.open
+
+    def __str__(self) -> str:
+        if self.level == NONE:
+            return f"NOT contained: commands run as you, because {self.why}"
+        held = [name for name in ("files", "network", "processes") if name not in self.open]
+        rest = f". Not contained: {', '.join(self.open)}" if self.open else ""
+        return f"contained: {', '.join(held)} ({self.tool}){rest}"
+
+
+#: A host that a command may reach: ``name``, ``*.name``, with ``:port`` for another than 80 and 443.
+HOST: Final = re.compile(r"(\*\.)?[A-Za-z0-9]([A-Za-z0-9.-]{0,250})(:\d{1,5})?", re.ASCII)
+#: No network at all.
+OFFLINE: Final[tuple[str, ...]] = ()

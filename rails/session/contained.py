@@ -1,0 +1,230 @@
+"""Contained commands of one session: one layer over the project, one label, one yes of a human.
+
+A second command sees what the first left. What a command changed is proposed right after it ended, and takes the same
+path as every edit; once it is decided, the layer forgets it. What git ignores stays until the session ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from rails.core import limits
+from rails.core.builtin_tools import RUN_COMMAND, RUN_TESTS
+from rails.core.changes import ChangeSet
+from rails.core.errors import CheckError
+from rails.core.events.base import Event
+from rails.core.events.changes import ToolExecutionResult
+from rails.core.events.session import SandboxFound
+from rails.core.text import head_and_tail
+from rails.core.tool_request import Json, ToolResult
+from rails.git import revisions
+from rails.sandbox import probe
+from rails.sandbox.layer import Layer
+from rails.sandbox.places import named_on_card, shell_line
+from rails.sandbox.project_tests import command_for_tests
+from rails.sandbox.run import layer_for, run
+from rails.sandbox.view import NONE, Label, Result, SandboxLimits, SandboxView
+from rails.session.ask_user import Person, UserQuestion, ask
+from rails.tools.registry import Command, Definition, Mcp
+from rails.tools.runners.command import ContainedCall
+
+#: What is typed, word for word, where nothing contains a command.
+SENTENCE: Final = "let commands run as me"
+_SECONDS: Final = 120.0
+_MOST_SECONDS: Final = 1_800.0
+_NO_TESTS: Final = (
+    "Nothing says how this project is tested: there is no pytest configuration, no test script in package.json, no "
+    "test target in a Makefile and no test_*.py. Nothing was run. Use run_command with the command that does it."
+)
+
+
+@dataclass
+class ContainedRuns:
+    """Runs commands for one session. ``label`` is found when first needed, and logged; ``agreed`` is a human's yes.
+
+    ``publish`` gets the event with the label; ``human`` is who may type the sentence.
+    """
+
+    project: Path
+    publish: Callable[[Event], object] = field(default=lambda _: None)
+    human: Person | None = None
+    found: Label | None = None
+    agreed: bool = False
+    unlocked: bool = False
+    _layer: Layer | None = field(default=None, init=False)
+    _count: int = field(default=0, init=False)
+
+    @property
+    def label(self) -> Label:
+        """How well commands are contained here."""
+        if self.found is None:
+            self.found = probe.label()
+            self.publish(SandboxFound(self.found.level, str(self.found), self.found.why))
+        return self.found
+
+    def is_one(self, tool: str) -> bool:
+        """Whether a tool is one of those that run here."""
+        return tool in (RUN_COMMAND.name, RUN_TESTS.name)
+
+    def needs_no_question(self, tool: str) -> bool:
+        """Whether a human has agreed to contained commands of this session, and they are contained."""
+        return self.is_one(tool) and self.agreed and self.label.contained
+
+    def agree(self, tool: str) -> None:
+        """Take note of a yes."""
+        self.agreed = self.agreed or self.is_one(tool)
+
+    def holds(self, definition: Definition | None) -> bool:
+        """Whether what a tool starts is to run in the sandbox."""
+        transport = definition.transport if definition else None
+        own = isinstance(transport, Command | Mcp) and transport.contained
+        return own or bool(definition and self.is_one(definition.tool_name))
+
+    def notes(self, definition: Definition | None) -> tuple[str, ...]:
+        """Return what the card of a command says of the sandbox."""
+        if definition is None or not self.holds(definition):
+            return ()
+        shown = named_on_card(self.project)
+        known = f" Read-only: {', '.join(shown)}." if shown else ""
+        once = (
+            "This yes is for every contained command of the session."
+            if self.label.contained
+            else "It is asked each time."
+        )
+        once = once if self.is_one(definition.tool_name) else ""
+        if self.label.level == NONE:
+            return (f"{self.label}.",)
+        hosts = getattr(definition.transport, "network", ())
+        reach = (f"It may reach {', '.join(hosts)}.",) if hosts else ()
+        return (
+            *reach,
+            f"{self.label}.{known}",
+            f"What it changes is shown and asked about afterwards. {once}".rstrip(),
+        )
+
+    def refused(self, tool: str) -> str:
+        """Return why a command is not run at all, "" where it may be asked about.
+
+        Where nothing contains it, a human has to type a sentence first, once for a session.
+        """
+        if not self.is_one(tool) or self.label.level != NONE or self.unlocked:
+            return ""
+        why = f"Commands are not contained here ({self.label.why}), so {tool} is off."
+        if self.human is not None:
+            lines = (
+                f"── {tool}: NOT contained ".ljust(78, "─"),
+                f"  {self.label}.",
+                f"  To allow it for this session, type: {SENTENCE}",
+            )
+            question = UserQuestion("uncontained", lines, {"n": ("no", "leave it off")}, "no", sentence=SENTENCE)
+            self.unlocked = ask(self.human, self.publish, question).answer == SENTENCE
+        return "" if self.unlocked else f"{why} Only the user can switch it on. Nothing was run."
+
+    def runners(self) -> Mapping[str, Callable[[Mapping[str, Json], Path], ToolResult]]:
+        """Return what runs the built-in tools, for ``Registry.with_runners``."""
+        return {RUN_COMMAND.name: self._command, RUN_TESTS.name: self._tests}
+
+    def run(
+        self, argv: Sequence[str], seconds: float, folder: str = ".", on_output: Callable[[bytes], object] | None = None
+    ) -> Result:
+        """Run a command in the session's layer. Raises CheckError when it cannot be contained, or changed too much."""
+        self._count += 1
+        layer = self._opened()
+        result = run(
+            argv,
+            SandboxView(self.project, layer, folder=folder),
+            limits=SandboxLimits(seconds=seconds),
+            label=self.label,
+            together=True,
+            keep=layer.output / f"{self._count}.txt",
+            on_output=on_output,
+        )
+        if result.timed_out:
+            layer.drop()
+        return result
+
+    def contain(self, call: ContainedCall) -> Result:
+        """Run the command of a definition in the session's layer. Raises RailsError as :meth:`run` does."""
+        view = SandboxView(self.project, self._opened(), environment=call.environment)
+        return run(
+            call.argv, view, call.network, SandboxLimits(seconds=call.seconds), label=self.label, stdin=call.stdin
+        )
+
+    def settle(self) -> None:
+        """Forget what was proposed: it is written, or nobody wants it."""
+        if self._layer:
+            self._layer.drop()
+
+    def close(self) -> None:
+        """Remove the layer."""
+        if self._layer:
+            self._layer.close()
+        self._layer = None
+
+    def _opened(self) -> Layer:
+        if self._layer is None:
+            self._layer = layer_for(self.project, lambda names: revisions.ignored(self.project, names), self.label)
+        return self._layer
+
+    def _command(self, parameters: Mapping[str, Json], _project: Path) -> ToolResult:
+        command = parameters.get("command")
+        argv = shell_line(command if isinstance(command, str) else [str(word) for word in _list(command)])
+        return self._answer(RUN_COMMAND.name, argv, parameters)
+
+    def _tests(self, parameters: Mapping[str, Json], _project: Path) -> ToolResult:
+        argv = command_for_tests(self.project)
+        if not argv:
+            return ToolResult(False, _NO_TESTS)
+        more = [str(word) for word in _list(parameters.get("arguments"))]
+        between = ("--",) if more and argv[0] == "npm" else ()
+        return self._answer(RUN_TESTS.name, (*argv, *between, *more), parameters)
+
+    def _answer(self, tool: str, argv: Sequence[str], parameters: Mapping[str, Json]) -> ToolResult:
+        seconds, folder = parameters.get("timeout"), parameters.get("folder")
+        given = float(seconds) if isinstance(seconds, int | float) else _SECONDS
+        try:
+            result = self.run(argv, min(given, _MOST_SECONDS), folder if isinstance(folder, str) else ".")
+        except CheckError as error:
+            self.settle()
+            return ToolResult(False, f"{tool}: {error}")
+        return ToolResult(
+            result.ok,
+            "\n".join(self._words(tool, argv, result)),
+            facts={"exit_code": result.exit_code, "timed_out": result.timed_out, "sandbox": str(self.label)},
+            changes=result.changes,
+        )
+
+    def _words(self, tool: str, argv: Sequence[str], result: Result) -> list[str]:
+        """Say how it ended, what it printed and what became of what it left."""
+        ran = f" ({' '.join((Path(argv[0]).name, *argv[1:]))})" if tool == RUN_TESTS.name else ""
+        lines = [f"{tool}{ran}: {result.status}"]
+        shown, left_out = head_and_tail(result.out.rstrip("\n"), limits.FEEDBACK_CHARS * 3 // 4)
+        lines += [shown] if shown else ["It printed nothing."]
+        if left_out or result.printed > len(result.out.encode()):
+            lines.append(f"All of it is in /tmp/output/{self._count}.txt, for run_command (grep, sed -n).")
+        lines += result.left_out
+        if result.timed_out:
+            lines.append("What it had changed by then was dropped.")
+        return lines
+
+
+def ran_contained(ids: tuple[str, ...], argv: Sequence[str], result: Result) -> ToolExecutionResult:
+    """Return the event of a command that a person ran by hand."""
+    text = "\n".join((f"{' '.join(argv)}: {result.status}", head_and_tail(result.out, limits.FEEDBACK_CHARS)[0]))
+    facts: dict[str, Json] = {"exit_code": result.exit_code, "timed_out": result.timed_out}
+    return ToolExecutionResult(
+        ids=ids, ok=result.ok, text=text, tool=RUN_COMMAND.name, facts=facts, duration_ms=result.seconds * 1000
+    )
+
+
+def changed_words(changes: ChangeSet) -> str:
+    """Return what a command changed, in a line."""
+    names = [str(change.path) for change in changes.changes]
+    return f"It changed {', '.join(names[:8])}" + (f" and {len(names) - 8} more" if len(names) > 8 else "") + "."
+
+
+def _list(value: Json | None) -> list[Json]:
+    return value if isinstance(value, list) else []

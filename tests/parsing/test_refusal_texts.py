@@ -1,0 +1,63 @@
+"""Every refusal says where, why and what to do about it, in words of its own."""
+
+import random
+import re
+
+import pytest
+
+from rails.parsing.parse import parse
+
+from .conftest import SHAPES
+from .test_corpus import ROWS
+from .test_damage import damage
+from .test_forms import BROKEN, TOOLS
+
+LINE = re.compile(r"\bline \d", re.IGNORECASE)
+
+
+def cut_and_changed(rng):
+    """Texts of the corpus with a piece removed, doubled or replaced."""
+    for row in ROWS:
+        at = rng.randrange(len(row.message) + 1)
+        piece = rng.choice(["", '"', "}", "\n", "\\", ",", "```\n", "<tool_call>", "</think>"])
+        yield row.message[:at] + piece + row.message[at + rng.randrange(3) :]
+
+
+def refusals():
+    for row in ROWS:
+        yield from parse(row.message, SHAPES, finish=row.finish).refusals
+    for text in cut_and_changed(random.Random(3)):
+        yield from parse(text, SHAPES).refusals
+    for row in damage.rows(8, seed=2):
+        yield from parse(f"~~~json\n{row.block}\n~~~\n", damage.SHAPES).refusals
+    for dialect, text in BROKEN.items():
+        yield from parse(text, TOOLS, dialects=[dialect]).refusals
+
+
+@pytest.fixture(scope="module")
+def found():
+    return list(refusals())
+
+
+def test_every_refusal_names_a_line_a_cause_and_a_remedy(found):
+    assert len(found) > 300
+    for refusal in found:
+        assert LINE.search(refusal.message), refusal.message
+        assert refusal.hint.strip().endswith((".", ">")), refusal.hint
+        assert "cannot be found" not in refusal.message
+        assert len(refusal.message) < 1_000
+
+
+def test_no_sentence_stands_for_every_cause(found):
+    causes = [re.sub(r"near: .*", "", re.sub(r"\d+", "", one.message)) for one in found]
+    assert max(causes.count(one) for one in set(causes)) < len(causes) / 3
+
+
+def test_a_block_of_long_content_gets_its_own_call_as_a_template_without_escaping():
+    block = '{"tool": "write_file", "path": "src/a.md", "content": "say \\"hi\\" and "bye", then"}'
+    (refusal,) = parse(f"```json\n{block}\n```\n", SHAPES).refusals
+    template = refusal.hint.partition("needs no escaping:\n")[2]
+    assert "<path>src/a.md</path>" in template
+    filled = template.replace("the text as it is", 'say "hi" and "bye", then')
+    (request,) = parse(f"{filled}\n", SHAPES).requests
+    assert request.parameters == {"path": "src/a.md", "content": 'say "hi" and "bye", then'}

@@ -1,0 +1,112 @@
+"""No try gets out of the sandbox, on any level, as this user and (run by root) as an ordinary one."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rails.sandbox.run import layer_for, run
+from rails.sandbox.view import OVERLAY, SandboxLimits, SandboxView
+from tests.sandbox import escapes
+from tests.sandbox.conftest import LEVELS, label_of
+
+SCRIPT = Path(escapes.__file__)
+_DONE = {}
+
+
+def tree(folder):
+    """Return every name, kind, mode, owner, time and byte of a folder."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        info = path.lstat()
+        body = path.read_bytes() if path.is_file() else b""
+        found[str(path)] = (info.st_mode, info.st_uid, info.st_mtime_ns, info.st_nlink, body)
+    return found
+
+
+def effects(level, base):
+    """Run all tries at a level; return what each came to, and what was seen outside."""
+    label = label_of(level)
+    outside, project = base / "outside", base / "project"
+    for folder in (outside, project / ".git" / "hooks", project / ".rails", project / ".venv" / "bin"):
+        folder.mkdir(parents=True)
+    (outside / "file").write_text("untouched")
+    (project / ".git" / "config").write_text("[core]\n")
+    (project / ".git" / "HEAD").write_text("ref: x\n")
+    home_file = Path.home() / f".ai-rails-escape-{os.getpid()}"
+    home_file.write_text("secret")
+    before, flag = (tree(outside), tree(project)), f"canary-{os.getpid()}"
+    with (
+        subprocess.Popen(["sleep", "300"], cwd=outside) as victim,
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp,
+        socket.socket(socket.AF_UNIX) as unix,
+        socket.socket(socket.AF_UNIX) as abstract,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as datagrams,
+        layer_for(project, label=label) as layer,
+    ):
+        udp.bind(("127.0.0.1", 0))
+        place = str(base / "s")
+        unix.bind(place)
+        datagrams.bind(f"{place}d")
+        abstract.bind(f"\0{flag}")
+        for one in (unix, abstract):
+            one.listen()
+        facts = {
+            "outside": str(outside),
+            "home_file": str(home_file),
+            "victim": victim.pid,
+            "tcp": tcp.getsockname()[1],
+            "udp": udp.getsockname()[1],
+            "unix": place,
+            "abstract": flag,
+            "space": str(Path("/proc/self/ns/pid").readlink()),
+            "linked": level == 1,  # git's folder is a link there, which is the copy's own to rename
+            "overlay": level == OVERLAY,
+            "namespaces": level > 1,
+            "shm": -1,
+        }
+        argv = (sys.executable, "-I", "-S", str(SCRIPT), json.dumps(facts))
+        view = SandboxView(project, layer, (SCRIPT,))
+        result = run(argv, view, limits=SandboxLimits(seconds=60), label=label, collect=False)
+        seen = {"outside": tree(outside) == before[0], "project": tree(project) == before[1]}
+        seen["the process lives"] = victim.poll() is None
+        for name, one in (("udp", udp), ("datagrams", datagrams), ("tcp", tcp), ("unix", unix), ("abstract", abstract)):
+            one.setblocking(False)
+            try:
+                one.accept() if one in (tcp, unix, abstract) else one.recv(1)
+                seen[name] = False
+            except BlockingIOError:
+                seen[name] = True
+        victim.kill()
+    home_file.unlink()
+    assert result.out, result.err
+    return json.loads(result.out), seen
+
+
+@pytest.fixture
+def done(request, tmp_path_factory):
+    level = request.param
+    if level not in _DONE:
+        label_of(level)
+        _DONE[level] = effects(level, tmp_path_factory.mktemp(f"escape{level}"))
+    return _DONE[level]
+
+
+def test_there_are_at_least_sixty():
+    assert len(escapes.TRIES) >= 60
+
+
+@pytest.mark.parametrize("done", LEVELS, indirect=True, ids=lambda level: f"level{level}")
+@pytest.mark.parametrize("name", escapes.TRIES)
+def test_no_try_gets_out(done, name):
+    assert done[0][name] is False
+
+
+@pytest.mark.parametrize("done", LEVELS, indirect=True, ids=lambda level: f"level{level}")
+def test_nothing_is_seen_outside(done):
+    assert all(done[1].values()), done[1]

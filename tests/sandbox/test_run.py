@@ -1,0 +1,308 @@
+"""A contained command runs, and what it changed is a change set; the project stays as it was."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rails.core.errors import CheckError
+from rails.sandbox import probe
+from rails.sandbox.layer import OverlayLayer
+from rails.sandbox.run import layer_for, run, start
+from rails.sandbox.view import Label, SandboxView
+from tests.sandbox.conftest import changed, label_of
+
+
+def digest(folder):
+    """Return a hash over every name, mode and byte of a folder."""
+    seen = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        info = path.lstat()
+        body = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+        seen.update(f"{path}{info.st_mode:o}".encode() + body)
+    return seen.hexdigest()
+
+
+def test_what_a_command_creates_changes_and_deletes_is_a_change_set_and_the_project_is_untouched(box):
+    before = digest(box.project)
+    result = box("echo new > new.txt; echo more >> src/a.py; rm src/b.py; mkdir -p deep/er; echo x > deep/er/x")
+    assert result.ok, result.out
+    assert changed(result) == {
+        "new.txt": b"new\n",
+        "src/a.py": b"A = 1\nmore\n",
+        "src/b.py": None,
+        "deep/er/x": b"x\n",
+    }
+    assert digest(box.project) == before
+
+
+def test_the_bytes_before_are_the_project_s_and_a_mode_is_kept(box):
+    result = box("echo changed >> tool.sh; printf x > run.sh; chmod 755 run.sh || true")
+    by_path = {str(change.path): change for change in result.changes.changes}
+    assert by_path["tool.sh"].before == b"#!/bin/sh\necho tool\n"
+    assert by_path["tool.sh"].mode == 0o755
+
+
+def test_a_second_command_sees_what_the_first_left_and_both_are_proposed(box):
+    box("echo one > one.txt; rm src/b.py")
+    result = box("cat one.txt; ls src; echo two > two.txt")
+    assert result.out == "one\na.py\n"
+    assert changed(result) == {"one.txt": b"one\n", "two.txt": b"two\n", "src/b.py": None}
+
+
+def test_what_is_dropped_is_gone_and_what_git_ignores_stays(box):
+    box("mkdir ignored; echo kept > ignored/x; echo gone > gone.txt; rm -r src; mkdir src; echo s > src/s")
+    box.layer.drop()
+    result = box("cat ignored/x; ls src; ls")
+    assert result.out.split() == ["kept", "a.py", "b.py", "ignored", "src", "tool.sh"]
+    assert not result.changes
+
+
+def test_what_is_proposed_on_a_state_that_is_gone_is_forgotten(box):
+    box("echo mine > src/a.py")
+    (box.project / "src" / "a.py").write_text("theirs\n")
+    result = box("cat src/a.py")
+    assert result.out == "theirs\n"
+    assert not result.changes
+
+
+@pytest.mark.parametrize("line", ["rm -r src", "rm -r src; mkdir src", "rm -r src; echo x > src"])
+def test_a_folder_that_is_gone_is_every_file_of_it(box, line):
+    found = changed(box(line))
+    assert found["src/a.py"] is None
+    assert found["src/b.py"] is None
+
+
+@pytest.mark.parametrize(
+    ("line", "path", "why"),
+    [
+        ("ln -s /etc/passwd out", "out", "a link"),
+        ("ln -s src/a.py inside", "inside", "a link"),
+        ("mkfifo pipe", "pipe", "a pipe"),
+        ("mkdir -p .git && echo x > .git/config", ".git/config", "no agent may write"),
+        ("python3 -c \"open('a b\\n', 'w')\"", "", "control or invisible"),
+        ("echo x > 'con.txt'", "con.txt", "device name"),
+        ("echo x > -rf", "-rf", "dash"),
+        ("cp /bin/true s; python3 -c \"import os; os.fchmod(os.open('s', os.O_RDWR), 0o4755)\"", "s", "set-user-id"),
+    ],
+)
+def test_what_no_change_may_hold_is_left_out_and_said(box, line, path, why):
+    result = box(line)
+    if not result.ok and box.label.level == 1:
+        pytest.skip("this cannot even be made at level 1")
+    assert not result.changes
+    assert path in " ".join(result.left_out)
+    assert why in " ".join(result.left_out)
+
+
+def test_a_hard_link_is_two_files_and_the_first_one_is_not_changed(box):
+    result = box("ln src/a.py linked; echo more >> linked")
+    assert (box.project / "src" / "a.py").read_bytes() == b"A = 1\n"
+    assert set(changed(result)) <= {"src/a.py", "linked"}
+
+
+def test_too_many_files_are_refused_as_a_whole(box):
+    with pytest.raises(CheckError, match="changed more than"):
+        box("for i in $(seq 150); do echo $i > f$i; done")
+
+
+def test_a_folder_that_is_a_link_in_the_project_is_not_looked_through(box, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x").write_text("secret")
+    (box.project / "dir").symlink_to(outside)
+    result = box("rm dir; mkdir dir; echo mine > dir/x; cat dir/x")
+    assert "secret" not in str(result)
+    assert "dir/x" not in changed(result)
+
+
+def test_a_time_limit_ends_everything_even_what_has_a_session_of_its_own(box):
+    started = time.monotonic()
+    result = box("setsid sleep 7171 & (sleep 7172 &) ; sleep 7173", seconds=0.3)
+    assert result.timed_out
+    assert time.monotonic() - started < 8
+    assert not left_running("717")
+
+
+def test_what_a_command_leaves_running_is_ended_with_it(box):
+    result = box("setsid sleep 7271 >/dev/null 2>&1 & setsid sh -c 'sleep 7272' >/dev/null 2>&1 & echo done")
+    assert result.out == "done\n"
+    assert not left_running("727")
+
+
+def left_running(number):
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if words[0].endswith(b"sleep") and any(word.startswith(number.encode()) for word in words[1:]):
+            found.append(entry)
+    return found
+
+
+HARNESS = """
+import sys
+from pathlib import Path
+from rails.sandbox import probe
+from rails.sandbox.run import layer_for, run
+from rails.sandbox.view import Label, SandboxView
+label = Label(int(sys.argv[1]), "test")
+project = Path(sys.argv[2])
+with layer_for(project, label=label) as layer:
+    run(("/bin/sh", "-c", "setsid sleep 7371 & echo up; sleep 7372"), SandboxView(project, layer), label=label,
+        on_output=lambda chunk: print(chunk.decode(), end="", flush=True))
+"""
+
+
+def test_a_sigkill_of_the_harness_leaves_no_process_and_no_mount(label, project):
+    argv = [sys.executable, "-c", HARNESS, str(label.level), str(project)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as harness:
+        assert harness.stdout.readline() == "up\n"
+        harness.kill()
+    for _ in range(500):  # by count and not by the clock: a machine that stood still has not waited
+        if not left_running("737"):
+            break
+        time.sleep(0.02)
+    assert not left_running("737")
+    assert "overlay" not in "".join(line for line in Path("/proc/mounts").read_text() if str(project.parent) in line)
+
+
+def test_the_next_owner_removes_what_a_killed_one_left(label, project, tmp_path, monkeypatch):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    left = layer_for(project, label=label)
+    os.close(left._lock)  # as a crash closes it
+    left._lock = -1
+    with layer_for(project, label=label) as layer:
+        assert not left.folder.exists()
+        assert layer.folder.exists()
+
+
+def test_output_is_bounded_at_both_ends_and_whole_in_a_file(label, project):
+    with layer_for(project, label=label) as layer:
+        file = layer.output / "1.txt"
+        line = "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last"
+        result = run(("/bin/sh", "-c", line), SandboxView(project, layer), label=label, keep=file)
+        assert result.out.startswith("first")
+        assert result.out.endswith("last\n")
+        assert len(result.out) < 1_100_000
+        assert file.stat().st_size == result.printed == 3_000_012
+
+
+def test_a_started_server_talks_over_pipes_and_is_gone_at_the_end(label, project):
+    with layer_for(project, label=label) as layer:
+        running = start(("/bin/sh", "-c", "read a; echo got $a; sleep 7471"), SandboxView(project, layer), label=label)
+        try:
+            running.process.stdin.write(b"x\n")
+            running.process.stdin.flush()
+            assert running.process.stdout.readline() == b"got x\n"
+        finally:
+            running.end()
+    assert not left_running("747")
+
+
+def test_a_started_server_outlives_the_thread_that_asked_for_it(label, project):
+    import threading
+
+    with layer_for(project, label=label) as layer:
+        made = []
+        view = SandboxView(project, layer)
+        thread = threading.Thread(target=lambda: made.append(start(("/bin/cat",), view, label=label)))
+        thread.start()
+        thread.join()
+        running = made[0]
+        try:
+            running.process.stdin.write(b"still\n")
+            running.process.stdin.flush()
+            assert running.process.stdout.readline() == b"still\n"
+        finally:
+            running.end()
+
+
+def test_exit_codes_and_signals_come_through(box):
+    assert box("exit 7").exit_code == 7
+    assert box("kill -9 $$").exit_code in (-9, 137)
+    assert "not found" in box("no-such-program").out
+
+
+def test_the_environment_is_built_and_holds_nothing_of_ours(box, monkeypatch):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-canary")
+    assert "canary" not in box("env; cat /proc/self/environ").out
+
+
+def test_limits_hold(box):
+    assert not box("head -c 3000000 /dev/zero > big", file_bytes=1_000_000).ok
+    code = "x = bytearray(3 << 30)"
+    assert "MemoryError" in box(("python3", "-c", code), memory=1 << 30).out
+
+
+def test_a_fork_bomb_is_bounded_and_ended(box):
+    code = "import os\nn = 0\nwhile n < 900:\n  try:\n    pid = os.fork()\n  except OSError: break\n"
+    code += "  if pid == 0:\n    import time; time.sleep(60)\n  n += 1\nprint(n)"
+    result = box(("python3", "-c", code), processes=60)
+    assert int(result.out) < 400
+
+
+def test_a_sandbox_that_cannot_be_made_is_an_error_and_nothing_weaker_is_tried(project, monkeypatch):
+    label_of(3)
+    monkeypatch.setattr(OverlayLayer, "OPTIONS", b"lowerdir=no-such-folder")
+    with OverlayLayer(project) as layer, pytest.raises(CheckError):
+        run(("/bin/sh", "-c", "touch ran"), SandboxView(project, layer), label=Label(3, "test"))
+    assert not (project / "ran").exists()
+
+
+def test_named_hosts_cannot_be_had_where_nothing_holds_the_network(project):
+    label = label_of(1)
+    with layer_for(project, label=label) as layer, pytest.raises(CheckError, match="named hosts"):
+        run(("/bin/true",), SandboxView(project, layer), ("example.org",), label=label)
+
+
+def test_what_a_probe_finds_open_is_in_the_label(monkeypatch):
+    label_of(2)
+    monkeypatch.setattr(probe, "_tries", lambda _: {name: name != "UDP" for name in probe._ABOUT})
+    found = probe.at_level(2)
+    assert found.open == ("network",)
+    assert not found.contained
+    assert str(found).startswith("contained: files, processes")
+    assert str(found).endswith("Not contained: network")
+
+
+def test_a_probe_that_did_not_answer_counts_as_one_that_got_out(monkeypatch):
+    label_of(2)
+    monkeypatch.setattr(probe, "_tries", lambda _: {})
+    assert probe.at_level(2).level == 0
+
+
+def test_without_anything_the_label_says_so_and_what_to_install(monkeypatch):
+    monkeypatch.setattr(probe.bubblewrap, "find", lambda *_: "")
+    monkeypatch.setattr(probe.landlock, "landlock_version", lambda: 0)
+    found = probe._best()
+    assert found.level == 0
+    assert "NOT contained" in str(found)
+    assert "apt-get install bubblewrap" in str(found)
+
+
+def test_the_profile_for_macos_denies_by_default_and_names_only_the_copy_as_writable(project):
+    from rails.sandbox import seatbelt
+    from rails.sandbox.layer import CopyLayer
+
+    with CopyLayer(project) as layer:
+        text = seatbelt.profile(SandboxView(project, layer))
+        assert text.startswith("(version 1)\n(deny default)\n")
+        assert "(deny network*)" in text
+        writes = [line for line in text.splitlines() if "file-write*" in line and "subpath" in line]
+        assert writes == [f'(allow file-write* (subpath "{layer.root}") (subpath "{layer.temporary}"))']
+
+
+def test_a_folder_that_says_it_is_opaque_is_not_believed(box):
+    if box.label.level != 3:
+        pytest.skip("only an overlay has such folders")
+    code = "import os; os.setxattr('src', 'user.overlay.opaque', b'y'); open('src/new', 'w')"
+    assert set(changed(box(("python3", "-c", code)))) == {"src/new"}
