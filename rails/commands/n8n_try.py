@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -20,12 +21,14 @@ from rails.n8n.try_run.context import CodeRunner
 from rails.n8n.try_run.dates import DateTime
 from rails.n8n.try_run.durations import zone
 from rails.n8n.try_run.engine import TrySetting, start_of, try_workflow
-from rails.n8n.try_run.values import NodeFault, NotModelled
+from rails.n8n.try_run.values import NodeFault, NotModelled, OverBudget
 from rails.processes import programs
 
 #: Files beside the workflow among which another is looked for.
 _MOST_FILES: Final = 500
 _CODE_SECONDS: Final = 10.0
+#: All runs of Node together: code that runs for each item starts one for each.
+_ALL_CODE_SECONDS: Final = 60.0
 
 
 def try_flow(options: argparse.Namespace, words: list[str]) -> int:
@@ -132,7 +135,14 @@ def _runner(workflow: Workflow, file: Path) -> CodeRunner | None:
     )
     if sys.stdin.readline().strip() != "yes":
         raise UsageError("Nothing was run. Leave --run-code out: Code nodes are then modelled, without Node.")
-    return lambda code, given: _run_code(node, code, given)
+    until = time.monotonic() + _ALL_CODE_SECONDS
+
+    def run(code: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        if time.monotonic() >= until:
+            raise OverBudget(f"{_ALL_CODE_SECONDS:g} seconds for all Code nodes")
+        return _run_code(node, code, given)
+
+    return run
 
 
 def _run_code(node: str, code: str, given: Mapping[str, Any]) -> Any:  # noqa: ANN401

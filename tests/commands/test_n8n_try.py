@@ -98,6 +98,14 @@ def test_code_runs_with_node_only_after_a_typed_yes(folder, capsys, monkeypatch)
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_all_code_together_is_bounded_in_time(folder, capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    monkeypatch.setattr("rails.commands.n8n_try._ALL_CODE_SECONDS", 0.0)
+    assert main(with_code(folder, "return []")) == 1
+    assert "bound" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 def test_an_error_of_code_that_node_runs_is_the_node_s_error(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
     assert main(with_code(folder, "throw new Error('no ' + $('Every morning').first().json.id)")) == 1

@@ -184,3 +184,13 @@ def test_sub_node_inputs_follow_the_parameters(short, version, parameters, kind,
     sub = node("Sub", "n8n-nodes-community.sub")
     value = workflow(START, root, sub, connections={"Sub": {kind: [[to("Root", kind)]]}})
     assert ("N8N033" not in rules(value)) == sound
+
+
+def test_a_switch_whose_fallback_is_one_of_its_outputs_has_no_more(catalogue):
+    from rails.n8n.nodes import ports
+    from rails.n8n.nodes.catalogue import current
+
+    description = current().describe("n8n-nodes-base.switch", 3)
+    values = {"rules": {"values": [{}, {}]}, "options": {"fallbackOutput": 1}}
+    assert len(ports.outputs(description, values, 3)) == 2
+    assert len(ports.outputs(description, {**values, "options": {"fallbackOutput": "extra"}}, 3)) == 3

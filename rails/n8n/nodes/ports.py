@@ -250,7 +250,7 @@ def _switch(values: ParameterValues, version: float) -> tuple[Port, ...]:
         return (_MAIN,) * _count(values, "outputsAmount" if version < 3 else "numberOutputs", 4)
     if version < 3:
         return (_MAIN,) * len(_rows(values, "rules", "rules"))
-    extra = 1 if _word(values, "options", "fallbackOutput") == "extra" else 0
+    extra = 1 if _at(values, "options", "fallbackOutput") == "extra" else 0  # it may be the number of an output
     return (_MAIN,) * (len(_rows(values, "rules", "values")) + extra)
 
 
