@@ -86,7 +86,7 @@ def ignored(project: Path, names: Collection[str]) -> set[str]:
     from rails.git.program import CLEAN, run_git
 
     try:
-        _repository(project)
+        repository(project)
     except UsageError:
         return set()
     code, out, complaint = run_git(
