@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
+from rails.core import limits
 from rails.core.changes import ChangeSet, FileChange
 from rails.core.dataclass import replace
 from rails.core.errors import CheckError, Refusal, UsageError
@@ -224,15 +225,19 @@ class Gate:
                 self._verdict([file], [], executing=False)
 
     def close(self) -> None:
-        """Stop every tool."""
-        with self._turn:
-            self._closed = True
+        """Stop every tool; a judgement that hangs in one of them ends with it, and is not waited for longer."""
+        self._closed = True
+        alone = self._turn.acquire(timeout=limits.GATE_CLOSE_SECONDS)
+        try:
             if self._owns_pool:
                 self._context.pool.close()
-            for resource in self._context.resources.values():
+            for resource in [*self._context.resources.values()]:
                 resource.close()
             self._context.resources.clear()
             self._overlay.close()
+        finally:
+            if alone:
+                self._turn.release()
 
     def __enter__(self) -> Self:
         return self
