@@ -159,10 +159,12 @@ class ProgressScreen:
                 self._use(record.llm_model_used, usage)
             case FeedbackSent() as event:
                 self._feedback(event, record.message)
-            case ErrorEvent(error=error, limit=limit):
+            case ErrorEvent(error=error, limit=limit, trace=trace):
                 self.line(f"  {one_line(record.message, 400)} {one_line(error, 400)}", "red")
                 if limit is not None:
                     self._debug("debug_exceeded", max=f"{limit}")
+                for line in (trace or "").splitlines() if self.debug else ():
+                    self.line(f"    {one_line(line, 200)}", "dim")
             case SessionResumed():
                 self.line(f"  {one_line(record.message, 200)}", "cyan")
             case OverseerAlert(severity=severity, evidence=evidence):

@@ -10,6 +10,7 @@ A :class:`RailsError` is an exception: the operator should hear it; ``rails.cli`
     │   └── StaleError         exit 3   a file changed between the look and the write
     ├── LogError               exit 3   the session log could not be written or read
     ├── CheckError             exit 3   a required check crashed, timed out or is missing
+    ├── TimeUpError            exit 1   the time that a session was given is used up
     ├── UnansweredError        exit 1   nobody answered an approval in time; the run can go on later
     └── ModelError             exit 3   the model could not be reached or answered unusably
         └── ModelRetryable     exit 3   the same, but worth another try
@@ -82,6 +83,12 @@ class LogError(RailsError):
 
 class CheckError(RailsError):
     """A required check crashed, timed out or is missing. Not the agent's fault."""
+
+
+class TimeUpError(RailsError):
+    """The time that the session was given is used up, in the middle of something. That is left, and nothing follows."""
+
+    exit_code = EXIT_FINDINGS
 
 
 class UnansweredError(RailsError):

@@ -89,6 +89,8 @@ PAGE_UNREAD_SECONDS: Final = 30.0
 CHECK_SECONDS: Final = 60.0
 #: For the slow checks of a proposal that goes back to the agent anyway; what has no answer by then is pending.
 PENDING_SECONDS: Final = 0.5
+#: How long the end of a gate waits for a judgement that is going on.
+GATE_CLOSE_SECONDS: Final = 2.0
 COMMAND_SECONDS: Final = 60.0
 MODEL_SILENCE_SECONDS: Final = 300.0
 #: Reaching a model's server; a proxy that does not answer should be noticed soon.

@@ -42,7 +42,6 @@ from rails.edits.placeholders import lost_lines
 from rails.edits.plan_result import EditError, EditResult, Plan
 from rails.edits.safe_files import UnsafeFileError, Workspace, opened
 from rails.edits.stale import KnownFiles, kept_note
-from rails.edits.workflow import workflow_edit
 
 
 def plan(
@@ -248,6 +247,8 @@ class _Planner:
 
     def edit_workflow(self, request: ToolRequest) -> None:
         """edit_workflow: an n8n workflow by operations; what they come to is one exact edit of the whole file."""
+        from rails.edits.workflow import workflow_edit  # n8n, which few answers need
+
         draft = self.draft(request, request.parameters.get("file_path"))
         if draft is None:
             return

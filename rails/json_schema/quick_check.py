@@ -111,6 +111,34 @@ def fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
     )
 
 
+def surely_fits(schema: SchemaValue, value: Json, depth: int = 0) -> bool:
+    """Return whether ``value`` satisfies ``schema`` for certain, objects closed; ``False`` says nothing.
+
+    Only where every keyword is one of those that are looked at here; the full check loads a library for it.
+    """
+    if not isinstance(schema, dict) or depth > _DEPTH or not schema.keys() <= _CERTAIN or not _fits_type(schema, value):
+        return False
+    if isinstance(value, str):
+        low, high = schema.get("minLength", 0), schema.get("maxLength", len(value))
+        return isinstance(low, int) and isinstance(high, int) and low <= len(value) <= high
+    if isinstance(value, int) and not isinstance(value, bool):
+        low, high = schema.get("minimum", value), schema.get("maximum", value)
+        return isinstance(low, int) and isinstance(high, int) and low <= value <= high
+    if isinstance(value, dict):
+        known, needed = schema.get("properties"), schema.get("required", [])
+        if not isinstance(known, dict) or not isinstance(needed, list) or schema.get("additionalProperties", False):
+            return False
+        inside = all(name in known and surely_fits(known[name], one, depth + 1) for name, one in value.items())
+        return inside and all(name in value for name in needed)
+    return isinstance(value, bool) and "type" in schema
+
+
+_CERTAIN: Final = frozenset(
+    {"type", "description", "title", "default", "examples", "minLength", "maxLength", "minimum", "maximum"}
+    | {"properties", "required", "additionalProperties"}
+)
+
+
 def _is_text(schema: Mapping[str, Json]) -> bool:
     """Return whether every text fits ``schema``."""
     return schema.get("type") == "string" and (len(schema) == 1 or schema.keys() <= _SAYS_NOTHING_MORE)

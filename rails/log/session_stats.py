@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Final
 
 from rails.core.conversation import Usage
 from rails.core.events.approval import HumanDecision
+from rails.core.events.base import Event
 from rails.core.events.changes import ChangeRefused, CheckpointEvent, GateVerdict, Undo
 from rails.core.events.record import Record
 from rails.core.events.session import (
@@ -37,6 +39,27 @@ from rails.core.verdict import Verdict
 _SPARK: Final = 40
 _LANDMARKS: Final = 300
 _MODELS: Final = 200
+
+
+#: What is counted of events without reading them.
+_COUNTED: Final[Mapping[type[Event], str]] = {
+    **{LlmResponse: "turns", McpRequestFormulated: "requests", Undo: "undone"},
+    **dict.fromkeys((ToolRequestValidationFailed, ChangeRefused), "refused"),
+    **dict.fromkeys((LlmError, ErrorEvent), "errors"),
+}
+_LANDMARK: Final = {AgentEngage, AgentFinished, Escalation, Handoff, WorkflowEnd}
+_READ: Final = frozenset(
+    {
+        LlmResponse,
+        CorrectionEvent,
+        GateVerdict,
+        HumanDecision,
+        CheckpointEvent,
+        HumanSteered,
+        WorkflowStart,
+        WorkflowEnd,
+    }
+)
 
 
 @dataclass(slots=True)
@@ -89,47 +112,41 @@ class SessionStats:
         self.records = record.seq
         _remember(self.agents, record.agent_role)
         _remember(self.models, record.llm_model_used)
+        kind = record.kind
+        if count := _COUNTED.get(kind):
+            setattr(self, count, getattr(self, count) + 1)
+        if kind in _LANDMARK:
+            self._landmark(record)
+        if kind is FeedbackSent:
+            self.told = record.seq
+        if kind is SessionResumed:
+            self.outcome = self.message = ""
+        if kind in _READ:
+            self._read(record)
+
+    def _read(self, record: Record) -> None:
+        """Count what the fields of an event say."""
         match record.event:
             case LlmResponse(usage=usage):
-                self.turns += 1
                 self.input_tokens += usage.input_tokens
                 self.output_tokens += usage.output_tokens
                 self.cached_tokens += usage.cache_read_tokens
                 self._use(record.llm_model_used, usage)
             case CorrectionEvent(usage=usage):
                 self._use(record.llm_model_used, usage)
-            case McpRequestFormulated():
-                self.requests += 1
-            case ToolRequestValidationFailed() | ChangeRefused():
-                self.refused += 1
             case GateVerdict(verdict=verdict):
                 self._verdict(verdict)
-            case HumanDecision(answer=answer) if answer != "dry_run":
+            case HumanDecision(answer=answer):
                 self._decision(agreed=answer == "approve")
             case CheckpointEvent(paths=paths):
                 for path in paths:
                     _remember(self.paths, path)
-            case LlmError() | ErrorEvent():
-                self.errors += 1
-            case Undo():
-                self.undone += 1
-            case _:
-                self._frame(record)
-
-    def _frame(self, record: Record) -> None:
-        """Count a record around the turns: how the session begins and ends, and how far its plan is."""
-        match record.event:
             case WorkflowStart(task=task, limits=limits):
                 self.task = task or record.message
                 self.start, self.limits = record.seq, object_to_json(limits)
             case WorkflowEnd(outcome=outcome):
                 self.outcome, self.message = outcome or "ended", record.message
-                self._landmark(record)
-            case SessionResumed():
-                self.outcome = self.message = ""
-            case FeedbackSent():
-                self.told = record.seq
-            case AgentEngage() | AgentFinished() | Escalation() | Handoff() | HumanSteered(about="handoff"):
+            case HumanSteered(about="handoff"):
                 self._landmark(record)
 
     def _landmark(self, record: Record) -> None:
@@ -167,7 +184,7 @@ def _remember(known: list[str], value: str) -> None:
 
 def _worked(last: str, record: Record) -> float:
     """Return the seconds since the record before; what passed before a session was resumed is not work."""
-    if not last or isinstance(record.event, SessionResumed):
+    if not last or record.kind is SessionResumed:
         return 0.0
     try:
         return max(0.0, (datetime.fromisoformat(record.timestamp) - datetime.fromisoformat(last)).total_seconds())

@@ -254,8 +254,7 @@ class _Reading:
         self._chars += len(text)
         if self._chars > limits.ANSWER_CHARS:
             self.ended = True
-        if block.kind == "text" and text:
-            yield TextDelta(text)
+        yield TextDelta(text if block.kind == "text" else "")  # an empty one says that the answer goes on
 
     def _count(self, usage: Mapping[str, Any] | None) -> None:
         self._usage |= {name: count for name, count in (usage or {}).items() if isinstance(count, int)}

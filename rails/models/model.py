@@ -25,6 +25,8 @@ class Model(Protocol):
     def stream(self, *, system: str, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Iterator[Delta]:
         """Answer ``messages``: pieces of text as they come, and last, exactly once, an ``Answer``.
 
+        An empty piece says that the answer goes on where it has no text just now.
+
         The answer holds every tool call's arguments as the text that the model sent. Raises
         ModelRetryable for a passing fault and ModelError for one that another try will not cure;
         pieces that were already given out stay valid.

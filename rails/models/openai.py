@@ -206,9 +206,11 @@ class _Reading:
             self._usage = _usage(usage)
         for choice in (event.get("choices") or ())[:1]:
             delta = choice.get("delta") or {}
-            if text := delta.get("content"):
+            text = delta.get("content") or ""
+            if text:
                 self._text.append(text)
                 self._grow(len(text))
+            if any(delta.values()):  # a chunk without text says that the answer goes on
                 yield TextDelta(text)
             for call in delta.get("tool_calls") or ():
                 self._call(call)

@@ -50,7 +50,8 @@ class AnswerParser:
     ``tools`` are the tools that exist; ``id_prefix`` makes request ids unique in a session; ``dialects``
     names further wire formats to read (``parsing.call_formats.optional``; UsageError for one that does not exist).
     ``report_unread_calls``: in a whole answer in which nothing was read, refuse calls that stand where none is read
-    (``rails.parsing.unread_calls``), so that their author hears of it.
+    (``rails.parsing.unread_calls``), so that their author hears of it. Patches and named blocks of such an answer are
+    requests of the tools ``proposed_to`` (``rails.parsing.proposals``), by default all: those that the author may use.
     """
 
     def __init__(
@@ -60,7 +61,9 @@ class AnswerParser:
         id_prefix: str = "r",
         dialects: Collection[str] = (),
         report_unread_calls: bool = False,
+        proposed_to: ToolSchemas | None = None,
     ) -> None:
+        self._proposed_to = tools if proposed_to is None else proposed_to
         self._tools, self._prefix, self._reports_unread_calls = tools, id_prefix, report_unread_calls
         self._decoder: codecs.IncrementalDecoder | None = None
         self._dialects = optional.check_dialects(frozenset(dialects))
@@ -156,7 +159,7 @@ class AnswerParser:
     def _look_again(self, late: list[ParseEvent]) -> None:
         """Take patches and named blocks, and refuse other calls; nothing was taken out of the prose, so it is all."""
         text = "".join(self._prose)
-        for found in (*(proposed := tuple(find_proposals(text, self._tools))), *self._unread(text, proposed)):
+        for found in (*(proposed := tuple(find_proposals(text, self._proposed_to))), *self._unread(text, proposed)):
             outcome = self._numbered(found)
             self._blocks[_id(outcome)] = (found.start, found.end)
             self._complete([outcome], late)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
+from rails.core.builtin_tools import EDIT_FILE, WRITE_FILE
 from rails.core.errors import Refusal
 from rails.core.text import line_column
 from rails.core.tool_request import RawRequest
@@ -67,8 +68,8 @@ class _Block(NamedTuple):
 
 def find_proposals(text: str, tools: ToolSchemas) -> Iterator[RawRequest | Refusal]:
     """Yield a request for each change that the blocks of ``text`` ask for; only refusals where one cannot be read."""
-    if len(text) > _CHARS:
-        return
+    if len(text) > _CHARS or not any(tool.name in tools for tool in (WRITE_FILE, EDIT_FILE)):
+        return  # who may not edit shows what it writes
     blocks = [block for block in _blocks(text, tools) if block.outcomes]
     found = [_judged(text, block, outcome, tools) for block in blocks for outcome in block.outcomes]
     refused = [one for one in found if isinstance(one, Refusal)]

@@ -14,7 +14,7 @@ from typing import Final
 
 from rails.agents.prompt import first_message
 from rails.core.conversation import Message, ModelAnswer, NativeResult, TextPart
-from rails.core.errors import ModelError, ModelRetryable, UnansweredError
+from rails.core.errors import ModelError, ModelRetryable, TimeUpError, UnansweredError
 from rails.core.events.approval import HumanDecision
 from rails.core.events.changes import ChangeRefused, GateVerdict, ToolExecutionResult
 from rails.core.events.record import Record
@@ -164,6 +164,8 @@ class AgentLoop:
                 return self._give_up(why)
             try:
                 turn = self._next_turn()
+            except TimeUpError as error:
+                return self._give_up(self.state.budget.spent() or str(error))
             except ModelError as error:
                 return Ending("model_failed", f"{error} Nothing is lost: ai-rails run --resume {self._session}")
             except UnansweredError as error:

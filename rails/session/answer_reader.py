@@ -34,11 +34,17 @@ class AnswerReader:
         self._announced = 0
         dialects = {*context.dialects, *context.agent.dialects, *dialects_of(context.model.name)}
         self._parser = AnswerParser(
-            context.registry.shapes(), id_prefix=f"t{number}.", dialects=dialects, report_unread_calls=True
+            context.registry.shapes(),
+            id_prefix=f"t{number}.",
+            dialects=dialects,
+            report_unread_calls=True,
+            proposed_to=context.registry.shapes(context.agent.name),
         )
 
     def feed(self, text: str) -> None:
         """Take the next piece."""
+        if not text:
+            return
         if self._live:
             self._aside("the answer was shown", lambda: self._context.on_text(text))
         if self._fault is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -75,11 +76,15 @@ class SessionBudget:
             self.use(usage, model)
         self.started -= seconds
 
+    def time_left(self) -> float:
+        """Return the seconds that are left; infinity where time has no bound."""
+        return math.inf if self.max_seconds is None else self.max_seconds - (time.monotonic() - self.started)
+
     def spent(self) -> str | None:
         """Say which bound is reached, if one is."""
         if self.max_tokens is not None and self.tokens >= self.max_tokens:
             return f"the budget of {self.max_tokens} tokens is used up ({self.tokens} used)"
-        if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
+        if self.max_seconds is not None and self.time_left() <= 0:
             return f"the budget of {self.max_seconds:.0f} seconds is used up"
         if self.max_cost is not None and self.unpriced:
             return f"no price is known for {self.unpriced}, so the budget of {self.max_cost:g} (money) cannot be kept"

@@ -1,7 +1,8 @@
 """An exception in a turn becomes an outcome: the log gets the traceback, the operator and the agent a sentence.
 
 Passed on are the errors that end or pause a session by design: the log cannot be written, the model cannot be
-reached, nobody answered in time. Every other one leaves the session standing, and it can be resumed.
+reached, nobody answered in time, the session's time is up. Every other one leaves the session standing, and it can
+be resumed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import traceback
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from rails.core.errors import LogError, ModelError, RailsError, UnansweredError
+from rails.core.errors import LogError, ModelError, RailsError, TimeUpError, UnansweredError
 from rails.core.events.base import Event
 from rails.core.events.session import ErrorEvent
 from rails.core.text import one_line
@@ -18,7 +19,7 @@ from rails.session import feedback
 from rails.session.feedback import RequestResult
 
 T = TypeVar("T")
-_PASSED_ON: Final = (LogError, ModelError, UnansweredError)
+_PASSED_ON: Final = (LogError, ModelError, TimeUpError, UnansweredError)
 #: Frames of a traceback that are kept, the innermost, and characters of them all.
 _FRAMES: Final = 30
 _CHARS: Final = 12_000
@@ -50,8 +51,9 @@ def fault_event(doing: str, error: BaseException) -> ErrorEvent:
     where = traceback.extract_tb(error.__traceback__)[-1:]
     place = f" ({where[0].name}, line {where[0].lineno})" if where else ""
     lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-_FRAMES)
+    what = f"{type(error).__name__}: {one_line(str(error), 200)}{place}"
     return ErrorEvent(
         f"AI-Rails itself failed while {doing}.",
-        f"{type(error).__name__}: {one_line(str(error), 200)}{place}. The session goes on; the log has the traceback.",
+        f"{what}. The session goes on; the log has the traceback (--debug shows it).",
         trace="".join(lines)[-_CHARS:],
     )

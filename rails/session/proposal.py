@@ -6,14 +6,16 @@ of an answer are one unit: whatever fails on the way, none of them is written.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from rails.approval.decision import request_for_changes, sign_changes
 from rails.core.changes import ChangeSet
-from rails.core.errors import StaleError, WorkspaceError
+from rails.core.errors import StaleError, TimeUpError, WorkspaceError
 from rails.core.events.changes import (
     ChangePlanned,
     ChangeRefused,
@@ -24,6 +26,7 @@ from rails.core.events.changes import (
     changes_in_words,
 )
 from rails.core.events.session import ErrorEvent
+from rails.core.time_limit import run_within
 from rails.core.tool_request import ToolRequest
 from rails.core.verdict import Verdict
 from rails.edits.apply import Applied, apply, read_file, recover
@@ -94,7 +97,12 @@ def carry_out_plan(
 
 def _judged(context: TurnContext, ids: tuple[str, ...], changes: ChangeSet) -> Verdict:
     started = time.monotonic()
-    verdict = context.gate.judge(changes, agent=context.agent.name)
+    judge = partial(context.gate.judge, changes, agent=context.agent.name)
+    left = context.time_left()
+    try:
+        verdict = judge() if math.isinf(left) else run_within(left, judge, "the gate")
+    except TimeoutError:
+        raise TimeUpError("The time of the session was used up while the checks ran. Nothing was written.") from None
     context.publish(GateVerdict(ids, ms_since(started), verdict.proposal.diff(), verdict))
     return verdict
 

@@ -306,6 +306,7 @@ class Session:
             dialects=self.job.dialects,
             from_project=frozenset(name for name, one in self.registry.definitions.items() if not one.trusted),
             on_text=self.on_text,
+            time_left=self.state.budget.time_left,
         )
 
 

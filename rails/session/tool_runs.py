@@ -6,6 +6,7 @@ from functools import partial
 
 from rails.approval.decision import Decision, sign_tool
 from rails.core.dataclass import replace
+from rails.core.errors import TimeUpError
 from rails.core.events.changes import ExecutionStarted, ToolExecutionResult
 from rails.core.tool_request import ToolRequest, ToolResult
 from rails.session import feedback
@@ -38,8 +39,10 @@ def carry_out_tool(context: TurnContext, request: ToolRequest, decision: Decisio
 def _run(context: TurnContext, request: ToolRequest) -> RequestResult:
     definition = context.registry.get(request.tool_name)
     assert definition is not None, "a validated request has a definition"
-    kept, contain = kept_back(context, request), context.contained.contain
-    runners = context.registry.runners
+    kept, contain, left = kept_back(context, request), context.contained.contain, context.time_left()
+    if left <= 0:
+        raise TimeUpError(f"The time of the session was used up; {request.tool_name} was not run.")
+    definition, runners = replace(definition, timeout_s=min(definition.timeout_s, left)), context.registry.runners
     run = partial(dispatch.run_request, request, definition, context.project, runners, kept, contain=contain)
     result = attempted(context.publish, (request.id,), f"{request.tool_name} ran", run)
     if isinstance(result, RequestResult):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -38,6 +39,7 @@ class TurnContext:
     can be merged. ``from_project`` names the tools whose definition comes from the project
     itself: their approval says so. ``returned`` are the texts that its tools gave it, so that a call which only
     repeats one of them is known. ``contained`` runs commands. ``on_text`` gets each piece of streamed text.
+    ``time_left`` says how many seconds the session still has.
     """
 
     project: Path
@@ -57,6 +59,7 @@ class TurnContext:
     correction: Correction = "syntax"
     dialects: Sequence[str] = ()
     on_text: Callable[[str], object] = field(default=lambda _: None)
+    time_left: Callable[[], float] = field(default=lambda: math.inf)
     returned: ReturnedTexts = field(default_factory=ReturnedTexts, repr=False, compare=False)
 
     def publish(self, event: Event) -> None:

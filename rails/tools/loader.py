@@ -118,11 +118,6 @@ def _locate(source: str, document: JsonDocument, reader: DefinitionReader) -> It
         yield Mistake(source, line, place_text(problem.place), problem.message, problem.fix)
 
 
-def schema_file() -> Path:
-    """Return the JSON Schema of the definition format, for editors."""
-    return Path(__file__).with_name("definition.schema.json")
-
-
 def place_text(place: JsonPlace) -> str:
     """Return ``("a", 0, "b")`` as ``a[0].b``."""
     text = ""

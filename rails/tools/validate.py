@@ -26,7 +26,7 @@ from rails.data_formats.strict_json import ParsedJson
 from rails.json_schema.allowed import nearest_name, quoted_json
 from rails.json_schema.coerce import BrokenText, Coercion, Conversion, SchemaParts
 from rails.json_schema.explain import SchemaFault, paired, place_in_words
-from rails.json_schema.quick_check import SchemaValue
+from rails.json_schema.quick_check import SchemaValue, surely_fits
 from rails.json_schema.validator import IN_PLACE, SchemaValidator, schema_faults, validator_for
 from rails.tools import aliases
 from rails.tools.registry import Definition, Registry
@@ -89,7 +89,8 @@ def examine(definition: Definition, parameters: Mapping[str, Json], *, nulls_are
         notes += _drop_unknown(values, schema)
     found += [_broken_text(place, broken) for place, broken in coercion.broken]
     told = {fault.place for fault in found}
-    found += paired([fault for fault in schema_faults(_validator(definition), values) if fault.place not in told])
+    if not surely_fits(schema, values):
+        found += paired([fault for fault in schema_faults(_validator(definition), values) if fault.place not in told])
     if not found:
         notes += _fill_defaults(values, schema)
     return Examined(values, tuple(notes), tuple(found))

@@ -13,6 +13,8 @@ from rails.edits.safe_files import DISK
 
 from .helpers import change, save, step
 
+#: Of the calls, those at which the suite kills; tests/prove takes all.
+EACH = 5
 OLD, NEW, NEWER = b"old\n" * 500, b"new\n" * 700, b"newer\n" * 600
 
 
@@ -99,6 +101,11 @@ def undo_all(project: Path) -> None:
     history = History(project)
     while any(s.kind == "change" and not s.undone for s in history.steps()):
         history.undo()
+
+
+def calls(count: int) -> range:
+    """Return which of ``count`` calls to be killed at: each n-th, or all where AI_RAILS_EVERY_CALL is set."""
+    return range(1, count + 1, 1 if os.environ.get("AI_RAILS_EVERY_CALL") else EACH)
 
 
 def killed(job: Callable[[], None]) -> int:

@@ -111,6 +111,15 @@ def test_a_patch_in_an_answer_with_a_tool_request_is_not_taken():
     assert [request.tool_name for request in reader.flush("end_turn").requests] == ["read_file"]
 
 
+def test_who_may_not_edit_only_shows_what_it_writes():
+    for role, tools in (("code-review", []), ("coder", ["edit_file"])):
+        reader = AnswerParser(registry().shapes(), report_unread_calls=True, proposed_to=registry().shapes(role))
+        reader.feed(case("diff-git"))
+        found = reader.flush("end_turn")
+        assert [request.tool_name for request in found.requests] == tools
+        assert not found.refusals
+
+
 def test_what_is_read_names_its_form_and_its_place():
     shapes, text = registry().shapes(), case("diff-two-files")
     found = with_proposals(parse(text, shapes), text, shapes)

@@ -85,6 +85,22 @@ def test_killed_at_every_system_call(tmp_path):
     assert kills * STRIDE >= 500
 
 
+@pytest.mark.timeout(3_600)
+def test_killed_at_every_call_of_ours_and_of_git():
+    """The suite takes some of these calls; here it takes all of them."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/edits/test_kills.py"]
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "AI_RAILS_EVERY_CALL": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3_000,
+    )
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.timeout(14_400)
 def test_a_long_walk_is_what_the_model_says(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda _: None)

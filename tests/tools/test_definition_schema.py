@@ -1,6 +1,7 @@
 """The published JSON Schema of the definition format agrees with the loader."""
 
 import json
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,8 @@ from rails.core.builtin_tools import BUILTIN_TOOLS
 from rails.json_schema import allowed
 from rails.tools.definition_fields import KNOWN_KEYS
 from rails.tools.describe import starter
-from rails.tools.loader import schema_file
 
-SCHEMA = json.loads(schema_file().read_text(encoding="utf-8"))
+SCHEMA = json.loads(resources.files("rails.tools").joinpath("definition.schema.json").read_text("utf-8"))
 VALIDATOR = Draft202012Validator(SCHEMA)
 HERE = Path(__file__).parent
 GOOD = [*builtin_folder("mcp_definitions").glob("*.json"), *(HERE / "original_definitions").glob("*.json")]

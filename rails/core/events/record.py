@@ -99,6 +99,11 @@ class Record(msgspec.Struct, frozen=True, dict=True):
     hash: str
     v: int = FORMAT_VERSION
 
+    @property
+    def kind(self) -> type[Event]:
+        """The class of the event, known without reading it."""
+        return BY_TYPE.get(self.event_type, UnknownEvent)
+
     @cached_property
     def event(self) -> Event:
         """What happened, read from the details on first use."""

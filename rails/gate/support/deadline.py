@@ -7,13 +7,12 @@ answer by then goes on in the background, is "pending" in the verdict, and is kn
 
 from __future__ import annotations
 
-import queue
-import threading
 import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from rails.core import limits
+from rails.core.time_limit import run_within
 from rails.gate.support.language import PendingError
 
 T = TypeVar("T")
@@ -40,19 +39,7 @@ class Deadline:
         """Return what ``work`` returns, or raise PendingError when the budget is used up; it goes on then."""
         if not self.started:
             return work()
-        done: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
-
-        def run() -> None:
-            try:
-                done.put((work(), None))
-            except Exception as error:  # raised again below, in the caller's thread
-                done.put((None, error))
-
-        threading.Thread(target=run, daemon=True, name="a pending check").start()
         try:
-            value, error = done.get(timeout=max(0.0, self._deadline - time.monotonic()))
-        except queue.Empty:
+            return run_within(self._deadline - time.monotonic(), work, "a pending check")
+        except TimeoutError:
             raise PendingError from None
-        if error is not None:
-            raise error
-        return value  # type: ignore[return-value]

@@ -56,6 +56,15 @@ _FACETS: Final = {
 _SILENT: Final = frozenset({"before_sha256", "after_sha256", "digest", "definition_digest", "blob"})
 
 
+#: What is true of every event of a class, and the classes whose fields tell more.
+_STATES: Final[Mapping[type[Event], tuple[str, ...]]] = {
+    **dict.fromkeys((ToolRequestValidationFailed, ChangeRefused, OutputRefused), ("failed", "refused")),
+    **dict.fromkeys((LlmError, ErrorEvent), ("failed", "error")),
+    **{Escalation: ("escalated",), Undo: ("undone",), LogRecovered: ("recovered",)},
+}
+_TELLING: Final = {GateVerdict, ToolExecutionResult, HumanDecision, McpRequestFormulated, ToolRequestValidated}
+
+
 @dataclass(frozen=True, slots=True)
 class Words:
     """A record as search sees it. ``body`` and ``parts`` are words with a space before, between and after."""
@@ -91,7 +100,7 @@ def searchable_words(record: Record, load: Callable[[str], str] | None = None) -
     facets |= {("role", record.agent_role.lower())} if record.agent_role else set()
     facets |= {("model", record.llm_model_used.lower())} if record.llm_model_used else set()
     _walk(record.details, "", texts, facets, load)
-    facets |= {("is", state) for state in _states(record.event)}
+    facets |= {("is", state) for state in _states(record)}
     text = "\n".join(texts)[: limits.INDEX_CHARS]
     compounds = [
         word
@@ -126,27 +135,18 @@ def _walk(
             _walk(item, name, texts, facets, load)
 
 
-def _states(event: Event) -> Iterator[str]:
-    """Yield the words that may stand behind ``is:``."""
-    match event:
-        case ToolRequestValidationFailed() | ChangeRefused() | OutputRefused():
-            yield from ("failed", "refused")
-        case Escalation():
-            yield "escalated"
-        case LlmError() | ErrorEvent():
-            yield from ("failed", "error")
+def _states(record: Record) -> Iterator[str]:
+    """Yield the words that may stand behind ``is:``; only events whose fields tell more are read."""
+    yield from _STATES.get(record.kind, ())
+    match record.event if record.kind in _TELLING else None:
         case GateVerdict(verdict=verdict):
             yield "passed" if verdict.status == "pass" else "failed"
             if verdict.fixed:
                 yield "fixed"
         case ToolExecutionResult(ok=ok):
             yield "done" if ok else "failed"
-        case HumanDecision(answer=answer) if answer != "dry_run":
+        case HumanDecision(answer=answer):
             yield "approved" if answer == "approve" else "denied"
-        case Undo():
-            yield "undone"
-        case LogRecovered():
-            yield "recovered"
         case McpRequestFormulated(request=request) if request.repairs:
             yield "repaired"
         case ToolRequestValidated(coerced=coerced) if coerced:

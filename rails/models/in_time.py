@@ -1,0 +1,71 @@
+"""A model's stream that cannot outlast its time: one that only keeps the connection open is cut, too.
+
+The stream is read in a thread of its own, because a server that sends nothing but signs of life never gives the
+reader a moment to look at the clock. A reader that is left behind ends with the next piece, or with this process.
+"""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+from collections.abc import Callable, Iterator
+
+from rails.core.conversation import Delta
+from rails.core.errors import ModelRetryable, TimeUpError
+from rails.models.model import Model
+
+
+def in_time(stream: Iterator[Delta], silence_s: float, time_left: Callable[[], float]) -> Iterator[Delta]:
+    """Yield what ``stream`` yields.
+
+    Raises ModelRetryable when nothing of the answer comes for ``silence_s`` seconds, and TimeUpError once there is
+    no ``time_left``.
+    """
+    if math.isinf(silence_s) and math.isinf(time_left()):
+        yield from stream
+        return
+    pieces: queue.SimpleQueue[Delta | BaseException | None] = queue.SimpleQueue()
+    left_behind = threading.Event()
+    threading.Thread(target=_read, args=(stream, pieces, left_behind), daemon=True, name="a model's answer").start()
+    try:
+        while (piece := _next(pieces, silence_s, time_left)) is not None:
+            yield piece
+    finally:
+        left_behind.set()
+
+
+def silence_of(model: Model) -> float:
+    """Return how many seconds a model may send nothing; one that asks no server has no such bound."""
+    found = getattr(model, "silence_s", math.inf)
+    return found if isinstance(found, float | int) else math.inf
+
+
+def _next(
+    pieces: queue.SimpleQueue[Delta | BaseException | None], silence_s: float, time_left: Callable[[], float]
+) -> Delta | None:
+    wait = max(0.0, min(silence_s, time_left()))
+    try:
+        piece = pieces.get(timeout=min(wait, threading.TIMEOUT_MAX))
+    except queue.Empty:
+        if time_left() <= 0:
+            raise TimeUpError("The time of the session was used up while the model was answering.") from None
+        raise ModelRetryable(f"The model sent nothing of its answer for {silence_s:g} s.") from None
+    if isinstance(piece, BaseException):
+        raise piece
+    return piece
+
+
+def _read(
+    stream: Iterator[Delta],
+    pieces: queue.SimpleQueue[Delta | BaseException | None],
+    left_behind: threading.Event,
+) -> None:
+    try:
+        for delta in stream:
+            pieces.put(delta)
+            if left_behind.is_set():
+                return
+        pieces.put(None)
+    except BaseException as error:  # raised again where the answer is awaited
+        pieces.put(error)

@@ -1,0 +1,141 @@
+"""The bounds of time cut through whatever hangs: a stream that only keeps the line open, a tool, a check."""
+
+import json
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from rails.core.conversation import Message, TextDelta, TextPart
+from rails.core.errors import ModelRetryable
+from rails.gate.checks import markdown
+from rails.models.anthropic import AnthropicModel
+from rails.models.in_time import in_time
+from rails.models.openai import OpenAIModel
+from rails.testing.model import ScriptedModel
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+PINGS = {
+    "comments": b": keep alive\n\n",
+    "ping events": b'event: ping\ndata: {"type": "ping"}\n\n',
+    "empty chunks": b'data: {"choices": []}\n\n',
+    "single bytes": b" ",
+    "nothing": b"",
+}
+
+
+def request(tool, **parameters):
+    body = {"type": "tool_request", "tool_name": tool, "parameters": parameters, "explanation": "because"}
+    return f"```json\n{json.dumps(body)}\n```\n"
+
+
+@contextmanager
+def pinging(ping):
+    """A server whose answer never begins and never ends: it sends ``ping`` again and again."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    over = threading.Event()
+
+    def serve():
+        while not over.is_set():
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=answer, args=(connection,), daemon=True).start()
+
+    def answer(connection):
+        with connection:
+            connection.recv(1 << 20)
+            try:
+                connection.sendall(HEAD)
+                while not over.wait(0.02):
+                    connection.sendall(ping)
+            except OSError:
+                pass
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        over.set()
+        listener.close()
+
+
+def models(url, silence_s):
+    yield OpenAIModel("m", "", f"{url}/v1", silence_s=silence_s)
+    yield AnthropicModel("m", "k", url, silence_s=silence_s)
+
+
+@pytest.mark.parametrize("ping", PINGS.values(), ids=PINGS)
+@pytest.mark.parametrize("which", [0, 1], ids=["openai", "anthropic"])
+def test_a_stream_that_only_pings_is_silent(work, ping, which):
+    with pinging(ping) as url:
+        model = [*models(url, 0.4)][which]
+        started = time.monotonic()
+        stream = model.stream(system="", messages=[Message("user", (TextPart("hello"),))], tools=())
+        with pytest.raises(ModelRetryable):
+            list(in_time(stream, model.silence_s, lambda: float("inf")))
+        assert time.monotonic() - started < 10
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["openai", "anthropic"])
+def test_the_time_of_a_session_cuts_through_a_stream_that_only_pings(work, monkeypatch, which):
+    with pinging(PINGS["comments"]) as url:
+        model = [*models(url, 60.0)][which]
+        monkeypatch.setattr(ScriptedModel, "stream", lambda _, **words: model.stream(**words))
+        started = time.monotonic()
+        done = work("never", max_seconds=0.5)
+        assert time.monotonic() - started < 10
+    assert done.ending.outcome == "gave_up"
+    assert "seconds is used up" in done.ending.message
+
+
+def hanging_tool():
+    return {
+        "tool_name": "hang",
+        "description": "Never ends.",
+        "request_schema": {"type": "object", "properties": {}, "additionalProperties": False},
+        "transport": {"type": "command", "command": ["sh", "-c", "sleep 60"]},
+        "access_control": {"coder": "permissioned_access"},
+    }
+
+
+def test_the_time_of_a_session_cuts_through_a_tool_that_hangs(work):
+    (work.project / "mcp_definitions").mkdir()
+    (work.project / "mcp_definitions" / "hang.json").write_text(json.dumps(hanging_tool()), "utf-8")
+    started = time.monotonic()
+    done = work(request("hang"), "Done.", approvals=["approve"], max_seconds=1.0)
+    assert time.monotonic() - started < 20
+    assert done.ending.outcome == "gave_up"
+    (result,) = done.events("TOOL_EXECUTION_RESULT")
+    assert "time limit" in result["text"]
+
+
+def test_the_time_of_a_session_cuts_through_a_check_that_hangs(work, monkeypatch):
+    held, real = threading.Event(), markdown.run_check
+
+    def hanging(*words):
+        held.wait(60)
+        return real(*words)
+
+    monkeypatch.setattr("rails.gate.checks.markdown.run_check", hanging)
+    started = time.monotonic()
+    done = work(request("write_file", file_path="b.md", content="# B\n"), "Done.", approvals=["approve"], max_seconds=1)
+    spent = time.monotonic() - started
+    held.set()
+    assert spent < 20
+    assert done.ending.outcome == "gave_up"
+    assert not (work.project / "b.md").exists()
+    assert done.events("APPROVAL_REQUESTED") == []
+
+
+def test_a_model_that_thinks_without_a_word_of_text_is_not_silent():
+    def thinking():
+        for _ in range(5):
+            time.sleep(0.05)
+            yield TextDelta("")
+        yield TextDelta("Done.")
+
+    assert [one.text for one in in_time(thinking(), 0.5, lambda: float("inf"))][-1] == "Done."
